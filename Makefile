@@ -1,0 +1,46 @@
+# Everything on a machine that has git, make and Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export DVC_NO_ANALYTICS := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+
+.PHONY: repro test check ui bench demo lock clean
+
+repro: $(INSTALLED)  ## evaluate, compare, report, log
+	dvc repro
+	@echo "report: results/report/report.html    MLflow: make ui"
+
+test: $(INSTALLED)  ## all tests
+	pytest -n 2
+
+check: $(INSTALLED)  ## style and types
+	ruff check .
+	ruff format --check .
+	mypy
+
+ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
+	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057
+
+bench: $(INSTALLED)  ## speed and memory, against peers
+	python -m benchmarks.run
+
+demo: $(INSTALLED)  ## make the demo data again
+	python data/demo/make_demo.py
+
+lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.toml
+	uv pip compile --universal --python-version 3.11 --generate-hashes --group dev --no-header --no-annotate \
+		--output-file requirements.lock pyproject.toml
+
+clean:  ## remove the environment
+	rm -rf $(VENV)
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Concord needs Python 3.11 or newer; make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
