@@ -1,0 +1,190 @@
+"""The catalogue: one row a metric, in report order, and the grammar of labels such as `RBP(p=0.8)@20`."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from metrics_core import accuracy
+from metrics_core.conventions import KNOB, Conventions, nearest
+from metrics_core.judged import Floats
+
+_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>\d+))?$")
+_NUMBER = re.compile(r"^\d+(\.\d+)?$")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: its function, where it comes from and how to read its values."""
+
+    name: str
+    function: Callable[..., Floats]
+    source: str
+    high: float = 1.0  # the upper end of its range under `standard`
+    family: str = "accuracy"
+    higher_is_better: bool = True
+    parameters: tuple[tuple[str, float, float], ...] = ()  # name, and the open interval it lies in
+    takes_k: bool = True
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest value under `standard`."""
+        return 0.0, self.high
+
+    @cached_property
+    def knobs(self) -> tuple[str, ...]:
+        """The conventions that its function depends on."""
+        named = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in KNOB)
+
+    @property
+    def formula(self) -> str:
+        """The first line of the function's docstring."""
+        return (inspect.getdoc(self.function) or "").splitlines()[0].rstrip(".")
+
+
+INFINITE = float("inf")
+
+CATALOGUE: tuple[Metric, ...] = (
+    Metric("P", accuracy.precision, "van Rijsbergen 1979"),
+    Metric("R", accuracy.recall, "van Rijsbergen 1979"),
+    Metric("F1", accuracy.f1, "van Rijsbergen 1979"),
+    Metric("Hit", accuracy.hit, "Deshpande & Karypis 2004"),
+    Metric("AP", accuracy.average_precision, "Buckley & Voorhees 2000"),
+    Metric("RR", accuracy.reciprocal_rank, "Kantor & Voorhees 2000"),
+    Metric("CG", accuracy.cumulated_gain, "Järvelin & Kekäläinen 2000", high=INFINITE),
+    Metric("DCG", accuracy.dcg, "Järvelin & Kekäläinen 2002", high=INFINITE),
+    Metric("nDCG", accuracy.ndcg, "Järvelin & Kekäläinen 2002"),
+    Metric("Rprec", accuracy.r_precision, "Buckley & Voorhees 2000", takes_k=False),
+    Metric(
+        "RBP", accuracy.rank_biased_precision, "Moffat & Zobel 2008", parameters=(("p", 0.0, 1.0),)
+    ),
+    Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
+)
+
+METRIC: Mapping[str, Metric] = {metric.name: metric for metric in CATALOGUE}
+
+
+@dataclass(frozen=True)
+class Label:
+    """A metric with its parameters and cutoff, as it is written: `AP(rel=2)@100`."""
+
+    metric: Metric
+    k: int | None
+    arguments: tuple[tuple[str, float], ...]
+
+    @property
+    def name(self) -> str:
+        """The metric's name, without parameters and cutoff."""
+        return self.metric.name
+
+    @property
+    def stem(self) -> str:
+        """The label without its cutoff: what a curve over k belongs to."""
+        inside = ",".join(f"{name}={value:g}" for name, value in self.arguments)
+        return f"{self.name}({inside})" if inside else self.name
+
+    def __str__(self) -> str:
+        return self.stem if self.k is None else f"{self.stem}@{self.k}"
+
+    def at(self, k: int) -> "Label":
+        """The same label at cutoff k."""
+        return Label(self.metric, k, self.arguments)
+
+    def conventions(self, pinned: Conventions) -> Conventions:
+        """The conventions of this metric; `rel` in the label is its relevance threshold."""
+        own = pinned.of(self.name)
+        rel = dict(self.arguments).get("rel")
+        return own if rel is None else Conventions(**{**vars(own), "relevance_threshold": rel})
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """What the metric's function is given beside its conventions."""
+        return {name: value for name, value in self.arguments if name != "rel"}
+
+
+def parse(text: str) -> Label:
+    """The label that a text such as `nDCG@10` or `RBP(p=0.8)@20` stands for.
+
+    Raises
+    ------
+    ValueError : unknown metric or parameter, a parameter missing or out of range, a cutoff where none is taken
+    """
+    match = _LABEL.match(text.replace(" ", ""))
+    if match is None:
+        msg = f"metric {text!r}: write it as name, parameters, cutoff, such as nDCG@10 or RBP(p=0.8)@20"
+        raise ValueError(msg)
+    metric = METRIC.get(match["name"])
+    if metric is None:
+        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {nearest(match['name'], set(METRIC))}"
+        raise ValueError(msg)
+    k = None if match["k"] is None else int(match["k"])
+    if k == 0 or (k is not None and not metric.takes_k):
+        why = "cutoffs start at 1" if k == 0 else f"{metric.name} takes no cutoff"
+        msg = f"metric {text!r}: {why}"
+        raise ValueError(msg)
+    return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+
+
+def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
+    """Every metric at every cutoff; a metric that takes none, or names its own, stands once.
+
+    Raises
+    ------
+    ValueError : as `parse`, or a label that would stand twice
+    """
+    cutoffs = sorted(ks)
+    labels: list[Label] = []
+    for text in metrics:
+        label = parse(text)
+        fixed = label.k is not None or not label.metric.takes_k
+        labels += [label] if fixed else [label.at(k) for k in cutoffs]
+    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+    if twice:
+        msg = f"metrics: {', '.join(twice)} is named more than once; name each metric once"
+        raise ValueError(msg)
+    return labels
+
+
+def changed_by(knob: str) -> list[str]:
+    """The metrics whose values a convention can change."""
+    pooled = {"precision_aggregate": ["P"], "f1_aggregate": ["F1"]}
+    everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
+    return pooled.get(knob) or [m.name for m in CATALOGUE if everywhere or knob in m.knobs]
+
+
+_EVERY_METRIC = {
+    "relevance_threshold",
+    "truth_visible",
+    "user_no_recs",
+    "user_empty_truth",
+    "user_recs_only",
+    "user_both_empty",
+    "undefined",
+    "round",
+}
+
+
+def is_pooled(label: Label, conventions: Conventions) -> bool:
+    """Is the mean pooled over users, so that it is no mean of the users' values?"""
+    own = label.conventions(conventions)
+    return (label.name == "P" and own.precision_aggregate == "micro") or (
+        label.name == "F1" and own.f1_aggregate == "of_means"
+    )
+
+
+def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
+    found: dict[str, float] = {}
+    allowed = {"rel", *(name for name, _, _ in metric.parameters)}
+    for part in filter(None, inside.split(",")):
+        name, _, value = part.partition("=")
+        if name not in allowed or name in found or not _NUMBER.match(value):
+            msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
+            raise ValueError(msg)
+        found[name] = float(value)
+    for name, low, high in metric.parameters:
+        if not low < found.get(name, low) < high:
+            msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}=0.8)"
+            raise ValueError(msg)
+    return tuple(sorted(found.items()))

@@ -1,0 +1,392 @@
+"""Every convention: its name, its values, what it means and a check that refuses anything else.
+
+A convention is the same question answered differently by good libraries. A parameter (`k`, `p`, `rel`)
+asks another question and stands in the label of a metric instead.
+"""
+
+import difflib
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, Self
+
+UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
+MOST_DIGITS = 15  # of a float64
+Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
+
+
+class ConventionError(ValueError):
+    """Conventions that cannot be honoured: `problems` holds (key, what, fix), all of them at once."""
+
+    def __init__(self, problems: list[tuple[str, str, str]]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(f"{key}: {what}\n  fix: {fix}" for key, what, fix in problems))
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One convention: `values` are the words it allows, `accepts` admits what words cannot list."""
+
+    name: str
+    sentence: str
+    values: Mapping[str, str]
+    accepts: Callable[[Value], bool] = lambda _: False
+    form: str = ""
+    ranking: bool = False  # applied when lists are ranked, before any metric
+    scale: bool = (
+        False  # belongs to the grades of a data set, not to a library: free under any preset
+    )
+
+    def allows(self, value: Value) -> bool:
+        """Is this a value of the knob?"""
+        return (isinstance(value, str) and value in self.values) or self.accepts(value)
+
+    def allowed(self) -> str:
+        """All values, for a message."""
+        return " | ".join([*self.values, *([self.form] if self.form else [])])
+
+    def means(self, value: Value) -> str:
+        """What a value means, in words; empty where the value speaks for itself."""
+        return self.values.get(value, "") if isinstance(value, str) else ""
+
+
+def is_number(value: Value) -> bool:
+    """A finite int or float; True and False are no numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _mapping_of(checks: Mapping[str, Callable[[Value], bool]]) -> Callable[[Value], bool]:
+    def accepts(value: Value) -> bool:
+        if not isinstance(value, Mapping) or len(value) != 1:
+            return False
+        ((word, number),) = value.items()
+        return word in checks and checks[word](number)
+
+    return accepts
+
+
+def _gain_map(value: Value) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and len(value) > 0
+        and all(is_number(grade) and is_number(gain) and gain >= 0 for grade, gain in value.items())
+    )
+
+
+def _digits(value: Value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_DIGITS
+
+
+_USER_POLICY = {
+    "zero": "the value is 0",
+    "one": "the value is 1",
+    "drop": "the user is left out of the metric",
+    "nan": "the value is undefined; `undefined` decides what the mean does",
+    "error": "refused",
+}
+
+KNOBS: tuple[Knob, ...] = (
+    Knob(
+        "relevance_threshold",
+        "The lowest grade that counts as relevant; null: every row of the truth is relevant.",
+        {},
+        lambda v: v is None or is_number(v),
+        "number | null",
+        scale=True,
+    ),
+    Knob(
+        "truth_visible",
+        "Which part of the truth exists for a metric.",
+        {
+            "all": "all of the truth",
+            "retrieved": "only the truth items that the list holds; the others do not exist",
+        },
+    ),
+    Knob(
+        "ties",
+        "How items with equal scores are ordered where a file has scores only.",
+        {
+            "input": "in the order of the rows",
+            "item_asc": "by item, ascending",
+            "item_desc": "by item, descending",
+            "given": "scores are ignored: the rank column, or else the order of the rows",
+            "error": "ties are refused",
+        },
+        ranking=True,
+    ),
+    Knob(
+        "duplicates",
+        "What becomes of an item that stands twice in one user's list.",
+        {
+            "keep": "every copy counts",
+            "first": "later copies are misses and keep their ranks",
+            "drop": "later copies are removed and the list closes up",
+            "error": "duplicates are refused",
+        },
+        ranking=True,
+    ),
+    Knob(
+        "score_dtype",
+        "The precision in which scores are compared.",
+        {"float64": "as they are", "float32": "rounded to single precision first"},
+        ranking=True,
+    ),
+    Knob(
+        "precision_denominator",
+        "What precision divides the hits by.",
+        {
+            "k": "the cutoff k",
+            "len": "the items in the list, at most k",
+            "min_k_relevant": "min(k, relevant items)",
+        },
+    ),
+    Knob(
+        "precision_aggregate",
+        "How precision is averaged.",
+        {
+            "macro": "mean of the users' precisions",
+            "micro": "all hits over the sum of all denominators",
+        },
+    ),
+    Knob(
+        "recall_denominator",
+        "What recall divides the hits by.",
+        {"relevant": "the relevant items", "min_k_relevant": "min(k, relevant items)"},
+    ),
+    Knob(
+        "f1_aggregate",
+        "Where the harmonic mean of precision and recall is taken.",
+        {"per_user": "per user, then averaged", "of_means": "of mean precision and mean recall"},
+    ),
+    Knob(
+        "hit_kind",
+        "What Hit counts.",
+        {"indicator": "1 if there is any hit", "count": "the number of hits"},
+    ),
+    Knob(
+        "ap_denominator",
+        "What average precision divides its sum by.",
+        {
+            "relevant": "the relevant items",
+            "min_k_relevant": "min(k, relevant items)",
+            "hits": "the hits in the top k",
+            "k": "the cutoff k",
+            "min_len_relevant": "min(items in the list up to k, relevant items)",
+        },
+    ),
+    Knob(
+        "ap_sum_over",
+        "Over which ranks average precision sums the precisions.",
+        {"hits": "the ranks that hit", "all_ranks": "all ranks up to k"},
+    ),
+    Knob(
+        "rr_cutoff",
+        "Whether reciprocal rank looks beyond the cutoff.",
+        {"k": "only the top k count", "none": "the whole list counts, whatever k"},
+    ),
+    Knob(
+        "gain",
+        "What a grade earns in CG, DCG and nDCG; a grade that is not relevant earns 0.",
+        {
+            "binary": "1",
+            "linear": "the grade",
+            "exp2": "2^grade - 1",
+            "exp2_above_threshold": "2^(grade - relevance_threshold + 1) - 1",
+        },
+        _mapping_of({"map": _gain_map}),
+        "{map: {grade: gain, …}}",
+    ),
+    Knob(
+        "discount",
+        "How much of a gain is left at rank i.",
+        {},
+        _mapping_of(
+            {
+                "log": lambda b: is_number(b) and b > 1,
+                "jk": lambda b: is_number(b) and b > 1,
+                "halflife": lambda a: is_number(a) and a > 1,
+                "geometric": lambda p: is_number(p) and 0 < p < 1,
+            }
+        ),
+        "{log: b}: ln b / ln(i + 1) | {jk: b}: 1 / max(1, log_b i) | {halflife: a}: 2^(-(i - 1)/(a - 1))"
+        " | {geometric: p}: p^(i - 1)",
+    ),
+    Knob(
+        "ideal",
+        "The list that nDCG divides by.",
+        {
+            "truth_at_k": "the relevant items of the truth, best first, cut at k",
+            "truth": "the relevant items of the truth, best first, not cut",
+            "retrieved_at_k": "the relevant items among the top k, best first",
+            "retrieved": "the relevant items of the whole list, best first, cut at k",
+            "full_k": "k items of gain 1, however many there are; needs gain: binary",
+            "truth_at_min_k_len": "as truth_at_k, cut at the length of the list if that is shorter",
+        },
+    ),
+    Knob(
+        "rbp_gain",
+        "What a grade earns in RBP.",
+        {"binary": "1", "linear": "the grade"},
+    ),
+    Knob(
+        "rbp_norm",
+        "What RBP's discounted sum is multiplied by.",
+        {
+            "one_minus_p": "1 - p, the sum of all weights of an endless list",
+            "sum_weights": "1 / (the sum of the first k weights)",
+            "none": "1",
+        },
+    ),
+    Knob(
+        "err_max_grade",
+        "The highest grade of ERR's scale: a grade g satisfies with probability (2^g - 1) / 2^max.",
+        {},
+        lambda v: is_number(v) and v > 0,
+        "number > 0",
+        scale=True,
+    ),
+    Knob("user_no_recs", "A user with relevant items who got no list.", _USER_POLICY),
+    Knob("user_empty_truth", "A user with a list and no relevant items.", _USER_POLICY),
+    Knob("user_recs_only", "A user with a list whom the truth does not know.", _USER_POLICY),
+    Knob("user_both_empty", "A user with neither list nor relevant items.", _USER_POLICY),
+    Knob(
+        "undefined",
+        "What the mean does with users whose value is undefined (0/0).",
+        {
+            "skip": "they are left out and counted",
+            "zero": "they count as 0",
+            "propagate": "the mean is undefined as soon as one is",
+        },
+    ),
+    Knob(
+        "round",
+        "Rounding of published values.",
+        {},
+        lambda v: v is None or _mapping_of({"user": _digits, "mean": _digits})(v),
+        "null | {user: digits} | {mean: digits}",
+    ),
+)
+
+KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conventions:
+    """Every knob by value, without defaults. `overrides` maps a metric's name to the knobs it sets otherwise."""
+
+    preset: str
+    relevance_threshold: float | None
+    truth_visible: str
+    ties: str
+    duplicates: str
+    score_dtype: str
+    precision_denominator: str
+    precision_aggregate: str
+    recall_denominator: str
+    f1_aggregate: str
+    hit_kind: str
+    ap_denominator: str
+    ap_sum_over: str
+    rr_cutoff: str
+    gain: str | Mapping[str, Mapping[float, float]]
+    discount: Mapping[str, float]
+    ideal: str
+    rbp_gain: str
+    rbp_norm: str
+    err_max_grade: float
+    user_no_recs: UserPolicy
+    user_empty_truth: UserPolicy
+    user_recs_only: UserPolicy
+    user_both_empty: UserPolicy
+    undefined: str
+    round: Mapping[str, int] | None
+    overrides: Mapping[str, Mapping[str, Value]]
+
+    def __post_init__(self) -> None:
+        problems = [
+            problem
+            for name, value in self.knobs().items()
+            for problem in _wrong_value(name, value, where=name)
+        ]
+        for metric, changed in self.overrides.items():
+            problems += _wrong_overrides(metric, changed)
+        if problems:
+            raise ConventionError(problems)
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Value]) -> Self:
+        """Conventions from plain data; every missing, unknown or wrong key is reported at once."""
+        known = {field.name for field in fields(cls)}
+        optional: dict[str, Value] = {"overrides": {}}
+        problems = [_unknown(str(key), known) for key in mapping if key not in known]
+        problems += [
+            (
+                name,
+                "is missing",
+                f"add `{name}: …`" + (f" ({KNOB[name].allowed()})" if name in KNOB else ""),
+            )
+            for name in sorted(known - set(mapping) - set(optional))
+        ]
+        problems += [
+            problem
+            for name, value in mapping.items()
+            if name in KNOB
+            for problem in _wrong_value(name, value, where=name)
+        ]
+        if problems:
+            raise ConventionError(problems)
+        return cls(**{**optional, **mapping})
+
+    def knobs(self) -> dict[str, Value]:
+        """The knobs by name and value, in the order in which they are documented."""
+        return {knob.name: getattr(self, knob.name) for knob in KNOBS}
+
+    def of(self, metric: str) -> Self:
+        """The conventions of one metric: its overrides applied."""
+        changed = self.overrides.get(metric)
+        return self if changed is None else replace(self, overrides={}, **dict(changed))
+
+    def as_dict(self) -> dict[str, Value]:
+        """Plain data: what stands in params.yaml, and in every result."""
+        return asdict(self)
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
+        content = {"knobs": self.knobs(), "overrides": self.overrides}
+        text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def nearest(word: str, words: set[str]) -> str:
+    """A hint that names the nearest of the known words, or all of them."""
+    close = difflib.get_close_matches(word, sorted(words), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(words))}"
+
+
+def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
+    return key, "is not a convention", nearest(key, known)
+
+
+def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, str]]:
+    if KNOB[name].allows(value):
+        return []
+    return [(where, f"is {value!r}", f"choose one of: {KNOB[name].allowed()}")]
+
+
+def _wrong_overrides(metric: str, changed: Mapping[str, Value]) -> list[tuple[str, str, str]]:
+    problems: list[tuple[str, str, str]] = []
+    for name, value in changed.items():
+        where = f"overrides.{metric}.{name}"
+        if name not in KNOB:
+            _, what, fix = _unknown(name, set(KNOB))
+            problems.append((where, what, fix))
+        elif KNOB[name].ranking:
+            problems.append(
+                (where, "lists are ranked once for all metrics", f"set `{name}` for all metrics")
+            )
+        else:
+            problems += _wrong_value(name, value, where)
+    return problems

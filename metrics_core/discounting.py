@@ -1,0 +1,113 @@
+"""Gain of a grade, discount of a rank, and the ideal list that nDCG divides by."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from metrics_core.judged import Floats, Ints, Judged, per_user, position_in_user
+
+BINARY = 2  # log2 is exact at powers of two
+
+# Each weight belongs to rank i = 1, 2, 3 …
+_WEIGHTS: Mapping[str, Callable[[Floats, float], Floats]] = {
+    "log": lambda i, b: _log(b, 2.0) / _log(i + 1.0, 2.0),  # Burges et al. 2005 for b = 2
+    "jk": lambda i, b: 1.0 / np.maximum(1.0, _log(i, b)),  # Järvelin & Kekäläinen 2002
+    "halflife": lambda i, a: 2.0 ** (-(i - 1.0) / (a - 1.0)),  # Breese, Heckerman & Kadie 1998
+    "geometric": lambda i, p: p ** (i - 1.0),  # Moffat & Zobel 2008
+}
+
+
+def _log(x: Any, base: float) -> Any:
+    return np.log2(x) if base == BINARY else np.log(x) / np.log(base)
+
+
+def discounts(discount: Mapping[str, float], depth: int) -> Floats:
+    """(depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
+    ((form, number),) = discount.items()
+    ranks = np.arange(1, depth + 1, dtype=np.float64)
+    return np.concatenate([[0.0], _WEIGHTS[form](ranks, float(number))])
+
+
+def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
+    """(rows,) what relevant grades earn.
+
+    Raises
+    ------
+    ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
+    """
+    if isinstance(gain, Mapping):
+        return _mapped(grade, gain["map"])
+    if gain == "binary":
+        return np.ones_like(grade)
+    if gain == "linear":
+        return grade
+    if gain == "exp2":
+        return np.exp2(grade) - 1.0
+    if threshold is None:
+        msg = "gain exp2_above_threshold needs a number as relevance_threshold, not null"
+        raise ValueError(msg)
+    return np.exp2(grade - threshold + 1.0) - 1.0
+
+
+def _mapped(grade: Floats, table: Mapping[float, float]) -> Floats:
+    earned = np.full(len(grade), np.nan)
+    for known, gain in table.items():
+        earned[grade == known] = gain
+    missing = sorted({float(g) for g in grade[np.isnan(earned)]})
+    if missing:
+        msg = f"gain map has no gain for the relevant grade(s) {missing}; add them to conventions.gain.map"
+        raise ValueError(msg)
+    return earned
+
+
+def ideal_dcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> Floats:
+    """(users,) DCG of the best order of the items that `ideal` names."""
+    if ideal == "full_k":
+        return _full(lists, k, gain, discount)
+    user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    kept = rank <= _last_rank(lists, k, ideal, user)
+    rank = rank[kept]
+    weight = discounts(discount, int(rank.max(initial=0)))
+    return per_user(user[kept], earned[kept] * weight[rank], lists.n_users)
+
+
+def _best_first(
+    lists: Judged, k: int | None, gain: Any, ideal: str, relevance_threshold: float | None
+) -> tuple[Ints, Ints, Floats]:
+    """User, rank and gain of the rows of the ideal lists."""
+    from_truth = ideal.startswith("truth")
+    if from_truth and not isinstance(gain, Mapping):  # a higher grade never earns less
+        earned = gains(lists.truth_grade, gain, relevance_threshold)
+        return lists.truth_user, lists.truth_rank, earned
+    top = lists.within(k if ideal == "retrieved_at_k" else None)
+    user = lists.truth_user if from_truth else lists.hit_user[top]
+    grade = lists.truth_grade if from_truth else lists.hit_grade[top]
+    earned = gains(grade, gain, relevance_threshold)
+    order = np.lexsort((-earned, user))
+    return user[order], position_in_user(user[order], lists.n_users), earned[order]
+
+
+def _last_rank(lists: Judged, k: int | None, ideal: str, user: Ints) -> int | Ints:
+    """Where the ideal list ends, for each of its rows."""
+    if ideal == "truth_at_min_k_len":
+        return lists.length(k)[user]
+    endless = k is None or ideal == "truth"
+    return np.iinfo(np.int64).max if endless or k is None else k
+
+
+def _full(lists: Judged, k: int | None, gain: Any, discount: Mapping[str, float]) -> Floats:
+    if gain != "binary":
+        msg = f"ideal full_k is a list of k gains of 1 and needs gain: binary, not {gain!r}"
+        raise ValueError(msg)
+    cutoff = lists.cutoff(k)
+    filled = np.cumsum(discounts(discount, int(cutoff.max(initial=0))))
+    return filled[cutoff]

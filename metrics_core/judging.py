@@ -1,0 +1,56 @@
+"""Judging: ranked lists + truth -> Judged, in three ordered fetches from DuckDB.
+
+The relations are `lists` (user, item, rank), `truth` (user, item, grade) and `known` (user): whom the truth
+knows, with or without rows. All sorting is explicit, so threads and row order leave no trace.
+"""
+
+from typing import Any
+
+import numpy as np
+from duckdb import DuckDBPyConnection
+
+from metrics_core.judged import Judged
+
+# A user number follows the order of the ids; the lists are counted once and joined once.
+_USERS = """
+CREATE OR REPLACE TEMP TABLE judged_users AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
+       bool_or(known) AS known, CAST(sum(n_listed) AS BIGINT) AS n_listed
+FROM (SELECT user, TRUE AS known, 0 AS n_listed FROM known GROUP BY user
+      UNION ALL
+      SELECT user, FALSE AS known, count(*) AS n_listed FROM lists GROUP BY user)
+GROUP BY user
+{restricted}
+"""
+_TRUTH = """
+CREATE OR REPLACE TEMP TABLE judged_truth AS
+SELECT user, item, grade, number FROM truth JOIN judged_users USING (user)
+"""
+_HITS = """
+SELECT number, rank, grade FROM lists JOIN judged_truth USING (user, item) ORDER BY number, rank
+"""
+
+
+def judge(connection: DuckDBPyConnection, *, only_known: bool) -> Judged:
+    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`."""
+    connection.execute(_USERS.format(restricted="HAVING bool_or(known)" if only_known else ""))
+    connection.execute(_TRUTH)
+    users = _fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
+    truth = _fetch(connection, "SELECT number, grade FROM judged_truth ORDER BY number, grade DESC")
+    hits = _fetch(connection, _HITS)
+    connection.execute("DROP TABLE judged_truth; DROP TABLE judged_users")
+    return Judged(
+        users=users["user"],
+        known=users["known"],
+        n_listed=users["n_listed"],
+        hit_user=hits["number"],
+        hit_rank=hits["rank"],
+        hit_grade=hits["grade"],
+        truth_user=truth["number"],
+        truth_grade=truth["grade"],
+    )
+
+
+def _fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
+    columns: dict[str, Any] = connection.execute(query).fetchnumpy()
+    return columns

@@ -1,0 +1,97 @@
+"""One partition of users, from relations to values. Every engine runs this and nothing else.
+
+A partition holds whole users. What comes out is one row a user, so that partitions can be computed
+anywhere, in any number, and set one below the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.catalogue import Label
+from metrics_core.conventions import Conventions
+from metrics_core.judging import judge
+from metrics_core.score import Column, score
+
+KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is computed, the same for every partition."""
+
+    labels: Sequence[Label]
+    conventions: Conventions
+    only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """All cutoffs of the labels, ascending."""
+        return sorted({label.k for label in self.labels if label.k is not None})
+
+
+def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFrame:
+    """One row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
+
+    `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
+    `#judged@k`: judged items in the top k; `#label#0`, `#label#1`: the parts of a pooled mean.
+    """
+    judged = judge(connection, only_known=task.only_known)
+    columns = score(judged, task.labels, task.conventions)
+    relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
+    series = [
+        pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
+        *(_values(column) for column in columns),
+        pl.Series(KNOWN, judged.known),
+        pl.Series(LISTED, judged.n_listed),
+        pl.Series(RELEVANT, relevant),
+        *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
+        *(series for column in columns for series in _parts(column)),
+    ]
+    return pl.DataFrame(series)
+
+
+def judged_at(k: int) -> str:
+    """The column that counts the judged items of the top k."""
+    return f"#judged@{k}"
+
+
+def part_names(label: Label) -> tuple[str, str]:
+    """The columns that hold what a pooled mean is made of."""
+    return f"#{label}#0", f"#{label}#1"
+
+
+def _values(column: Column) -> pl.Series:
+    values = pl.Series(str(column.label), column.values)
+    return values.set(pl.Series(column.left_out), None) if column.left_out.any() else values
+
+
+def _parts(column: Column) -> list[pl.Series]:
+    names = part_names(column.label)
+    return [pl.Series(name, part) for name, part in zip(names, column.parts, strict=False)]
+
+
+def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
+    """Whole numbers about a partition's users and lists; those of partitions add up to those of the whole."""
+    known, listed, relevant = values[KNOWN], values[LISTED], values[RELEVANT]
+    counts = {
+        "in_truth": known.sum(),
+        "in_lists": (listed > 0).sum(),
+        "without_list": (known & (listed == 0)).sum(),
+        "without_relevant": (known & (relevant == 0)).sum(),
+        "only_in_lists": (~known & (listed > 0)).sum(),
+    }
+    for k in task.cutoffs:
+        counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
+        counts[f"listed@{k}"] = listed.filter(known).clip(upper_bound=k).sum()
+        counts[f"judged@{k}"] = values[judged_at(k)].sum()
+    return {name: int(count) for name, count in counts.items()}
+
+
+def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """User and labels, without the users of whom the conventions keep no value."""
+    names = [str(label) for label in task.labels]
+    kept = pl.col(KNOWN) | pl.any_horizontal(pl.col(names).is_not_null())
+    return values.filter(kept).select("user", *names)

@@ -1,0 +1,73 @@
+"""Summary: one column of per-user values -> mean, interval, and how many users stand behind it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from metrics_core.catalogue import Label
+from metrics_core.conventions import Conventions
+from metrics_core.judged import Floats
+
+
+@dataclass(frozen=True)
+class Summary:
+    """NaN where a number does not exist; `n_users` stand behind the mean, `n_undefined` had 0/0."""
+
+    mean: float
+    ci_low: float
+    ci_high: float
+    n_users: int
+    n_undefined: int
+
+
+def summarise(
+    label: Label,
+    values: Floats,
+    conventions: Conventions,
+    *,
+    confidence: float,
+    parts: tuple[Floats, ...] = (),
+) -> Summary:
+    """Mean over the users that are not left out, with its t interval.
+
+    Parameters
+    ----------
+    values     : (users,) float64, NaN where undefined
+    confidence : of the interval, such as 0.95
+    parts      : (users,) each; hits and divisors of a micro mean, or precision and recall of an F1 of means.
+                 A pooled mean has no interval of this closed form.
+    """
+    own = label.conventions(conventions)
+    undefined = np.isnan(values)
+    left = np.flatnonzero(~undefined) if own.undefined == "skip" else slice(None)
+    counted = (np.where(undefined, 0.0, values) if own.undefined == "zero" else values)[left]
+    mean = _pooled(label, *(part[left] for part in parts)) if parts else _mean(counted)
+    half = math.nan if parts else _half_width(counted, mean, confidence)
+    low, high = mean - half, mean + half
+    if own.round is not None and "mean" in own.round and math.isfinite(mean):
+        mean = round(mean, own.round["mean"])
+    return Summary(mean, low, high, len(counted), int(undefined.sum()))
+
+
+def _mean(values: Floats) -> float:
+    """Exact sum (fsum), so the order of the users does not matter."""
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
+
+
+def _half_width(values: Floats, mean: float, confidence: float) -> float:
+    n = len(values)
+    if n <= 1 or math.isnan(mean):
+        return math.nan
+    deviation = values - mean
+    standard_error = math.sqrt(float((deviation * deviation).sum()) / (n - 1) / n)
+    return float(stdtrit(n - 1, (1 + confidence) / 2)) * standard_error
+
+
+def _pooled(label: Label, first: Floats, second: Floats) -> float:
+    if label.name == "P":
+        divisor = math.fsum(second.tolist())
+        return math.fsum(first.tolist()) / divisor if divisor else math.nan
+    p, r = _mean(first), _mean(second)
+    return 2 * p * r / (p + r) if p + r else 0.0
