@@ -1,0 +1,34 @@
+"""InputError: what is wrong with a file or with params.yaml, where, and what to do about it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+AT_MOST = 20  # problems named in one message
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing to mend: where it is, what is wrong (with the value), what to change."""
+
+    where: str
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}\n  fix: {self.fix}"
+
+
+class InputError(Exception):
+    """Input or params.yaml that Concord refuses; carries every problem that was found."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        shown = [str(problem) for problem in self.problems[:AT_MOST]]
+        if len(self.problems) > AT_MOST:
+            shown.append(f"… and {len(self.problems) - AT_MOST} more problems")
+        super().__init__("\n".join(shown))
+
+
+def refuse(where: str, what: str, fix: str) -> InputError:
+    """An InputError with a single problem."""
+    return InputError([Problem(where, what, fix)])

@@ -1,0 +1,22 @@
+"""Engine `polars`: one partition, in memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from metrics_core.frames import same_id_types
+from metrics_core.partition import Task, evaluate_partition
+
+
+def partitions(lists: Path, truth: Path, task: Task) -> Iterator[pl.DataFrame]:
+    """The values of all users at once."""
+    listed, judged = same_id_types(
+        pl.read_parquet(lists, glob=False), pl.read_parquet(truth, glob=False)
+    )
+    with duckdb.connect() as connection:
+        connection.register("lists", listed.to_arrow())
+        connection.register("truth", judged.to_arrow())
+        connection.register("known", judged.select("user").to_arrow())
+        yield evaluate_partition(connection, task)

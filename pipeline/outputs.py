@@ -1,0 +1,47 @@
+"""Write a file whole or not at all: beside its place, flushed to disk, then renamed."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    with whole(path) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """JSON with keys in the given order; NaN and infinity are refused, null stands for a missing number."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_parquet(path: Path, table: pl.DataFrame) -> None:
+    _write(path, lambda beside: table.write_parquet(beside, row_group_size=131_072))
+
+
+def write_csv(path: Path, table: pl.DataFrame) -> None:
+    _write(path, table.write_csv)
+
+
+def _write(path: Path, write: Callable[[Path], None]) -> None:
+    with whole(path) as beside:
+        write(beside)

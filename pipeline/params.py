@@ -1,0 +1,188 @@
+"""params.yaml, read as YAML 1.2 (as DVC reads it) and checked; the only place that knows its shape."""
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from metrics_core.conventions import ConventionError, Conventions
+from metrics_core.presets import departures
+from pipeline.checks import InputError, Problem, refuse
+
+PARAMS = Path("params.yaml")
+MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
+
+Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
+Order = Literal["rank", "score", "file"]
+Percent = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)?%$")]
+Effect = Annotated[float, Field(ge=0)] | Percent
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class TruthFile(_Section):
+    path: str
+    format: Format | None = None
+    columns: dict[Literal["user", "item", "grade"], str] = {}
+
+
+class ListsFile(_Section):
+    path: str
+    format: Format | None = None
+    columns: dict[Literal["user", "item", "rank", "score"], str] = {}
+    order: Order | None = None
+
+
+class Data(_Section):
+    truth: TruthFile
+
+
+class Input(_Section):
+    rank_base: Literal[0, 1]
+
+
+class Evaluation(_Section):
+    metrics: list[str] = Field(min_length=1)
+    ks: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    engine: Literal["duckdb", "polars"]
+    rows_per_partition: Annotated[int, Field(ge=1)]
+
+
+class Comparison(_Section):
+    baseline: str
+    primary: list[str] = Field(min_length=1)
+    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    min_effect: Effect | dict[str, Effect]
+
+
+class Report(_Section):
+    title: str
+
+
+class MLflow(_Section):
+    tracking_uri: str
+    experiment: str
+
+
+class Results(_Section):
+    """The folders of everything that is generated; dvc.yaml reads the same keys."""
+
+    data: str
+    lists: str
+    quality: str
+    per_user: str
+    summary: str
+    metrics: str
+    comparison: str
+    report: str
+    mlflow: str
+
+
+class Params(_Section):
+    data: Data
+    models: dict[str, ListsFile] = Field(min_length=1)
+    input: Input
+    evaluation: Evaluation
+    comparison: Comparison
+    conventions: dict[str, Any]
+    report: Report
+    mlflow: MLflow
+    results: Results
+
+    @cached_property
+    def pinned(self) -> Conventions:
+        return Conventions.from_mapping(self.conventions)
+
+
+def read_params(path: Path = PARAMS) -> Params:
+    """The checked params.yaml.
+
+    Raises
+    ------
+    InputError : the file is missing, is no YAML, or says something that Concord cannot honour; all of it at once
+    """
+    content = _read_yaml(path)
+    _refuse_model_names(path, content.get("models"))
+    try:
+        params = Params.model_validate(content)
+    except ValidationError as error:
+        raise InputError([_problem(path, found) for found in error.errors()]) from None
+    problems = [*_convention_problems(path, params), *_comparison_problems(path, params)]
+    if problems:
+        raise InputError(problems)
+    return params
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        what = "there is no such file in this folder"
+        raise refuse(str(path), what, "run in the root of the project, where dvc.yaml is")
+    try:
+        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise refuse(
+            str(path), f"is not valid YAML: {error}", "mend the line that is named"
+        ) from None
+    if not isinstance(content, dict):
+        raise refuse(str(path), "holds no mapping", "start from the params.yaml of the demo")
+    return content
+
+
+def _refuse_model_names(path: Path, models: Any) -> None:
+    """DVC drops names that are no text without a word, and stumbles over dots, `@` and slashes."""
+    names = list(models) if isinstance(models, dict) else []
+    wrong = [name for name in names if not (isinstance(name, str) and MODEL_NAME.match(name))]
+    fix = "use letters, digits, `_` and `-`, starting with a letter or digit; quote a name of digits only"
+    if wrong:
+        raise InputError(
+            [Problem(f"{path}: models", f"{name!r} is no name of a model", fix) for name in wrong]
+        )
+
+
+def _problem(path: Path, found: Any) -> Problem:
+    where = ".".join(str(part) for part in found["loc"])
+    if found["type"] == "extra_forbidden":
+        return Problem(
+            f"{path}: {where}", "is not a key that Concord knows", "remove it, or mend its spelling"
+        )
+    if found["type"] == "missing":
+        return Problem(f"{path}: {where}", "is missing", f"add `{found['loc'][-1]}:` there")
+    return Problem(f"{path}: {where}", f"is {found['input']!r}", found["msg"])
+
+
+def _convention_problems(path: Path, params: Params) -> list[Problem]:
+    try:
+        differing = departures(params.pinned)
+    except ConventionError as error:
+        return [
+            Problem(f"{path}: conventions.{key}", what, fix) for key, what, fix in error.problems
+        ]
+    name = params.pinned.preset
+    return [
+        Problem(
+            f"{path}: conventions.{knob}",
+            f"is {pinned!r}, but preset {name!r} has {named!r}",
+            f"set it to {named!r}, or `preset: custom`",
+        )
+        for knob, (pinned, named) in differing.items()
+    ]
+
+
+def _comparison_problems(path: Path, params: Params) -> list[Problem]:
+    problems = []
+    ks = params.evaluation.ks
+    if len(set(ks)) < len(ks):
+        problems.append(
+            Problem(f"{path}: evaluation.ks", f"repeats a cutoff: {ks}", "name each k once")
+        )
+    if params.comparison.baseline not in params.models:
+        known = ", ".join(params.models)
+        what = f"{params.comparison.baseline!r} is not among the models"
+        problems.append(Problem(f"{path}: comparison.baseline", what, f"name one of: {known}"))
+    return problems
