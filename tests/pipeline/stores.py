@@ -1,0 +1,33 @@
+"""Reads what a real MLflow store holds after the `log` stage, and interrupts a real client."""
+
+from typing import Any
+
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+
+def runs_of(client: MlflowClient) -> dict[str, list[Run]]:
+    """Every run of the experiment, by the name of its model."""
+    experiment = client.get_experiment_by_name("demo")
+    assert experiment is not None
+    found: dict[str, list[Run]] = {}
+    for run in client.search_runs([experiment.experiment_id]):
+        found.setdefault(run.data.tags["mlflow.runName"], []).append(run)
+    return found
+
+
+def points(client: MlflowClient, run: Run, key: str) -> list[tuple[int, float]]:
+    return [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, key)]
+
+
+def client_interrupted_at(step: str, uri: str) -> MlflowClient:
+    """The real client, until the user presses Ctrl-C as it comes to `step`."""
+
+    class Interrupted(MlflowClient):
+        pass
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    setattr(Interrupted, step, stop)
+    return Interrupted(tracking_uri=uri)

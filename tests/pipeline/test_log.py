@@ -1,0 +1,171 @@
+"""The `log` stage against real sqlite stores."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from pipeline.log import experiment_id, log, log_run, opened
+from pipeline.outputs import write_json
+from pipeline.run_content import contents
+from pipeline.tracking import Tracking
+from tests.pipeline.log_project import MEANS, ROOT, params_of, start_log, write_project
+from tests.pipeline.stores import client_interrupted_at, points, runs_of
+
+
+@pytest.fixture(scope="module")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database whose tables exist already: making them takes seconds."""
+    store = tmp_path_factory.mktemp("store") / "mlflow.db"
+    with opened(Tracking(f"sqlite:///{store}")) as client:
+        client.search_experiments()
+    return store
+
+
+@pytest.fixture
+def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in a folder with an awkward name, evaluated and not yet logged."""
+    folder = write_project(tmp_path / "demo été #1")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def _client(project: Path) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
+
+
+def _inputs(run: Run) -> list[tuple[str, str]]:
+    assert run.inputs is not None
+    return [(used.dataset.name, used.dataset.digest) for used in run.inputs.dataset_inputs]
+
+
+def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> None:
+    log(params_of(project))
+    client = _client(project)
+    (run,) = runs_of(client)["als"]
+
+    assert run.info.status == "FINISHED"
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert run.data.params["ks"] == "5, 10"
+    assert run.data.tags["convention.gain"] == "linear"
+    assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
+    stored = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert stored == {"report.html", "report.md", "comparison.json", "metrics"}
+    assert (project / "mlruns" / run.info.run_id / "artifacts/metrics/als.json").is_file()
+
+
+def test_logging_twice_leaves_one_run_a_model(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log(params_of(project))
+    first = capsys.readouterr().out
+    log(params_of(project))
+    second = capsys.readouterr().out
+
+    (als,) = runs_of(_client(project))["als"]
+    assert f"als: logged as run {als.info.run_id}\n" in first
+    assert f"als: already there, run {als.info.run_id}\n" in second
+    assert second.endswith("to look: make ui\n")
+
+
+def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(project: Path) -> None:
+    metrics = project / "results/metrics/als.json"
+    log(params_of(project))
+    write_json(metrics, {**MEANS["als"], "nDCG@10": 0.41})
+    log(params_of(project))
+    write_json(metrics, MEANS["als"])
+    log(params_of(project))
+
+    runs = runs_of(_client(project))
+    assert (len(runs["als"]), len(runs["popularity"])) == (2, 1)
+
+
+@pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
+def test_an_interrupted_run_is_completed_with_one_point_a_step(project: Path, step: str) -> None:
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
+    experiment = experiment_id(interrupted, "demo", (project / "mlruns").as_uri())
+    als = contents(params_of(project))[1]
+    with pytest.raises(KeyboardInterrupt):
+        log_run(interrupted, experiment, als, {})
+    client = _client(project)
+    (begun,) = runs_of(client)["als"]
+    log(params_of(project))
+
+    (completed,) = runs_of(client)["als"]
+    assert (begun.info.status, completed.info.status) == ("RUNNING", "FINISHED")
+    assert completed.info.run_id == begun.info.run_id
+    assert points(client, completed, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, completed, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert len(_inputs(completed)) == 2
+
+
+KILLED_AFTER_ITS_POINTS = """
+import os, signal
+from mlflow import MlflowClient
+from pipeline.log import main
+MlflowClient.log_inputs = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+
+
+def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_AFTER_ITS_POINTS],
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    log(params_of(project))
+
+    client = _client(project)
+    runs = runs_of(client)
+    assert killed.returncode == -signal.SIGKILL
+    assert (len(runs["popularity"]), len(runs["als"])) == (1, 1)
+    assert points(client, runs["popularity"][0], "by_k/ndcg") == [(5, 0.30), (10, 0.35)]
+
+
+def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(project: Path) -> None:
+    (project / "mlflow.db").unlink()
+    stages = [start_log(project) for _ in range(3)]
+    said = [stage.communicate(timeout=60) for stage in stages]
+
+    assert [stage.returncode for stage in stages] == [0, 0, 0]
+    assert [stderr for _, stderr in said] == ["", "", ""]
+    assert sum(stdout.count("logged as") for stdout, _ in said) == 2
+    assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "popularity": 1,
+        "als": 1,
+    }
+
+
+def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(project: Path) -> None:
+    log(params_of(project))
+    receipt = project / "results/mlflow/receipt.json"
+    first = receipt.read_bytes()
+    shutil.rmtree(project / "mlruns")
+    (project / "mlflow.db").unlink()
+    log(params_of(project))
+
+    assert receipt.read_bytes() == first
+    assert json.loads(first) == {
+        "tracking_uri": "sqlite:///mlflow.db",
+        "experiment": "demo",
+        "fingerprints": {run.model: run.fingerprint for run in contents(params_of(project))},
+    }
+
+
+def test_the_ids_of_the_runs_lie_beside_the_receipt(project: Path) -> None:
+    log(params_of(project))
+    noted = json.loads((project / "results/mlflow/runs.json").read_text(encoding="utf-8"))
+    (als,) = runs_of(_client(project))["als"]
+
+    assert noted["runs"]["als"] == als.info.run_id
