@@ -2,6 +2,15 @@
 
 from metrics_core.conventions import Conventions
 from metrics_core.evaluate import Result, evaluate
+from metrics_core.explain import Derivation, explain
 from metrics_core.presets import preset, presets
 
-__all__ = ["Conventions", "Result", "evaluate", "preset", "presets"]
+__all__ = [
+    "Conventions",
+    "Derivation",
+    "Result",
+    "evaluate",
+    "explain",
+    "preset",
+    "presets",
+]

@@ -24,13 +24,20 @@ class Metric:
     high: float = 1.0  # the upper end of its range under `standard`
     family: str = "accuracy"
     higher_is_better: bool = True
-    parameters: tuple[tuple[str, float, float], ...] = ()  # name, and the open interval it lies in
+    takes: tuple[
+        tuple[str, float, float], ...
+    ] = ()  # parameters: name, and the open interval it lies in
     takes_k: bool = True
 
     @property
     def range(self) -> tuple[float, float]:
         """Lowest and highest value under `standard`."""
         return 0.0, self.high
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters that must stand in its label."""
+        return tuple(name for name, _, _ in self.takes)
 
     @cached_property
     def knobs(self) -> tuple[str, ...]:
@@ -57,9 +64,7 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("DCG", accuracy.dcg, "Järvelin & Kekäläinen 2002", high=INFINITE),
     Metric("nDCG", accuracy.ndcg, "Järvelin & Kekäläinen 2002"),
     Metric("Rprec", accuracy.r_precision, "Buckley & Voorhees 2000", takes_k=False),
-    Metric(
-        "RBP", accuracy.rank_biased_precision, "Moffat & Zobel 2008", parameters=(("p", 0.0, 1.0),)
-    ),
+    Metric("RBP", accuracy.rank_biased_precision, "Moffat & Zobel 2008", takes=(("p", 0.0, 1.0),)),
     Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
 )
 
@@ -82,7 +87,7 @@ class Label:
     @property
     def stem(self) -> str:
         """The label without its cutoff: what a curve over k belongs to."""
-        inside = ",".join(f"{name}={value:g}" for name, value in self.arguments)
+        inside = ",".join(f"{name}={value:.15g}" for name, value in self.arguments)
         return f"{self.name}({inside})" if inside else self.name
 
     def __str__(self) -> str:
@@ -176,14 +181,14 @@ def is_pooled(label: Label, conventions: Conventions) -> bool:
 
 def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
-    allowed = {"rel", *(name for name, _, _ in metric.parameters)}
+    allowed = {"rel", *(name for name, _, _ in metric.takes)}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
         if name not in allowed or name in found or not _NUMBER.match(value):
             msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
             raise ValueError(msg)
         found[name] = float(value)
-    for name, low, high in metric.parameters:
+    for name, low, high in metric.takes:
         if not low < found.get(name, low) < high:
             msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}=0.8)"
             raise ValueError(msg)

@@ -97,7 +97,18 @@ def register(
     connection.register("given", lists.with_row_index("position").to_arrow())
     connection.register("truth", truth.to_arrow())
     connection.register("known", known.to_arrow())
-    rank_lists(connection, "given", conventions).create("lists")
+    rank_lists(
+        connection,
+        "given",
+        has_rank="rank" in lists.columns,
+        has_score="score" in lists.columns,
+        order=None,
+        rank_base=1,
+        ties=conventions.ties,
+        duplicates=conventions.duplicates,
+        score_dtype=conventions.score_dtype,
+        into="lists",
+    )
 
 
 def summarise_column(

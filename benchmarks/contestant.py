@@ -1,0 +1,147 @@
+"""One contestant on one workload, in a process of its own; prints seconds, peak memory and nDCG@10 as JSON.
+
+Imports do not count. Everything else does, from the parquet files to the means: loading, converting, computing.
+"""
+
+import importlib
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+METRICS = ("P", "R", "AP", "nDCG", "RR")
+KS = (1, 5, 10, 20, 50, 100)
+Files = tuple[str, str]
+
+
+def concord(files: Files, engine: str = "duckdb") -> Callable[[], float]:
+    """`evaluate`: users' values of all labels and their summaries."""
+    import polars as pl
+
+    from metrics_core.catalogue import expand
+    from metrics_core.partition import Task
+    from metrics_core.presets import preset
+    from metrics_core.summary import summarise
+
+    engines = importlib.import_module(f"pipeline.engines.{engine}")
+    lists, truth = map(Path, files)
+    task = Task(expand(METRICS, KS), preset("standard"))
+    cut = {"rows_per_partition": 4_000_000} if engine == "duckdb" else {}
+
+    def work() -> float:
+        values = pl.concat(list(engines.partitions(lists, truth, task, **cut)))
+        means = {
+            str(label): summarise(
+                label, values[str(label)].to_numpy(), task.conventions, confidence=0.95
+            )
+            for label in task.labels
+        }
+        return means["nDCG@10"].mean
+
+    return work
+
+
+def concord_polars(files: Files) -> Callable[[], float]:
+    """The same by the in-memory engine."""
+    return concord(files, "polars")
+
+
+def join(files: Files) -> Callable[[], float]:
+    """The bare join of the two files by DuckDB: what cannot be avoided."""
+    import duckdb
+
+    query = "SELECT l.user, l.item, rank, grade FROM read_parquet(?) l JOIN read_parquet(?) t USING (user, item)"
+
+    def work() -> float:
+        with duckdb.connect() as connection:
+            return float(len(connection.execute(query, list(files)).fetchnumpy()["rank"]))
+
+    return work
+
+
+def rectools(files: Files) -> Callable[[], float]:
+    """RecTools' `calc_metrics`, all metrics at once, loading included."""
+    import pandas as pd
+    from rectools.metrics import MAP, MRR, NDCG, Precision, Recall, calc_metrics
+
+    kinds = {"P": Precision, "R": Recall, "AP": MAP, "nDCG": NDCG, "RR": MRR}
+    metrics = {f"{name}@{k}": kind(k=k) for name, kind in kinds.items() for k in KS}
+
+    def work() -> float:
+        names = {"user": "user_id", "item": "item_id"}
+        lists, truth = (pd.read_parquet(path).rename(columns=names) for path in files)
+        return float(calc_metrics(metrics, lists, truth)["nDCG@10"])
+
+    return work
+
+
+def _by_user(path: str, value: Callable[[Any], Any]) -> dict[str, dict[str, Any]]:
+    import pandas as pd
+
+    frame = pd.read_parquet(path)
+    third = value(frame).tolist()
+    nested: dict[str, dict[str, Any]] = {}
+    users, items = (frame[name].astype(str).tolist() for name in ("user", "item"))
+    for user, item, number in zip(users, items, third, strict=True):
+        nested.setdefault(user, {})[item] = number
+    return nested
+
+
+def pytrec_eval(files: Files) -> Callable[[], float]:
+    """pytrec_eval, the dictionaries that it wants included."""
+    import pytrec_eval as library
+
+    cuts = ",".join(map(str, KS))
+    measures = {f"{name}.{cuts}" for name in ("P", "recall", "map_cut", "ndcg_cut")} | {"recip_rank"}
+
+    def work() -> float:
+        run = _by_user(files[0], lambda frame: -frame["rank"].astype(float))
+        qrels = _by_user(files[1], lambda frame: frame["grade"].astype(int))
+        values = library.RelevanceEvaluator(qrels, measures).evaluate(run)
+        return sum(user["ndcg_cut_10"] for user in values.values()) / len(values)
+
+    return work
+
+
+def ranx(files: Files) -> Callable[[], float]:
+    """ranx, the dictionaries that it wants included; compilation happens before the clock starts."""
+    from ranx import Qrels, Run, evaluate
+
+    kinds = ("precision", "recall", "map", "ndcg", "mrr")
+    metrics = [f"{kind}@{k}" for kind in kinds for k in KS]
+    evaluate(Qrels({"u": {"a": 1}}), Run({"u": {"a": 1.0}}), metrics)
+
+    def work() -> float:
+        run = Run(_by_user(files[0], lambda frame: -frame["rank"].astype(float)))
+        qrels = Qrels(_by_user(files[1], lambda frame: frame["grade"].astype(int)))
+        return float(evaluate(qrels, run, metrics, make_comparable=True)["ndcg@10"])
+
+    return work
+
+
+CONTESTANTS = {
+    "concord": concord,
+    "concord-polars": concord_polars,
+    "join": join,
+    "rectools": rectools,
+    "pytrec_eval": pytrec_eval,
+    "ranx": ranx,
+}
+
+
+def main() -> None:
+    """`python -m benchmarks.contestant NAME LISTS TRUTH`."""
+    name, lists, truth = sys.argv[1:]
+    work = CONTESTANTS[name]((lists, truth))
+    start = time.perf_counter()
+    value = work()
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": seconds, "peak_mib": peak, "value": value}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The workload: 138,000 users with lists of 100, 2.1 million rows of truth, from a seed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+METRICS = ("P", "R", "AP", "nDCG", "RR")
+KS = (1, 5, 10, 20, 50, 100)
+ITEMS = 20_000
+DEPTH = 100
+DRAWS = 3 * DEPTH  # enough that each user draws DEPTH different items
+SKEW = 0.8  # exponent of the items' popularity
+ROWS_PER_GROUP = 131_072
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a workload is, and in which folder it lies."""
+
+    name: str
+    users: int
+    truth_rows: int
+
+
+FULL = Size("full", 138_000, 2_100_000)
+TENTH = Size("tenth", 13_800, 210_000)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The two parquet files of a workload."""
+
+    lists: Path
+    truth: Path
+
+
+def make(folder: Path, size: Size, ids: str) -> Files:
+    """The files of a workload with integer or text ids; made if they are not there."""
+    files = Files(folder / f"{size.name}-{ids}-lists.parquet", folder / f"{size.name}-{ids}-truth.parquet")
+    if not (files.lists.exists() and files.truth.exists()):
+        folder.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(20_26)
+        _write(_lists(rng, size.users), files.lists, ids)
+        _write(_truth(rng, size), files.truth, ids)
+    return files
+
+
+def _write(frame: pl.DataFrame, path: Path, ids: str) -> None:
+    if ids == "text":
+        frame = frame.with_columns(
+            user=pl.lit("user-") + pl.col("user").cast(pl.String).str.zfill(7),
+            item=pl.lit("item-") + pl.col("item").cast(pl.String).str.zfill(6),
+        )
+    frame.write_parquet(path, row_group_size=ROWS_PER_GROUP)
+
+
+def _popular(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Items drawn by popularity, with repetition."""
+    share = np.arange(1, ITEMS + 1) ** -SKEW
+    return np.searchsorted(np.cumsum(share / share.sum()), rng.random(n)).clip(max=ITEMS - 1)
+
+
+def _lists(rng: np.random.Generator, users: int) -> pl.DataFrame:
+    drawn = pl.DataFrame(
+        {"user": np.repeat(np.arange(users), DRAWS), "item": _popular(rng, users * DRAWS)}
+    )
+    return (
+        drawn.unique(maintain_order=True)
+        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user"))
+        .filter(pl.col("rank") <= DEPTH)
+    )
+
+
+def _truth(rng: np.random.Generator, size: Size) -> pl.DataFrame:
+    n = size.truth_rows * 5 // 4
+    drawn = pl.DataFrame(
+        {
+            "user": rng.integers(0, size.users, n),
+            "item": _popular(rng, n),
+            "grade": rng.integers(1, 6, n).astype(np.float64),
+        }
+    )
+    rows = drawn.unique(["user", "item"], keep="first", maintain_order=True)
+    return rows.head(size.truth_rows).sort("user", "item")

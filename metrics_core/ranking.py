@@ -1,0 +1,189 @@
+"""Lists as they were left -> lists in rank order, and what was found on the way. All of it is SQL.
+
+The rows are sorted once; what follows looks at neighbours: ranks are numbered, gaps, ties and
+disagreements are seen between a row and the one above it. Every sort names a complete order, so
+the result depends neither on threads nor on the order of the rows (but for `ties: input` and
+`order: file`, where that order is the point).
+"""
+
+from dataclasses import dataclass
+
+import duckdb
+
+from metrics_core.list_problems import (
+    Count,
+    Lists,
+    duplicate_problems,
+    neighbours_of,
+    rank_problems,
+    tie_problems,
+)
+from metrics_core.row_checks import (
+    ID_CHECKS,
+    RANK_CHECKS,
+    SCORE_CHECKS,
+    ListsError,
+    Place,
+    only_row,
+    row_number,
+    wrong_rows,
+)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A table `relation` (user, item, rank [, score]), sorted by user and rank, and what was found.
+
+    order         : what decided: rank, score or file
+    ties          : rows whose score equals a neighbour's; counted where scores decided
+    duplicates    : rows that repeat an item of the same list; later copies only
+    disagreements : rows with a higher score than the row above; counted where ranks decided
+    """
+
+    relation: str
+    order: str
+    ties: Count
+    duplicates: Count
+    disagreements: Count
+
+
+def rank_lists(
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    *,
+    has_rank: bool,
+    has_score: bool,
+    order: str | None,
+    rank_base: int,
+    ties: str,
+    duplicates: str,
+    score_dtype: str,
+    into: str = "ranked",
+    place: Place = row_number,
+) -> Ranked:
+    """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
+
+    position : BIGINT, ascending in the order of the rows; `place` says in words where such a row stands
+    order    : rank | score | file; None: the ranks if there are any, else the scores
+
+    With `duplicates: first` later copies keep their ranks and their item becomes NULL: a miss.
+
+    Raises
+    ------
+    ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
+        at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
+    """
+    decided = _decided(order, has_rank, has_score, ties)
+    lists = Lists(
+        connection,
+        source,
+        into,
+        decided,
+        has_score,
+        rank_base,
+        ties,
+        duplicates,
+        score_dtype,
+        place,
+    )
+    checks = [
+        *ID_CHECKS,
+        *(SCORE_CHECKS if has_score else ()),
+        *(RANK_CHECKS if decided == "rank" else ()),
+    ]
+    if problems := wrong_rows(connection, source, checks, place=place):
+        raise ListsError(problems)
+    _sort(lists)
+    disagreements, tied = _score_counts(lists)
+    repeated = _duplicates(lists)
+    problems = [
+        *rank_problems(lists),
+        *tie_problems(lists, tied),
+        *duplicate_problems(lists, repeated),
+    ]
+    if problems:
+        raise ListsError(problems)
+    if repeated.rows:
+        _apply_duplicates(lists)
+    return Ranked(into, decided, tied, repeated, disagreements)
+
+
+def _decided(order: str | None, has_rank: bool, has_score: bool, ties: str) -> str:
+    if order is None and not (has_rank or has_score):
+        what = "there are neither ranks nor scores"
+        raise ListsError([("lists", what, "set `order: file` if the rows stand in rank order")])
+    order = order or ("rank" if has_rank else "score")
+    if (order == "rank" and not has_rank) or (order == "score" and not has_score):
+        raise ListsError(
+            [("lists", f"there is no {order} to order them by", "choose another `order`")]
+        )
+    if order == "score" and ties == "given":
+        return "rank" if has_rank else "file"
+    return order
+
+
+def _sort(lists: Lists) -> None:
+    """Write the sorted table; ranks are those of the file, or are numbered within each user."""
+    score = ", score" if lists.has_score else ""
+    if lists.order == "rank":
+        query = f"""
+            SELECT user, item, CAST(rank AS BIGINT) + {1 - lists.rank_base} AS rank{score}
+            FROM {lists.source} ORDER BY user, rank, position"""
+    else:
+        rows = f"SELECT user, item{score} FROM {lists.source} ORDER BY user, {_within_user(lists)}"
+        query = _numbered(rows, f"user, item, rank{score}")
+    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
+
+
+def _within_user(lists: Lists) -> str:
+    if lists.order == "file":
+        return "position"
+    tie_break = {"item_asc": "item, score DESC", "item_desc": "item DESC, score DESC"}
+    return f"{lists.key} DESC, {tie_break.get(lists.ties, 'position')}"
+
+
+def _numbered(rows: str, columns: str) -> str:
+    """Rows that are sorted by user, with `rank` 1, 2, 3 … within each user.
+
+    The windows stream over the sorted rows: no second sort, as `PARTITION BY user` would take.
+    """
+    return f"""
+        SELECT {columns} FROM (
+            SELECT *, n - max(CASE WHEN user IS DISTINCT FROM above THEN n - 1 END)
+                OVER (ROWS UNBOUNDED PRECEDING) AS rank
+            FROM (SELECT *, row_number() OVER () AS n, lag(user) OVER () AS above FROM ({rows})))"""
+
+
+def _score_counts(lists: Lists) -> tuple[Count, Count]:
+    """Disagreements of rank and score, and ties; each only where it means something."""
+    disagrees = "key > key_above" if lists.order == "rank" and lists.has_score else "false"
+    tied = "(key = key_above OR key = key_below)" if lists.order == "score" else "false"
+    query = f"""
+        SELECT count(*) FILTER ({disagrees}), count(DISTINCT user) FILTER ({disagrees}),
+            count(*) FILTER ({tied}), count(DISTINCT user) FILTER ({tied})
+        FROM {neighbours_of(lists)} WHERE {disagrees} OR {tied}"""
+    found = only_row(lists.connection, query)
+    return Count(*found[:2]), Count(*found[2:])
+
+
+def _duplicates(lists: Lists) -> Count:
+    query = f"""
+        SELECT coalesce(sum(copies - 1), 0)::BIGINT, count(DISTINCT user)
+        FROM (SELECT user, count(*) AS copies FROM {lists.into} GROUP BY user, item HAVING copies > 1)"""
+    return Count(*only_row(lists.connection, query))
+
+
+def _apply_duplicates(lists: Lists) -> None:
+    copies = f"""
+        (SELECT *, row_number() OVER (PARTITION BY user, item ORDER BY rank) AS copy FROM {lists.into})"""
+    score = ", score" if lists.has_score else ""
+    if lists.duplicates == "first":
+        query = f"""
+            SELECT user, CASE WHEN copy = 1 THEN item END AS item, rank{score}
+            FROM {copies} ORDER BY user, rank"""
+    elif lists.duplicates == "drop":
+        kept = f"SELECT * EXCLUDE (rank) FROM {copies} WHERE copy = 1 ORDER BY user, rank"
+        query = _numbered(kept, f"user, item, rank{score}")
+    else:
+        return
+    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")

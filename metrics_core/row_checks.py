@@ -1,0 +1,113 @@
+"""Checks of single rows, as a table: a condition in SQL that no row may meet. One pass over the rows for all of them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+Place = Callable[[int], str]  # where the row at a position stands, in words
+Finding = tuple[str, str, str]  # where, what, fix
+
+
+class ListsError(ValueError):
+    """Lists that cannot be ranked: `problems` holds (where, what, fix), all of them at once."""
+
+    def __init__(self, problems: Iterable[Finding]) -> None:
+        self.problems = list(problems)
+        super().__init__(
+            "\n".join(f"{where}: {what}\n  fix: {fix}" for where, what, fix in self.problems)
+        )
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """What no row may be. `wrong` is SQL over the row; `what` may show the value of `shows` as {value}."""
+
+    column: str
+    wrong: str
+    what: str
+    fix: str
+    shows: str = "NULL"
+
+
+ID_CHECKS = tuple(
+    RowCheck(column, f"{column} IS NULL", "is missing", "give every row an id, or drop the row")
+    for column in ("user", "item")
+)
+SCORE_CHECKS = (
+    RowCheck("score", "score IS NULL", "is missing", "give every row a score, or drop the row"),
+    RowCheck(
+        "score",
+        "isnan(CAST(score AS DOUBLE))",
+        "is NaN",
+        "mend the scores where the file is made, or drop the rows",
+    ),
+)
+RANK_CHECKS = (
+    RowCheck("rank", "rank IS NULL", "is missing", "give every row a rank, or drop the row"),
+    RowCheck(
+        "rank",
+        "floor(CAST(rank AS DOUBLE)) <> rank OR NOT isfinite(CAST(rank AS DOUBLE))",
+        "{value} is no whole number",
+        "write ranks as integers",
+        shows="rank",
+    ),
+)
+
+
+def row_number(position: int) -> str:
+    """`row 1` for position 0."""
+    return f"row {position + 1:,}"
+
+
+def in_words(number: int, noun: str) -> str:
+    """`1 row`, `1,204 rows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def wrong_rows(
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    checks: Sequence[RowCheck],
+    *,
+    place: Place = row_number,
+    names: Mapping[str, str] | None = None,
+) -> list[Finding]:
+    """One finding a check that fails, at the first row that fails it.
+
+    names : what the file calls a column, where that differs
+    """
+    if not checks:
+        return []
+    totals = ", ".join(
+        f"count(*) FILTER (WHERE {check.wrong}), min(position) FILTER (WHERE {check.wrong})"
+        for check in checks
+    )
+    found = only_row(connection, f"SELECT {totals} FROM {source}")
+    problems = []
+    for check, count, position in zip(checks, found[::2], found[1::2], strict=True):
+        if count:
+            query = f"SELECT user, item, {check.shows} FROM {source} WHERE position = $position"
+            user, item, value = only_row(connection, query, {"position": position})
+            name = (names or {}).get(check.column, check.column)
+            where = f"{place(position)}, column {name!r}{whose(user, item)}"
+            what = f"{check.what.format(value=value)}; {in_words(count, 'row')} affected"
+            problems.append((where, what, check.fix))
+    return problems
+
+
+def only_row(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """The one row of a query that has one."""
+    (row,) = connection.execute(query, dict(values or {})).fetchall()
+    return tuple(row)
+
+
+def whose(user: Any, item: Any) -> str:
+    """` (user 'u17', item 'i9')`, without those that are missing."""
+    known = [
+        f"{name} {value!r}" for name, value in (("user", user), ("item", item)) if value is not None
+    ]
+    return f" ({', '.join(known)})" if known else ""

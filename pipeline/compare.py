@@ -1,0 +1,73 @@
+"""Stage `compare`: users' values and summaries of all models -> comparison.json and its tables."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline import comparison_content as content
+from pipeline.comparison_choices import Choices, read_choices
+from pipeline.comparison_tables import curve_rows, frame, leaderboard_rows, metric_rows
+from pipeline.differences import difference_rows
+from pipeline.evaluations import Evaluation, read_evaluations
+from pipeline.orphans import remove_orphans
+from pipeline.outputs import write_csv, write_json, write_parquet
+from pipeline.params import Params, read_params
+from pipeline.stage import run
+from pipeline.wording import verdict_sentences
+
+SCHEMA = 1  # of comparison.json
+
+
+def main() -> None:
+    compare(read_params())
+
+
+def compare(params: Params) -> None:
+    """Writes comparison.json, the leaderboard, the differences and the curves."""
+    choices = read_choices(params)
+    evaluations = read_evaluations(params, choices)
+    for model, files in remove_orphans(params).items():
+        print(f"removed {files} result files of {model}, which params.yaml no longer names")
+    comparison = _comparison(params, choices, evaluations)
+    folder = Path(params.results.comparison)
+    write_json(folder / "comparison.json", comparison)
+    for name in ("leaderboard", "differences"):
+        table = frame(name, comparison[name])
+        write_csv(folder / f"{name}.csv", table)
+        write_parquet(folder / f"{name}.parquet", table)
+    write_csv(
+        folder / "curves.csv", frame("curves", curve_rows(choices, comparison["leaderboard"]))
+    )
+    print(comparison["verdicts"][0])
+
+
+def _comparison(
+    params: Params, choices: Choices, evaluations: Mapping[str, Evaluation]
+) -> dict[str, Any]:
+    confidence = params.comparison.confidence
+    differences = difference_rows(params, choices, evaluations)
+    leaderboard = leaderboard_rows(choices, evaluations, differences, alpha=1 - confidence)
+    found = {
+        "schema": SCHEMA,
+        "title": params.report.title,
+        "baseline": params.comparison.baseline,
+        "primary": choices.primary,
+        "confidence": confidence,
+        "models": list(evaluations),
+        "metrics": metric_rows(choices),
+        "ks": sorted(params.evaluation.ks),
+        "leaderboard": leaderboard,
+        "differences": differences,
+    }
+    return {
+        **found,
+        "verdicts": verdict_sentences(found),
+        "quality": content.quality(params, evaluations),
+        "conventions": content.conventions(params.pinned, choices),
+        "provenance": content.provenance(params.pinned, evaluations),
+        "covers": content.COVERS,
+    }
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,88 @@
+"""What no value of a list may be, as a table: one row a check, tried in one pass over the file."""
+
+import duckdb
+
+from metrics_core.row_checks import RowCheck, wrong_rows
+from pipeline.checks import Problem
+from pipeline.sources import Source
+
+SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
+DROP = "drop the row where the file is made"
+
+
+def list_checks(source: Source) -> list[RowCheck]:
+    checks = [check for column in ("user", "item") for check in id_checks(source, column)]
+    if "rank" in source.columns:
+        checks += number_checks(source, "rank", "is no whole number")
+    if "score" in source.columns:
+        checks += number_checks(source, "score", "is no number")
+    return checks
+
+
+def id_checks(source: Source, column: str) -> list[RowCheck]:
+    checks = [_missing(source, column, f"give every row an id, or {DROP}")]
+    if column in source.unsure:
+        fix = "write ids as text, or as integers below 2^53 if they are floats"
+        checks.append(_unreadable(column, "is no integer and no text", fix))
+    if source.is_text(column):
+        checks += [
+            RowCheck(
+                column,
+                f"trim({column}, {SPACE}) = ''",
+                "is blank",
+                f"give every row an id, or {DROP}",
+            ),
+            RowCheck(
+                column,
+                f"trim({column}, {SPACE}) <> {column} AND trim({column}, {SPACE}) <> ''",
+                "{value!r} begins or ends with a space",
+                "strip the ids where the file is made",
+                shows=column,
+            ),
+            RowCheck(
+                column,
+                " OR ".join(f"contains({column}, chr({code}))" for code in (0, 10, 13)),
+                "{value!r} holds a line break or a NUL",
+                "check the quotes of the file, or mend the id",
+                shows=column,
+            ),
+        ]
+    return checks
+
+
+def number_checks(source: Source, column: str, what: str) -> list[RowCheck]:
+    checks = [_missing(source, column, f"give every row a {column}, or {DROP}")]
+    if column in source.unsure:
+        fix = f"write plain numbers (decimal point), or name another column: `{source.file.key}.columns`"
+        checks.append(_unreadable(column, what, fix))
+    if column != "rank":
+        checks.append(
+            RowCheck(column, f"isnan({column})", "is NaN", f"mend the {column}, or {DROP}")
+        )
+    return checks
+
+
+def value_problems(
+    connection: duckdb.DuckDBPyConnection, source: Source, checks: list[RowCheck]
+) -> list[Problem]:
+    names = {column: source.file.theirs(column) for column in source.columns}
+    found = wrong_rows(connection, "source", checks, place=source.raw.place, names=names)
+    return [Problem(f"{source.file.path}: {where}", what, fix) for where, what, fix in found]
+
+
+def sound_rows(checks: list[RowCheck]) -> str:
+    """The rows of users none of whose values is refused: what else is wrong with them is no consequence."""
+    wrong = " OR ".join(f"({check.wrong})" for check in checks)
+    users = f"SELECT user FROM source WHERE user IS NOT NULL AND ({wrong})"
+    return f"(SELECT * FROM source WHERE user IS NOT NULL AND user NOT IN ({users}))"
+
+
+def _missing(source: Source, column: str, fix: str) -> RowCheck:
+    readable = f" AND {column}_wrong IS NULL" if column in source.unsure else ""
+    return RowCheck(column, f"{column} IS NULL{readable}", "is missing", fix)
+
+
+def _unreadable(column: str, what: str, fix: str) -> RowCheck:
+    return RowCheck(
+        column, f"{column}_wrong IS NOT NULL", f"{{value!r}} {what}", fix, shows=f"{column}_wrong"
+    )

@@ -1,0 +1,67 @@
+"""Stage: the truth as it was left -> user, item, grade, sorted; and what was found in it."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from metrics_core.row_checks import in_words
+from pipeline import stage
+from pipeline.checks import InputError
+from pipeline.input_file import InputFile
+from pipeline.list_checks import sound_rows, value_problems
+from pipeline.load import counts, describe
+from pipeline.outputs import write_json
+from pipeline.params import Params, TruthFile, read_params
+from pipeline.sorted_parquet import write_query
+from pipeline.sources import Source, format_of, read_source, refuse_missing
+from pipeline.truth_checks import repeated_judgements, truth_checks
+from pipeline.workspace import workspace
+
+KEY = "data.truth"
+SHOWN = 20  # distinct grades that are counted one by one
+
+
+def main() -> None:
+    params = read_params()
+    with workspace() as connection:
+        load_truth(connection, params)
+
+
+def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
+    """Write the truth and its quality file; on refusal, neither."""
+    source = read_source(connection, truth_file(params.data.truth))
+    checks = truth_checks(source)
+    problems = value_problems(connection, source, checks)
+    rows = sound_rows(checks) if problems else "source"
+    problems += repeated_judgements(connection, source, rows)
+    if problems:
+        raise InputError(problems)
+    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+    query = f"SELECT user, item, {grade} FROM source ORDER BY user, item"
+    write_query(connection, query, Path(params.results.data) / "truth.parquet")
+    quality = describe(source) | counts(connection, source) | _grades(connection, source)
+    write_json(Path(params.results.quality) / "truth.json", quality)
+
+
+def truth_file(entry: TruthFile) -> InputFile:
+    path = Path(entry.path)
+    refuse_missing(KEY, path)
+    form = format_of(KEY, path, entry.format)
+    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    return InputFile(KEY, path, form, ("user", "item"), ("grade",), columns)
+
+
+def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
+    if "grade" not in source.columns:
+        note = f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"
+        return {"grades": {"1": source.rows}, "notes": [note]}
+    query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
+    found = connection.execute(query).fetchall()
+    if len(found) > SHOWN:
+        return {"grades": None, "notes": [f"{in_words(len(found), 'different grade')}"]}
+    return {"grades": {f"{grade:g}": count for grade, count in found}, "notes": []}
+
+
+if __name__ == "__main__":
+    stage.run(main)

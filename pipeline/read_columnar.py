@@ -1,0 +1,179 @@
+"""Parquet (a file, or a folder of parts) and Arrow IPC: columns keep their types."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from pipeline.checks import InputError, Problem, refuse
+from pipeline.input_file import InputFile, Kind, Raw, choose_columns, with_positions
+
+BATCH = 131_072  # rows
+MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
+
+
+@dataclass(frozen=True)
+class _Part:
+    path: Path
+    schema: pa.Schema
+    rows: int
+    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
+
+
+def read_columnar(file: InputFile) -> Raw:
+    parts = [_opened(path, file) for path in _paths(file)]
+    chosen = choose_columns(file, parts[0].schema.names)
+    types = {name: _plain(parts[0].schema.field(theirs).type) for name, theirs in chosen.items()}
+    _refuse_mixed(parts, chosen, types)
+    kinds = _kinds(file, types)
+    schema = pa.schema(types)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for part in parts:
+            for batch in part.batches(list(chosen.values())):
+                columns = [
+                    batch.column(theirs).cast(types[name]) for name, theirs in chosen.items()
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return Raw(kinds, _place(parts), with_positions(schema, batches()))
+
+
+def _paths(file: InputFile) -> list[Path]:
+    if not file.path.is_dir():
+        return [file.path]
+    found = sorted(
+        p for p in file.path.iterdir() if p.is_file() and not p.name.startswith(("_", "."))
+    )
+    other = [part for part in found if part.suffix != ".parquet"]
+    if not found or other:
+        what = f"holds {other[0].name!r}, which is no part" if other else "holds no part"
+        raise refuse(
+            str(file.path), what, "keep nothing but `*.parquet` files of one table in the folder"
+        )
+    return found
+
+
+def _opened(path: Path, file: InputFile) -> _Part:
+    _refuse_other_content(path, file)
+    try:
+        return _parquet(path) if file.format == "parquet" else _arrow(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        what = f"is damaged or not complete ({' '.join(str(error).split())})"
+        raise refuse(str(path), what, "write or copy the file again") from None
+
+
+def _refuse_other_content(path: Path, file: InputFile) -> None:
+    with path.open("rb") as opened:
+        begins = opened.read(60)
+    if begins.startswith(MAGIC[file.format]) or (
+        file.format == "arrow" and begins[:4] == b"\xff" * 4
+    ):
+        return
+    line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
+    what = f"is no {file.format} file; it begins with {line!r}"
+    raise refuse(str(path), what, f"name it by its format, or set `{file.key}.format`")
+
+
+def _parquet(path: Path) -> _Part:
+    opened = pq.ParquetFile(path)
+    rows = opened.metadata.num_rows
+    return _Part(
+        path, opened.schema_arrow, rows, lambda names: opened.iter_batches(BATCH, columns=names)
+    )
+
+
+def _arrow(path: Path) -> _Part:
+    opened = pa.memory_map(str(path))
+    try:
+        reader = pyarrow.ipc.open_file(opened)
+    except pa.ArrowInvalid:
+        table = pyarrow.ipc.open_stream(opened).read_all()
+        return _Part(
+            path,
+            table.schema,
+            len(table),
+            lambda names: iter(table.select(names).to_batches(BATCH)),
+        )
+    numbers = range(reader.num_record_batches)
+    rows = sum(reader.get_batch(number).num_rows for number in numbers)
+    return _Part(
+        path,
+        reader.schema,
+        rows,
+        lambda names: (reader.get_batch(n).select(names) for n in numbers),
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _refuse_mixed(
+    parts: list[_Part], chosen: dict[str, str], types: dict[str, pa.DataType]
+) -> None:
+    problems = []
+    for part in parts[1:]:
+        for name, theirs in chosen.items():
+            index = part.schema.get_field_index(theirs)
+            found = _plain(part.schema.field(index).type) if index >= 0 else None
+            if found != types[name]:
+                here = "is missing" if found is None else f"is {found}"
+                what = f"{here}, but {types[name]} in {parts[0].path.name}"
+                problems.append(
+                    Problem(
+                        f"{part.path}: column {theirs!r}",
+                        what,
+                        "write all parts with the same types",
+                    )
+                )
+    if problems:
+        raise InputError(problems)
+
+
+def _kinds(file: InputFile, types: dict[str, pa.DataType]) -> dict[str, Kind]:
+    kinds = {name: _kind(name, found) for name, found in types.items()}
+    problems = [
+        Problem(
+            f"{file.path}: column {file.theirs(name)!r}",
+            f"is of type {types[name]}",
+            "write ids as integers or text" if name in ("user", "item") else "write it as numbers",
+        )
+        for name, kind in kinds.items()
+        if kind is None
+    ]
+    if problems:
+        raise InputError(problems)
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _kind(name: str, found: pa.DataType) -> Kind | None:
+    if pa.types.is_uint64(found):
+        return "unsigned"
+    if pa.types.is_integer(found):
+        return "integer"
+    if pa.types.is_floating(found) or (pa.types.is_decimal(found) and name not in ("user", "item")):
+        return "float"
+    if (
+        pa.types.is_string(found)
+        or pa.types.is_large_string(found)
+        or pa.types.is_string_view(found)
+    ):
+        return "text"
+    return None
+
+
+def _place(parts: list[_Part]) -> Callable[[int], str]:
+    starts = [0, *accumulate(part.rows for part in parts)]
+
+    def place(position: int) -> str:
+        part = bisect_right(starts, position) - 1
+        row = f"row {position - starts[part] + 1:,}"
+        return row if len(parts) == 1 else f"{parts[part].path.name}, {row}"
+
+    return place

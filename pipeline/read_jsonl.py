@@ -1,0 +1,105 @@
+"""JSONL: a user a line with nested lists (`items`, and `scores` if there are any), or a row a line."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+
+from pipeline.checks import refuse
+from pipeline.input_file import LINES, InputFile, Kind, Raw, choose_columns
+from pipeline.read_text import first_line, read_lines
+
+PLURAL = {
+    "item": "items",
+    "rank": "ranks",
+    "score": "scores",
+    "grade": "grades",
+}  # what the keys of nested lists are called
+
+
+def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int) -> Raw:
+    first = _first_object(file)
+    chosen = choose_columns(_with_plurals(file, first), list(first))
+    raw = read_lines(file)
+    connection.register("lines", raw.batches)
+    if isinstance(first[chosen["item"]], list):
+        query, raw.kinds = _nested(chosen, rank_base, listed="grade" not in file.fields)
+    else:
+        query, raw.kinds = _flat(chosen)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
+    raw.place = lambda position: f"line {position // LINES:,}"
+    raw.marked = True
+    return raw
+
+
+def _with_plurals(file: InputFile, first: dict[str, Any]) -> InputFile:
+    """The file, with `items` for `item` and so on where its lines have them."""
+    plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
+    return replace(file, columns=plurals | dict(file.columns))
+
+
+def _first_object(file: InputFile) -> dict[str, Any]:
+    line = first_line(file.path)
+    try:
+        first = json.loads(line)
+    except ValueError:
+        first = None
+    if not isinstance(first, dict):
+        what = f"begins with {line[:60]!r}, which is no JSON object"
+        raise refuse(f"{file.path}", what, "write one JSON object a line")
+    return first
+
+
+def _nested(chosen: dict[str, str], rank_base: int, *, listed: bool) -> tuple[str, dict[str, Kind]]:
+    """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
+    lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name != "user"}
+    numbered = listed and "rank" not in lists
+    rank = f", place + {rank_base - 1} AS rank" if numbered else ""
+    shape = {key: ["JSON"] for name, key in chosen.items() if name != "user"}
+    wrong = [
+        ("j IS NULL", "is no JSON object"),
+        (f"{lists['item']} IS NULL", f"has no list `{chosen['item']}`"),
+    ]
+    for name, values in lists.items():
+        differs = f"len({values}) IS DISTINCT FROM len({lists['item']})"
+        wrong.append((differs, f"`{chosen[name]}` is not as long as `{chosen['item']}`"))
+    unnested = ", ".join(
+        f"unnest(CASE WHEN line_wrong IS NULL THEN {values} ELSE [NULL] END) AS {name}"
+        for name, values in lists.items()
+    )
+    places = f"CASE WHEN line_wrong IS NULL THEN range(1, len({lists['item']}) + 1) ELSE [1] END"
+    query = f"""
+        SELECT line * {LINES} + place AS position, user, {", ".join(lists)}{rank}, line_wrong
+        FROM (
+            SELECT line, j.{_quoted(chosen["user"])} AS user, {unnested},
+                unnest({places}) AS place, line_wrong
+            FROM ({_parsed({chosen["user"]: "JSON"} | shape, wrong)}))"""
+    kinds: dict[str, Kind] = dict.fromkeys(chosen, "json")
+    return query, kinds | (dict.fromkeys(["rank"], "integer") if numbered else {})
+
+
+def _flat(chosen: dict[str, str]) -> tuple[str, dict[str, Kind]]:
+    columns = ", ".join(f"j.{_quoted(key)} AS {name}" for name, key in chosen.items())
+    parsed = _parsed(dict.fromkeys(chosen.values(), "JSON"), [("j IS NULL", "is no JSON object")])
+    query = f"SELECT line * {LINES} AS position, {columns}, line_wrong FROM ({parsed})"
+    return query, dict.fromkeys(chosen, "json")
+
+
+def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
+    """Lines as structs `j`, with the first thing that is wrong with each."""
+    cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
+    return f"""
+        SELECT line, j, CASE {cases} END AS line_wrong
+        FROM (
+            SELECT position AS line, CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
+                THEN from_json(line, {_text(json.dumps(shape))}) END AS j
+            FROM lines WHERE trim(line) <> '')"""
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(words: str) -> str:
+    return "'" + words.replace("'", "''") + "'"

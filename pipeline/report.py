@@ -1,0 +1,46 @@
+"""Stage `report`: the comparison -> one HTML page and its Markdown twin."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipeline.checks import refuse
+from pipeline.outputs import write_text
+from pipeline.params import Params, read_params
+from pipeline.stage import run
+from reports.markdown import render_markdown
+from reports.page import render_html
+
+SCHEMA = 1  # of comparison.json
+
+
+def main() -> None:
+    report(read_params())
+
+
+def report(params: Params) -> None:
+    """Writes report.html and report.md."""
+    comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
+    folder = Path(params.results.report)
+    write_text(folder / "report.html", render_html(comparison))
+    write_text(folder / "report.md", render_markdown(comparison))
+    print(f"report: {folder / 'report.html'}")
+
+
+def read_comparison(path: Path) -> dict[str, Any]:
+    """What the stage `compare` has written, refused if it is not of this version of Concord."""
+    again = "run `dvc repro compare`"
+    try:
+        comparison: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise refuse(str(path), "there is no such file", again) from None
+    except ValueError as error:
+        raise refuse(str(path), f"is not valid JSON: {error}", again) from None
+    found = comparison.get("schema") if isinstance(comparison, dict) else None
+    if found != SCHEMA:
+        raise refuse(str(path), f"has schema {found}, and this version reads {SCHEMA}", again)
+    return comparison
+
+
+if __name__ == "__main__":
+    run(main)

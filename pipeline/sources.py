@@ -1,0 +1,154 @@
+"""Whatever form a file has -> one table `source`: position, and typed columns under our names."""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from pipeline.checks import AT_MOST, InputError, Problem, refuse
+from pipeline.input_file import InputFile, Kind, Raw
+from pipeline.read_columnar import read_columnar
+from pipeline.read_jsonl import read_jsonl
+from pipeline.read_text import DELIMITERS, read_delimited
+from pipeline.read_trec import read_trec
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".run": "trec",
+    ".qrels": "trec",
+}
+PACKED = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
+EXACT = 2**53  # beyond it a float no longer holds every integer
+
+# What stands for a value that cannot be read is NULL; the text that stood there is kept beside it.
+_WHOLE = "floor({x}) = {x} AND abs({x}) < " + str(EXACT)
+_ID = {
+    "text": "{x}",
+    "integer": "CAST({x} AS BIGINT)",
+    "unsigned": "TRY_CAST({x} AS BIGINT)",
+    "float": f"CASE WHEN {_WHOLE} THEN CAST({{x}} AS BIGINT) END",
+    "json": """CASE WHEN starts_with({x}, '"') THEN {x}->>'$' WHEN regexp_full_match({x}, '-?[0-9]+') THEN {x} END""",
+}
+_NUMBER = "TRY_CAST({x} AS DOUBLE)"
+_RANK = f"CASE WHEN {_WHOLE.format(x=_NUMBER)} THEN CAST({_NUMBER} AS BIGINT) END"
+_SAFE = {("id", "text"), ("id", "integer"), ("rank", "integer"), ("number", "integer")}
+_SAFE |= {("number", "unsigned"), ("number", "float")}  # always readable: nothing to keep beside
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table `source` as it was read. unsure: columns with a `<column>_wrong` beside them."""
+
+    file: InputFile
+    raw: Raw
+    columns: tuple[str, ...]
+    unsure: tuple[str, ...]
+    rows: int
+
+    def is_text(self, column: str) -> bool:
+        return self.raw.kinds[column] in ("text", "json")
+
+
+def format_of(key: str, path: Path, given: str | None) -> str:
+    """The format that params.yaml gives, or else the one that the file's name tells."""
+    suffixes = path.suffixes
+    packed = suffixes[-1:] == [".gz"]
+    ending = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix
+    found = given or ("parquet" if path.is_dir() else FORMATS.get(ending.lower()))
+    if found is None or (packed and found not in PACKED):
+        what = "cannot be packed with gzip" if found else "the name does not tell the format"
+        forms = ", ".join(sorted(FORMATS)) + ", and .gz of the text ones"
+        fix = f"set `{key}.format`, or use one of the endings {forms}"
+        raise refuse(str(path), what if not found else f"{found} {what}", fix)
+    return found
+
+
+def read_source(
+    connection: duckdb.DuckDBPyConnection, file: InputFile, *, rank_base: int = 1
+) -> Source:
+    """Read a file into the table `source` of the connection.
+
+    rank_base : the first rank, for lists whose order says it
+
+    Raises
+    ------
+    InputError : the file cannot be read as a table; values are not judged here
+    """
+    raw = _read(connection, file, rank_base)
+    if raw.batches is not None and not raw.marked:
+        connection.register("raw", raw.batches)
+    columns = tuple(name for name in file.fields if name in raw.kinds)
+    unsure = tuple(name for name in columns if (_role(name), raw.kinds[name]) not in _SAFE)
+    selected = ", ".join(
+        ["position", *(_value(name, raw.kinds[name]) for name in columns)]
+        + [_wrong(name, raw.kinds[name]) for name in unsure]
+        + (["line_wrong"] if raw.marked else [])
+    )
+    connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
+    _refuse_unreadable(connection, file, raw)
+    (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
+    if rows == 0:
+        raise refuse(str(file.path), "holds no rows", "check what wrote the file")
+    return Source(file, raw, columns, unsure, rows)
+
+
+def refuse_missing(key: str, path: Path) -> None:
+    if not path.exists():
+        folder = path.parent
+        names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+        near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+        what = "there is no such file" + (f"; near it: {', '.join(near)}" if near else "")
+        raise refuse(str(path), what, f"set `{key}.path` to the file")
+    if path.is_file() and path.stat().st_size == 0:
+        raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
+
+
+def _read(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int) -> Raw:
+    if file.format in DELIMITERS:
+        return read_delimited(file)
+    if file.format == "jsonl":
+        return read_jsonl(connection, file, rank_base)
+    if file.format == "trec":
+        return read_trec(connection, file)
+    return read_columnar(file)
+
+
+def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputFile, raw: Raw) -> None:
+    problems = list(raw.problems)
+    if raw.marked:
+        query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
+        problems += [
+            Problem(f"{file.path}: {raw.place(position)}", wrong, "mend the line, or remove it")
+            for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
+        ]
+    if problems:
+        raise InputError(problems)
+
+
+def _role(name: str) -> str:
+    return {"user": "id", "item": "id", "rank": "rank"}.get(name, "number")
+
+
+def _readable(name: str, kind: Kind) -> str:
+    role = _role(name)
+    if role == "id":
+        return _ID[kind].format(x=name)
+    return (_RANK if role == "rank" else _NUMBER).format(x=name)
+
+
+def _value(name: str, kind: Kind) -> str:
+    return f"{_readable(name, kind)} AS {name}"
+
+
+def _wrong(name: str, kind: Kind) -> str:
+    """The text of a value that is there, yet cannot be read."""
+    text = f"CAST({name} AS VARCHAR)"
+    return f"CASE WHEN {_readable(name, kind)} IS NULL AND trim({text}) <> '' THEN {text} END AS {name}_wrong"

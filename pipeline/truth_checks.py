@@ -1,0 +1,38 @@
+"""What no row of the truth may be."""
+
+import duckdb
+
+from metrics_core.row_checks import RowCheck, in_words, only_row, whose
+from pipeline.checks import Problem
+from pipeline.list_checks import id_checks, number_checks
+from pipeline.sources import Source
+
+
+def truth_checks(source: Source) -> list[RowCheck]:
+    checks = [check for column in ("user", "item") for check in id_checks(source, column)]
+    if "grade" in source.columns:
+        fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
+        checks += number_checks(source, "grade", "is no number")
+        checks += [
+            RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"),
+            RowCheck("grade", "grade = 'inf'::DOUBLE", "is infinite", fix),
+        ]
+    return checks
+
+
+def repeated_judgements(
+    connection: duckdb.DuckDBPyConnection, source: Source, rows: str
+) -> list[Problem]:
+    groups = f"""
+        SELECT user, item, count(*) - 1 AS later, list_sort(list(position))[:2] AS places
+        FROM {rows} GROUP BY user, item HAVING count(*) > 1"""
+    (count,) = only_row(connection, f"SELECT coalesce(sum(later), 0)::BIGINT FROM ({groups})")
+    if not count:
+        return []
+    user, item, places = only_row(
+        connection, f"SELECT user, item, places FROM ({groups}) ORDER BY places LIMIT 1"
+    )
+    where = " and ".join(source.raw.place(position) for position in places)
+    what = f"the item is judged more than once for the user; {in_words(count, 'row')} affected"
+    fix = "keep one row for each user and item"
+    return [Problem(f"{source.file.path}: {where}{whose(user, item)}", what, fix)]

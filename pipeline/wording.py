@@ -1,0 +1,185 @@
+"""The verdicts of a comparison in plain sentences, most important first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metrics_core.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
+from pipeline.phrases import AT_MOST, are, counted, exact, listed, number, reason, size
+from pipeline.standing import Gap, Standing
+
+
+def verdict_sentences(comparison: Mapping[str, Any]) -> list[str]:
+    """Who leads, by how much, how sure that is, what stays open, and whether the primary metrics agree."""
+    standing = Standing(comparison)
+    first, *rest = standing.primary
+    if len(comparison["models"]) == 1:
+        return [_only_model(standing, first)]
+    sentences = [*_of_label(first, standing), *_agreement(standing)]
+    for label in rest:
+        sentences += _of_label(label, standing)
+    return [*sentences, *_open_questions(standing), *_cautions(standing), *_other_users(standing)]
+
+
+def _only_model(standing: Standing, label: str) -> str:
+    (model,) = standing.comparison["models"]
+    mean = standing.score(model, label)["mean"]
+    value = "no mean" if mean is None else number(mean, standing.digits(label))
+    return f"{model} is the only model: {value} on {label}, and nothing to compare it with."
+
+
+def _of_label(label: str, standing: Standing) -> Iterator[str]:
+    if not standing.leaders(label):
+        yield f"No model has a mean of {label}: it is undefined for too many users."
+        return
+    yield _headline(label, standing)
+    yield from _runner_up(label, standing)
+    yield _against_baseline(label, standing)
+    yield from _undecided(label, standing)
+
+
+def _headline(label: str, standing: Standing) -> str:
+    leaders = standing.leaders(label)
+    best = leaders[0]
+    apart = not any(_not_told_apart(model, label, standing) for model in standing.others(label))
+    highest = "highest" if standing.higher_is_better[label] else "lowest"
+    mean = number(standing.score(best, label)["mean"], standing.digits(label))
+    names = [f"{m}, the baseline," if m == standing.baseline else m for m in leaders]
+    if len(leaders) > 1:
+        head = f"{listed(leaders)} share the {highest} {label}: {mean}"
+    elif apart:
+        head = f"{names[0]} is best on {label}: {mean}"
+    else:
+        head = f"{names[0]} has the {highest} {label}: {mean}"
+    if standing.baseline in leaders:
+        return f"{head}."
+    return f"{head}, {size(standing.gap(best, standing.baseline, label), label, standing)}."
+
+
+def _not_told_apart(model: str, label: str, standing: Standing) -> bool:
+    """True where a test found nothing, and where none could be made."""
+    return standing.score(model, label)["indistinguishable_from_best"] is not False
+
+
+def _runner_up(label: str, standing: Standing) -> Iterator[str]:
+    best, others = standing.leaders(label)[0], standing.others(label)
+    if not others:
+        return
+    runner = others[0]
+    if runner != standing.baseline:
+        gap = standing.gap(runner, best, label)
+        why = reason(standing.gap(best, runner, label), standing)
+        yield f"The runner-up, {runner}, is {size(gap, label, standing)}: {why}."
+    close = [model for model in others if _not_told_apart(model, label, standing)]
+    if close:
+        yield f"On {label} no significant difference sets {best} apart from {listed(close)}."
+    elif len(others) > 1:
+        yield f"{best} differs significantly from every other model on {label}."
+
+
+def _against_baseline(label: str, standing: Standing) -> str:
+    gaps = standing.against_baseline(label)
+    groups: dict[str, list[str]] = {}
+    for gap in gaps:
+        groups.setdefault(gap.verdict, []).append(gap.a)
+    effect = gaps[0].row["min_effect"] or 0
+    clauses = [
+        f"{listed(groups[verdict])} {are(groups[verdict])} {words}"
+        for verdict, words in _standings(effect).items()
+        if verdict in groups
+    ]
+    return f"Against {standing.baseline} on {label}, {'; '.join(clauses)}."
+
+
+def _standings(effect: float) -> dict[str, str]:
+    """The words for each verdict, from best to worst."""
+    by = f" by more than {exact(effect)}" if effect else ""
+    perhaps = f", perhaps by less than {exact(effect)}"
+    return {
+        "better": f"better{by}",
+        "better_below_threshold": f"better{perhaps}",
+        "equivalent": f"equivalent, within ±{exact(effect)}",
+        "identical": "identical for every user",
+        "worse_below_threshold": f"worse{perhaps}",
+        "worse": f"worse{by}",
+        "undecided": "not decided",
+        "too_few_users": "not judged, for too few users have different values",
+        "no_interval": "not tested, as the mean is pooled over users",
+    }
+
+
+def _undecided(label: str, standing: Standing) -> Iterator[str]:
+    gaps = [gap for gap in standing.against_baseline(label) if gap.verdict == "undecided"]
+    told = [f"{gap.a} is {size(gap, label, standing)}: {reason(gap, standing)}" for gap in gaps]
+    if len(told) > AT_MOST:
+        told[AT_MOST:] = [f"and {len(told) - AT_MOST} more"]
+    if told:
+        yield f"Open on {label}: {'; '.join(told)}."
+
+
+def _agreement(standing: Standing) -> Iterator[str]:
+    labels = standing.primary
+    leaders = {label: standing.leaders(label) for label in labels}
+    if len(labels) == 1 or not all(leaders.values()):
+        return
+    common = [m for m in leaders[labels[0]] if all(m in leaders[label] for label in labels)]
+    if common:
+        yield f"The primary metrics agree: {common[0]} leads on {listed(labels)}."
+    else:
+        told = [f"{listed(leaders[label])} on {label}" for label in labels]
+        yield f"The primary metrics disagree on who leads: {', '.join(told)}."
+    for model in standing.comparison["models"]:
+        if model != standing.baseline:
+            yield from _conflict(model, standing)
+
+
+def _conflict(model: str, standing: Standing) -> Iterator[str]:
+    gaps = {label: standing.gap(model, standing.baseline, label) for label in standing.primary}
+    better = [label for label, gap in gaps.items() if gap.verdict.startswith("better")]
+    worse = [label for label, gap in gaps.items() if gap.verdict.startswith("worse")]
+    if better and worse:
+        yield f"{model} is better than {standing.baseline} on {listed(better)}, but worse on {listed(worse)}."
+
+
+def _open_questions(standing: Standing) -> Iterator[str]:
+    rows = standing.primary_rows
+    undecided = sum(row["verdict"] == "undecided" for row in rows)
+    if undecided:
+        verb = "is" if undecided == 1 else "are"
+        yield (
+            f"Of {counted(len(rows), 'comparison')} on primary metrics {undecided} {verb} undecided: "
+            "these users do not settle which model is better."
+        )
+
+
+def _cautions(standing: Standing) -> Iterator[str]:
+    few = [row for row in standing.primary_rows if row["caution"]]
+    if few:
+        told = listed(
+            [f"{r['a']} against {r['b']} on {r['label']} ({r['n_nonzero']})" for r in few]
+        )
+        yield f"Take with caution, as fewer than {CAUTION_BELOW} users have different values: {told}."
+    none = [row for row in standing.primary_rows if row["verdict"] == "too_few_users"]
+    if none:
+        told = listed(
+            [f"{r['a']} against {r['b']} on {r['label']} ({r['n_nonzero']})" for r in none]
+        )
+        yield f"No interval, as fewer than {FEWEST_INFORMATIVE} users have different values: {told}."
+
+
+def _other_users(standing: Standing) -> Iterator[str]:
+    """Means of the leaderboard and means behind a difference are over other users where models lack some."""
+    for label in standing.primary:
+        gaps: list[Gap] = standing.against_baseline(label)
+        partial = [gap.a for gap in gaps if _lacks_users(gap, label, standing)]
+        if partial:
+            yield (
+                f"On {label}, {listed(partial)} and {standing.baseline} do not have values for the same users: "
+                "they are compared on the users whom both have values for."
+            )
+
+
+def _lacks_users(gap: Gap, label: str, standing: Standing) -> bool:
+    if gap.difference is None:
+        return False
+    counts = {standing.score(model, label)["n_users"] for model in (gap.a, gap.b)}
+    return counts != {gap.row["n_users"]}

@@ -1,0 +1,71 @@
+"""How numbers are written: digits from the width of the interval, true minus signs, words for tiny p."""
+
+import math
+from collections.abc import Iterable
+
+MINUS = "\N{MINUS SIGN}"
+MISSING = "\N{EN DASH}"
+PERCENT = "\N{NO-BREAK SPACE}%"
+SMALLEST_P = 0.0001
+
+
+def decimals(half_widths: Iterable[float | None], values: Iterable[float | None]) -> int:
+    """Two significant digits of the narrowest interval; three or four decimals for metrics in [0, 1]."""
+    known = [half for half in half_widths if half is not None and half > 0]
+    wanted = 1 - math.floor(math.log10(min(known))) if known else 4
+    in_unit_interval = all(value is None or abs(value) <= 1 for value in values)
+    fewest, most = (3, 4) if in_unit_interval else (0, 4)
+    return min(max(wanted, fewest), most)
+
+
+def number(value: float | None, digits: int) -> str:
+    return MISSING if value is None else _fixed(value, digits)
+
+
+def signed(value: float | None, digits: int) -> str:
+    """`+0.0123`, `−0.0123`, and no sign where nothing is left after rounding."""
+    if value is None:
+        return MISSING
+    text = _fixed(value, digits)
+    return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
+
+
+def interval(low: float | None, high: float | None, digits: int) -> str:
+    return "" if low is None or high is None else f"{_fixed(low, digits)} to {_fixed(high, digits)}"
+
+
+def signed_interval(low: float | None, high: float | None, digits: int) -> str:
+    return "" if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
+
+
+def relative(value: float | None) -> str:
+    return MISSING if value is None else signed(100 * value, 1) + PERCENT
+
+
+def share(value: float | None) -> str:
+    """A share of users or items in percent; more than none is never shown as 0.0 %."""
+    if value is None:
+        return MISSING
+    return ("< 0.1" if 0 < value < 0.0005 else _fixed(100 * value, 1)) + PERCENT  # noqa: PLR2004 - half of 0.1 %
+
+
+def count(value: int | None) -> str:
+    return MISSING if value is None else f"{value:,}"
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return MISSING
+    if p < SMALLEST_P:
+        return f"< {SMALLEST_P:.4f}"
+    return _fixed(p, 4 if p < 0.01 else 3 if p < 0.1 else 2)  # noqa: PLR2004 - two significant digits
+
+
+def exact(value: float) -> str:
+    """A number from params.yaml as it was written: 0.005, 0.95, 1."""
+    return f"{value:.12g}".replace("-", MINUS)
+
+
+def _fixed(value: float, digits: int) -> str:
+    text = f"{abs(value):,.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.,") else text

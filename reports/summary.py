@@ -1,0 +1,98 @@
+"""The short answer: who leads by each primary metric, by how much, and how sure that is."""
+
+from dataclasses import dataclass
+
+from reports import numbers
+from reports.results import Results, Row
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The best model by one primary metric; `against` is its difference to the baseline, None if it is the baseline."""
+
+    label: str
+    higher_is_better: bool
+    formula: str
+    model: str | None
+    mean: str
+    interval: str
+    against: Row | None
+    difference: str
+    difference_interval: str
+    close: list[str]
+
+
+def leaders(results: Results) -> list[Leader]:
+    return [_leader(results, label) for label in results.primary]
+
+
+def _leader(results: Results, label: str) -> Leader:
+    rows = [results.score(model, label) for model in results.models]
+    best = next((row for row in rows if row["best"]), None)
+    against = results.difference(best["model"], results.baseline, label) if best else None
+    digits, finer = results.digits(label), results.difference_digits(label)
+    metric = results.metrics[label]
+    return Leader(
+        label=label,
+        higher_is_better=metric["higher_is_better"],
+        formula=metric["formula"],
+        model=best["model"] if best else None,
+        mean=numbers.number(best["mean"], digits) if best else numbers.MISSING,
+        interval=numbers.interval(best["ci_low"], best["ci_high"], digits) if best else "",
+        against=against,
+        difference=numbers.signed(against["difference"], finer) if against else "",
+        difference_interval=numbers.signed_interval(against["ci_low"], against["ci_high"], finer)
+        if against
+        else "",
+        close=[
+            row["model"] for row in rows if row["indistinguishable_from_best"] and row is not best
+        ],
+    )
+
+
+def headline(results: Results) -> tuple[str, str]:
+    """The first verdict, cut before its last remark in brackets so that the remark can be set smaller."""
+    sentence = next(iter(results.comparison["verdicts"]), "Nothing was compared.")
+    head, bracket, aside = sentence.rpartition(" (")
+    return (head, f"({aside}") if bracket else (sentence, "")
+
+
+def confidence(results: Results) -> str:
+    return numbers.exact(100 * results.comparison["confidence"]) + numbers.PERCENT
+
+
+def how_sure(results: Results) -> str:
+    """What intervals and p values rest on, in two sentences."""
+    rows = [row for row in results.comparison["differences"] if row["primary"]]
+    counts = sorted({row["n_users"] for row in rows})
+    users = (
+        numbers.count(counts[0])
+        if len(counts) == 1
+        else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
+    )
+    tests = sum(row["p"] is not None for row in rows)
+    return (
+        f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
+        f"The p values of the primary metrics are adjusted for {tests} comparisons (Holm)."
+        if rows
+        else "There is one model only, hence nothing to compare."
+    )
+
+
+def evaluated_users(results: Results) -> int | None:
+    """The users that every model was evaluated on."""
+    return max(
+        (results.comparison["quality"][m]["users"]["evaluated"] for m in results.models),
+        default=None,
+    )
+
+
+def thresholds(results: Results) -> dict[str, list[str]]:
+    """The smallest differences to the baseline that matter, and the primary labels they hold for."""
+    found: dict[str, list[str]] = {}
+    for label in results.primary:
+        rows = [results.difference(model, results.baseline, label) for model in results.challengers]
+        effects = [row["min_effect"] for row in rows if row and row["min_effect"] is not None]
+        if effects:
+            found.setdefault(numbers.exact(float(f"{effects[0]:.3g}")), []).append(label)
+    return found

@@ -1,0 +1,67 @@
+"""The verdicts of the comparison: a word, a shape and a tone each, so that colour never speaks alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["better", "worse", "even", "open"]
+
+# SVG paths in a box of 2 x 2 around the origin, as Vega's shape scale takes them.
+_UP = "M0,-0.95L1,0.8L-1,0.8Z"
+_DOWN = "M0,0.95L1,-0.8L-1,-0.8Z"
+_DIAMOND = "M0,-1L1,0L0,1L-1,0Z"
+_CIRCLE = "M0.85,0A0.85,0.85,0,1,1,-0.85,0A0.85,0.85,0,1,1,0.85,0Z"
+_SQUARE = "M-0.8,-0.8L0.8,-0.8L0.8,0.8L-0.8,0.8Z"
+_CROSS = "M-0.8,-0.8L0.8,0.8M0.8,-0.8L-0.8,0.8"
+_DASH = "M-0.9,0L0.9,0"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`filled` tells a difference that matters from one that is there but small, or is not settled."""
+
+    word: str
+    meaning: str
+    tone: Tone
+    path: str
+    filled: bool
+
+
+VERDICTS: Mapping[str, Verdict] = {
+    "better": Verdict(
+        "better", "by more than the smallest difference that matters", "better", _UP, True
+    ),
+    "better_below_threshold": Verdict(
+        "slightly better", "though not surely by a difference that matters", "better", _UP, False
+    ),
+    "equivalent": Verdict(
+        "equivalent", "any difference is too small to matter", "even", _DIAMOND, True
+    ),
+    "identical": Verdict("identical", "the same value for every user", "even", _SQUARE, True),
+    "undecided": Verdict(
+        "undecided", "these users cannot tell which is better", "open", _CIRCLE, False
+    ),
+    "too_few_users": Verdict(
+        "too few users",
+        "too few users have different values for a judgement",
+        "open",
+        _CROSS,
+        False,
+    ),
+    "no_interval": Verdict(
+        "no interval", "no interval can be given, hence no verdict", "open", _DASH, False
+    ),
+    "worse_below_threshold": Verdict(
+        "slightly worse", "though not surely by a difference that matters", "worse", _DOWN, False
+    ),
+    "worse": Verdict(
+        "worse", "by more than the smallest difference that matters", "worse", _DOWN, True
+    ),
+}
+
+MIRROR: Mapping[str, str] = {
+    "better": "worse",
+    "worse": "better",
+    "better_below_threshold": "worse_below_threshold",
+    "worse_below_threshold": "better_below_threshold",
+}

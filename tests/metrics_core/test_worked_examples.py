@@ -1,0 +1,363 @@
+"""One row a metric and a knob's value, with the arithmetic left in."""
+
+import math
+from math import log2
+from typing import Any
+
+import polars as pl
+import pytest
+
+import metrics_core as mc
+
+approx = pytest.approx
+
+List = list[str]
+Grades = dict[str, float]
+
+# Three of the five cases that every metric is tried on; log2(rank + 1) is 1, 1.58, 2, 2.32, 2.58 …
+GRADED: tuple[List, Grades] = (list("abcde"), {"b": 3, "c": 0, "d": 1, "f": 2})  # hits at 2 and 4
+SHORT: tuple[List, Grades] = (list("ab"), {"b": 2, "c": 1})  # shorter than k; hit at 2
+MANY: tuple[List, Grades] = (list("axbc"), {"a": 1, "b": 2, "c": 1, "d": 1, "e": 4})  # R = 5 > k
+
+# label, GRADED, SHORT, MANY under `standard`
+WORKED = [
+    ("P@3", 1 / 3, 1 / 3, 2 / 3),
+    ("P", 2 / 5, 1 / 2, 3 / 4),
+    ("P(rel=2)@3", 1 / 3, 1 / 3, 1 / 3),
+    ("R@3", 1 / 3, 1 / 2, 2 / 5),
+    ("R", 2 / 3, 1 / 2, 3 / 5),
+    ("F1@3", 2 / (3 + 3), 2 / (3 + 2), 2 * 2 / (3 + 5)),  # 2 hits / (k + R)
+    ("F1", 2 * 2 / (5 + 3), 2 / (2 + 2), 2 * 3 / (4 + 5)),
+    ("Hit@1", 0, 0, 1),
+    ("Hit@3", 1, 1, 1),
+    ("AP@3", (1 / 2) / 3, (1 / 2) / 2, (1 / 1 + 2 / 3) / 3),
+    ("AP@5", (1 / 2 + 2 / 4) / 3, (1 / 2) / 2, (1 / 1 + 2 / 3 + 3 / 4) / 5),
+    ("AP(rel=2)@5", (1 / 2) / 2, (1 / 2) / 1, (1 / 3) / 2),
+    ("RR@1", 0, 0, 1 / 1),
+    ("RR@3", 1 / 2, 1 / 2, 1 / 1),
+    ("CG@3", 3, 2, 1 + 2),
+    ("CG", 3 + 1, 2, 1 + 2 + 1),
+    ("DCG@3", 3 / log2(3), 2 / log2(3), 1 / log2(2) + 2 / log2(4)),
+    (
+        "nDCG@3",
+        (3 / log2(3)) / (3 / log2(2) + 2 / log2(3) + 1 / log2(4)),
+        (2 / log2(3)) / (2 / log2(2) + 1 / log2(3)),
+        (1 / log2(2) + 2 / log2(4)) / (4 / log2(2) + 2 / log2(3) + 1 / log2(4)),
+    ),
+    (
+        "nDCG",
+        (3 / log2(3) + 1 / log2(5)) / (3 / log2(2) + 2 / log2(3) + 1 / log2(4)),
+        (2 / log2(3)) / (2 / log2(2) + 1 / log2(3)),
+        (1 / log2(2) + 2 / log2(4) + 1 / log2(5))
+        / (4 / log2(2) + 2 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)),
+    ),
+    ("Rprec", 1 / 3, 1 / 2, 3 / 5),
+    ("RBP(p=0.8)@3", 0.2 * 0.8, 0.2 * 0.8, 0.2 * (1 + 0.8**2)),
+    ("RBP(p=0.8)", 0.2 * (0.8 + 0.8**3), 0.2 * 0.8, 0.2 * (1 + 0.8**2 + 0.8**3)),
+    # a grade g satisfies with probability (2^g - 1) / 2^4
+    ("ERR@3", (1 / 2) * 7 / 16, (1 / 2) * 3 / 16, 1 / 16 + (1 / 3) * (15 / 16) * (3 / 16)),
+    (
+        "ERR",
+        (1 / 2) * 7 / 16 + (1 / 4) * (9 / 16) * (1 / 16),
+        (1 / 2) * 3 / 16,
+        1 / 16 + (1 / 3) * (15 / 16) * (3 / 16) + (1 / 4) * (15 / 16) * (13 / 16) * (1 / 16),
+    ),
+]
+
+
+def _value(label: str, listed: List, grades: Grades, conventions: mc.Conventions) -> float:
+    result = mc.evaluate({"u": listed}, {"u": grades}, metrics=[label], conventions=conventions)
+    value: float = result.per_user[label].item()
+    return value
+
+
+@pytest.mark.parametrize(("label", "graded", "short", "many"), WORKED)
+def test_worked_example(label: str, graded: float, short: float, many: float) -> None:
+    standard = mc.preset("standard")
+
+    assert _value(label, *GRADED, standard) == approx(graded)
+    assert _value(label, *SHORT, standard) == approx(short)
+    assert _value(label, *MANY, standard) == approx(many)
+
+
+@pytest.mark.parametrize("label", [label for label, *_ in WORKED])
+def test_a_user_without_relevant_items_is_undefined_and_one_without_a_list_has_0(
+    label: str,
+) -> None:
+    standard = mc.preset("standard")
+
+    assert math.isnan(_value(label, ["a", "b"], {"a": 0}, standard))
+    assert math.isnan(_value(label, ["a", "b"], {}, standard))
+    assert _value(label, [], {"a": 2}, standard) == 0
+
+
+LN3, LN5 = math.log(3), math.log(5)
+MAP = {"map": {1: 10, 2: 1, 3: 4}}
+
+KNOBS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
+    ({"relevance_threshold": 1}, "R@5", GRADED, 2 / 3),
+    ({"relevance_threshold": 2}, "R@5", GRADED, 1 / 2),
+    ({"relevance_threshold": 2}, "CG@5", GRADED, 3),  # grade 1 is not relevant and earns nothing
+    ({"relevance_threshold": None}, "R@5", GRADED, 3 / 4),  # grade 0 counts too
+    ({"truth_visible": "all"}, "R@2", GRADED, 1 / 3),
+    ({"truth_visible": "retrieved"}, "R@2", GRADED, 1 / 2),  # b and d, anywhere in the list
+    ({"truth_visible": "retrieved"}, "Rprec", GRADED, 1 / 2),
+    ({"precision_denominator": "k"}, "P@3", SHORT, 1 / 3),
+    ({"precision_denominator": "len"}, "P@3", SHORT, 1 / 2),
+    ({"precision_denominator": "min_k_relevant"}, "P@5", GRADED, 2 / 3),
+    ({"precision_denominator": "min_k_relevant"}, "P@3", MANY, 2 / 3),
+    ({"recall_denominator": "relevant"}, "R@3", MANY, 2 / 5),
+    ({"recall_denominator": "min_k_relevant"}, "R@3", MANY, 2 / 3),
+    ({"hit_kind": "indicator"}, "Hit@5", GRADED, 1),
+    ({"hit_kind": "count"}, "Hit@5", GRADED, 2),
+    ({"ap_denominator": "relevant"}, "AP@3", MANY, (1 / 1 + 2 / 3) / 5),
+    ({"ap_denominator": "min_k_relevant"}, "AP@3", MANY, (1 / 1 + 2 / 3) / 3),
+    ({"ap_denominator": "hits"}, "AP@3", MANY, (1 / 1 + 2 / 3) / 2),
+    ({"ap_denominator": "hits"}, "AP@1", GRADED, 0),  # 0 / 0 hits
+    ({"ap_denominator": "k"}, "AP@5", GRADED, (1 / 2 + 2 / 4) / 5),
+    ({"ap_denominator": "min_len_relevant"}, "AP@9", SHORT, (1 / 2) / 2),
+    ({"ap_denominator": "min_len_relevant"}, "AP@9", MANY, (1 / 1 + 2 / 3 + 3 / 4) / 4),
+    ({"ap_sum_over": "hits"}, "AP@4", SHORT, (1 / 2) / 2),
+    ({"ap_sum_over": "all_ranks"}, "AP@4", SHORT, (0 / 1 + 1 / 2 + 1 / 3 + 1 / 4) / 2),
+    ({"rr_cutoff": "k"}, "RR@1", GRADED, 0),
+    ({"rr_cutoff": "none"}, "RR@1", GRADED, 1 / 2),
+    ({"gain": "binary"}, "CG@5", GRADED, 1 + 1),
+    ({"gain": "linear"}, "CG@5", GRADED, 3 + 1),
+    ({"gain": "exp2"}, "CG@5", GRADED, (2**3 - 1) + (2**1 - 1)),
+    (
+        {"gain": "exp2_above_threshold", "relevance_threshold": 2},
+        "CG@5",
+        MANY,
+        2 ** (2 - 2 + 1) - 1,
+    ),
+    ({"gain": MAP}, "CG@5", GRADED, 4 + 10),
+    # under a map the ideal is sorted by gain: d (10), b (4), f (1)
+    (
+        {"gain": MAP},
+        "nDCG@2",
+        GRADED,
+        (4 / log2(3)) / (10 / log2(2) + 4 / log2(3)),
+    ),
+    ({"discount": {"log": 2}}, "DCG@5", GRADED, 3 / log2(3) + 1 / log2(5)),
+    ({"discount": {"log": math.e}}, "DCG@5", GRADED, 3 / LN3 + 1 / LN5),
+    ({"discount": {"jk": 2}}, "DCG@5", GRADED, 3 / 1 + 1 / log2(4)),
+    ({"discount": {"jk": 3}}, "DCG@5", GRADED, 3 / 1 + 1 / (math.log(4) / LN3)),
+    ({"discount": {"halflife": 3}}, "DCG@5", GRADED, 3 * 2 ** (-1 / 2) + 1 * 2 ** (-3 / 2)),
+    ({"discount": {"geometric": 0.5}}, "DCG@5", GRADED, 3 * 0.5 + 1 * 0.5**3),
+    (
+        {"ideal": "truth_at_k"},
+        "nDCG@2",
+        GRADED,
+        (3 / log2(3)) / (3 / log2(2) + 2 / log2(3)),
+    ),
+    (
+        {"ideal": "truth"},
+        "nDCG@2",
+        GRADED,
+        (3 / log2(3)) / (3 / log2(2) + 2 / log2(3) + 1 / log2(4)),
+    ),
+    ({"ideal": "retrieved_at_k"}, "nDCG@3", GRADED, (3 / log2(3)) / (3 / log2(2))),
+    (
+        {"ideal": "retrieved"},
+        "nDCG@3",
+        GRADED,
+        (3 / log2(3)) / (3 / log2(2) + 1 / log2(3)),
+    ),
+    ({"ideal": "retrieved"}, "nDCG@1", GRADED, 0),
+    ({"ideal": "retrieved_at_k"}, "nDCG@1", GRADED, 0),  # 0 / 0 for a user with relevant items
+    (
+        {"ideal": "full_k", "gain": "binary"},
+        "nDCG@3",
+        SHORT,
+        (1 / log2(3)) / (1 / log2(2) + 1 / log2(3) + 1 / log2(4)),
+    ),
+    (
+        {"ideal": "truth_at_min_k_len"},
+        "nDCG@5",
+        MANY,
+        (1 / log2(2) + 2 / log2(4) + 1 / log2(5))
+        / (4 / log2(2) + 2 / log2(3) + 1 / log2(4) + 1 / log2(5)),
+    ),
+    ({"rbp_gain": "binary"}, "RBP(p=0.5)@5", GRADED, 0.5 * (0.5 + 0.5**3)),
+    ({"rbp_gain": "linear"}, "RBP(p=0.5)@5", GRADED, 0.5 * (3 * 0.5 + 1 * 0.5**3)),
+    ({"rbp_norm": "one_minus_p"}, "RBP(p=0.8)@3", GRADED, (1 - 0.8) * 0.8),
+    ({"rbp_norm": "sum_weights"}, "RBP(p=0.8)@3", GRADED, 0.8 / (1 + 0.8 + 0.8**2)),
+    ({"rbp_norm": "sum_weights"}, "RBP(p=0.8)", SHORT, 0.8 / (1 + 0.8)),
+    ({"rbp_norm": "none"}, "RBP(p=0.8)@3", GRADED, 0.8),
+    ({"err_max_grade": 4}, "ERR@3", GRADED, (1 / 2) * (2**3 - 1) / 2**4),
+    ({"err_max_grade": 3}, "ERR@3", GRADED, (1 / 2) * (2**3 - 1) / 2**3),
+    ({"round": None}, "P@3", GRADED, 1 / 3),
+    ({"round": {"user": 2}}, "P@3", GRADED, 0.33),
+]
+
+
+@pytest.mark.parametrize(("knobs", "label", "lists", "expected"), KNOBS)
+def test_knob(
+    knobs: dict[str, Any], label: str, lists: tuple[List, Grades], expected: float
+) -> None:
+    assert _value(label, *lists, mc.preset("standard", **knobs)) == approx(expected)
+
+
+# How lists are ranked: the scores of the rows a, b, c, … in the order of the file
+
+RANKING: list[tuple[dict[str, Any], list[tuple[str, float]], str]] = [
+    ({"ties": "item_asc"}, [("a", 1), ("c", 2), ("b", 2)], "bca"),
+    ({"ties": "item_desc"}, [("a", 1), ("b", 2), ("c", 2)], "cba"),
+    ({"ties": "input"}, [("a", 1), ("c", 2), ("b", 2)], "cba"),
+    ({"ties": "given"}, [("a", 1), ("c", 2), ("b", 2)], "acb"),  # scores are ignored
+    ({"ties": "error"}, [("a", 1), ("c", 2), ("b", 3)], "bca"),
+    ({"score_dtype": "float64"}, [("a", 1), ("b", 1 + 1e-9)], "ba"),
+    ({"score_dtype": "float32"}, [("a", 1), ("b", 1 + 1e-9)], "ab"),  # a tie
+    ({"score_dtype": "float64"}, [("a", 1e39), ("b", 2e39)], "ba"),
+    ({"score_dtype": "float32"}, [("a", 1e39), ("b", 2e39)], "ab"),  # both infinite: a tie
+    ({"duplicates": "drop"}, [("a", 4), ("b", 3), ("a", 2), ("c", 1)], "abc"),
+    ({"duplicates": "first"}, [("a", 4), ("b", 3), ("a", 2), ("c", 1)], "ab-c"),
+    ({"duplicates": "error"}, [("a", 4), ("b", 3), ("c", 1)], "abc"),
+]
+
+
+@pytest.mark.parametrize(("knobs", "rows", "order"), RANKING)
+def test_ranking(knobs: dict[str, Any], rows: list[tuple[str, float]], order: str) -> None:
+    recs = pl.DataFrame(
+        [("u", item, float(score)) for item, score in rows],
+        schema=["user", "item", "score"],
+        orient="row",
+    )
+    conventions = mc.preset("standard", **knobs)
+    for rank, item in enumerate(order, 1):
+        if item != "-":
+            result = mc.evaluate(recs, {"u": [item]}, metrics=["RR"], conventions=conventions)
+            assert result["RR"] == approx(1 / rank)
+
+
+def test_every_copy_counts_under_keep() -> None:
+    keep = mc.preset("standard", duplicates="keep")
+
+    assert _value("P@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 4
+    assert _value("R@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 2
+    assert _value("AP@4", list("axaa"), {"a": 1, "b": 1}, keep) == approx(
+        (1 / 1 + 2 / 3 + 3 / 4) / 2
+    )
+
+
+def test_later_copies_are_misses_that_keep_their_ranks_under_first() -> None:
+    first = mc.preset("standard", duplicates="first")
+
+    assert _value("P@4", list("aaab"), {"a": 1, "b": 1}, first) == 2 / 4
+    assert _value("AP@4", list("aaab"), {"a": 1, "b": 1}, first) == approx((1 / 1 + 2 / 4) / 2)
+
+
+@pytest.mark.parametrize(
+    ("knob", "rows"),
+    [("ties", [("a", 1.0), ("b", 1.0)]), ("duplicates", [("a", 1.0), ("a", 2.0)])],
+)
+def test_ties_and_duplicates_are_refused_under_error(
+    knob: str, rows: list[tuple[str, float]]
+) -> None:
+    recs = pl.DataFrame(
+        [("u", *row) for row in rows], schema=["user", "item", "score"], orient="row"
+    )
+
+    with pytest.raises(ValueError, match=knob):
+        mc.evaluate(
+            recs, {"u": ["a"]}, metrics=["P"], conventions=mc.preset("standard", **{knob: "error"})
+        )
+
+
+# Who is averaged. `found` has P@2 = 1/2; each policy meets one user of its kind.
+
+KINDS = {
+    "user_no_recs": ({"found": ["a", "x"]}, {"found": ["a"], "other": ["a"]}),
+    "user_empty_truth": ({"found": ["a", "x"], "other": ["a"]}, {"found": ["a"], "other": []}),
+    "user_recs_only": ({"found": ["a", "x"], "other": ["a"]}, {"found": ["a"]}),
+    "user_both_empty": ({"found": ["a", "x"], "other": []}, {"found": ["a"], "other": []}),
+}
+POLICIES: list[tuple[str, float | None, float, int]] = [  # the user's value, mean, n_undefined
+    ("zero", 0.0, (1 / 2 + 0) / 2, 0),
+    ("one", 1.0, (1 / 2 + 1) / 2, 0),
+    ("drop", None, 1 / 2, 0),
+    ("nan", math.nan, 1 / 2, 1),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("policy", "value", "mean", "n_undefined"), POLICIES)
+def test_policy(kind: str, policy: str, value: float | None, mean: float, n_undefined: int) -> None:
+    conventions = mc.preset("standard", **{kind: policy})
+    result = mc.evaluate(*KINDS[kind], metrics=["P@2"], conventions=conventions)
+
+    users = dict(result.per_user.iter_rows())
+    assert users["found"] == 1 / 2
+    if value is None:
+        assert users.get("other") is None
+    else:
+        assert users["other"] == approx(value, nan_ok=True)
+    assert result["P@2"] == mean
+    assert result.summary["n_undefined"].item() == n_undefined
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_policy_error_refuses(kind: str) -> None:
+    with pytest.raises(ValueError, match=kind):
+        mc.evaluate(
+            *KINDS[kind], metrics=["P@2"], conventions=mc.preset("standard", **{kind: "error"})
+        )
+
+
+UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate", math.nan, 2)]
+
+
+@pytest.mark.parametrize(("undefined", "mean", "n_users"), UNDEFINED)
+def test_undefined_users_in_the_mean(undefined: str, mean: float, n_users: int) -> None:
+    conventions = mc.preset("standard", undefined=undefined)
+    result = mc.evaluate(*KINDS["user_empty_truth"], metrics=["P@2"], conventions=conventions)
+
+    assert result["P@2"] == approx(mean, nan_ok=True)
+    assert result.summary.select("n_users", "n_undefined").row(0) == (n_users, 1)
+
+
+# Means that are no means of the users' values: P@2 = 1/2 and 2/2, R@2 = 1/1 and 2/4
+
+TWO = (
+    {"one": ["a", "x"], "two": ["a", "b"]},
+    {"one": ["a"], "two": ["a", "b", "c", "d"]},
+)
+POOLED: list[tuple[dict[str, Any], str, float]] = [
+    (
+        {"precision_aggregate": "macro", "precision_denominator": "min_k_relevant"},
+        "P@2",
+        (1 / 1 + 2 / 2) / 2,
+    ),
+    ({"precision_aggregate": "macro"}, "P@2", (1 / 2 + 2 / 2) / 2),
+    ({"precision_aggregate": "micro"}, "P@2", (1 + 2) / (2 + 2)),
+    (
+        {"precision_aggregate": "micro", "precision_denominator": "min_k_relevant"},
+        "P@3",
+        (1 + 2) / (1 + 3),
+    ),
+    ({"f1_aggregate": "per_user"}, "F1@2", (2 * 1 / (2 + 1) + 2 * 2 / (2 + 4)) / 2),
+    ({"f1_aggregate": "of_means"}, "F1@2", 2 * 0.75 * 0.75 / (0.75 + 0.75)),
+    ({"round": {"mean": 2}}, "F1@2", 0.67),
+    ({"round": {"mean": 1}, "f1_aggregate": "of_means"}, "F1@2", 0.8),
+]
+
+
+@pytest.mark.parametrize(("knobs", "label", "mean"), POOLED)
+def test_mean(knobs: dict[str, Any], label: str, mean: float) -> None:
+    result = mc.evaluate(*TWO, metrics=[label], conventions=mc.preset("standard", **knobs))
+
+    assert result[label] == approx(mean)
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"gain": "exp2_above_threshold", "relevance_threshold": None}, "nDCG@3", "threshold"),
+    ({"ideal": "full_k"}, "nDCG@3", "full_k"),
+    ({"gain": {"map": {1: 1, 2: 2}}}, "DCG@3", "3"),  # the grade 3 has no gain
+    ({"err_max_grade": 2}, "ERR@3", "err_max_grade"),  # the grade 3 is above the scale
+]
+
+
+@pytest.mark.parametrize(("knobs", "label", "names"), REFUSED)
+def test_contradictions_are_refused(knobs: dict[str, Any], label: str, names: str) -> None:
+    with pytest.raises(ValueError, match=names):
+        _value(label, *GRADED, mc.preset("standard", **knobs))

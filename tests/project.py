@@ -1,0 +1,82 @@
+"""A copy of the project to run for real, and the real data that tests read where it lies."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[1]
+MOVIELENS = ROOT.parent / "shared" / "data" / "movielens-small"
+CODE = ("metrics_core", "pipeline", "reports", "data", ".dvc", "dvc.yaml", "params.yaml", ".dvcignore", ".gitignore")
+
+
+def copied(folder: Path) -> Path:
+    """The project in a git repository of its own, without results."""
+    project = folder / "a project"  # spaces are part of life
+    project.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__", "cache", "tmp")
+    for name in CODE:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, project / name, ignore=ignored)
+        else:
+            shutil.copy(source, project / name)
+    run(project, "git", "init", "-q")
+    return project
+
+
+def change_params(project: Path, change: Mapping[str, Any]) -> None:
+    """Set keys of params.yaml, such as {"evaluation.ks": [5, 10]}."""
+    yaml = YAML()
+    content = yaml.load(project / "params.yaml")
+    for key, value in change.items():
+        *path, last = key.split(".")
+        section = content
+        for part in path:
+            section = section[part]
+        section[last] = value
+    yaml.dump(content, project / "params.yaml")
+
+
+def run(project: Path, *command: str, **environment: str) -> str:
+    """Run a command in the project; its output, or a failed test that shows it."""
+    done = attempt(project, *command, **environment)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def attempt(project: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in the project with the environment's own programs first."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
+    own = {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}
+    return subprocess.run(
+        command,
+        cwd=project,
+        env={**os.environ, **quiet, **own, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def stages_run(output: str) -> list[str]:
+    """The stages that `dvc repro` really ran."""
+    lines = output.splitlines()
+    return [line.split("'")[1] for line in lines if line.startswith("Running stage")]
+
+
+def movielens() -> Path:
+    """The folder of the real data; missing it is an error in CI and a skip elsewhere."""
+    if not MOVIELENS.is_dir():
+        why = f"the MovieLens lists are not in {MOVIELENS.relative_to(ROOT.parent)} beside the project"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    return MOVIELENS

@@ -1,0 +1,96 @@
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from reports.charts import difference_chart
+from reports.curves import all_series, curve_chart, curve_names, spread
+from reports.heatmap import pair_heatmap
+from reports.palette import COLOURS
+from reports.results import Results
+from reports.scales import nice_ticks, shortened, tick_digits
+from tests.reports import sample
+
+
+@pytest.fixture(scope="module")
+def five() -> Results:
+    return Results(sample.five_models())
+
+
+def _colours(svg: str) -> set[str]:
+    root = ElementTree.fromstring(svg)
+    painted = (element.get(paint) for element in root.iter() for paint in ("fill", "stroke"))
+    return {colour for colour in painted if colour not in {None, "none", "transparent"}}  # type: ignore[misc]
+
+
+def test_charts_use_only_colours_that_follow_the_scheme(five: Results) -> None:
+    charts = [
+        difference_chart(five, "nDCG@10", narrow=True),
+        difference_chart(five, "nDCG@10", narrow=False),
+        curve_chart(five, "nDCG"),
+        pair_heatmap(five, "nDCG@10"),
+    ]
+    light = {colours[0] for colours in COLOURS.values()}
+    for chart in charts:
+        assert _colours(chart) <= light
+
+
+def test_a_chart_names_no_font_so_that_the_page_decides(five: Results) -> None:
+    assert "font-family" not in difference_chart(five, "nDCG@10", narrow=False)
+
+
+def test_every_interval_can_be_read_by_hovering(five: Results) -> None:
+    row = five.difference("ease", "popularity", "nDCG@10")
+    assert row is not None
+    chart = difference_chart(five, "nDCG@10", narrow=False)
+    assert (
+        f"ease: +{row['difference']:.4f} (+{row['ci_low']:.4f} to +{row['ci_high']:.4f})" in chart
+    )
+
+
+def test_the_narrow_chart_fits_a_phone(five: Results) -> None:
+    assert 'width="350"' in difference_chart(five, "nDCG@10", narrow=True)
+
+
+def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Results) -> None:
+    by_other_metric = Results({**five.comparison, "primary": ["R@20", "nDCG@10"]})
+    colours = {line.model: line.colour for line in all_series(five)}
+    assert colours == {line.model: line.colour for line in all_series(by_other_metric)}
+
+
+def test_no_two_named_lines_share_colour_or_shape() -> None:
+    for n in (2, 8):
+        named = [line for line in all_series(Results(sample.many_models(n))) if line.named]
+        assert len({line.colour for line in named}) == len({line.shape for line in named}) == n
+
+
+def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
+    results = Results(sample.many_models(12))
+    named = [line.model for line in all_series(results) if line.named]
+    assert set(named) == {results.baseline, *results.challengers[:3]}
+
+
+def test_metrics_without_cutoffs_or_values_have_no_curve(five: Results) -> None:
+    assert "Rprec" not in curve_names(five)
+    assert curve_names(Results(sample.without_numbers())) == []
+
+
+def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:
+    places = spread([10.0, 11.0, 12.0, 170.0, 175.0], 176)
+    assert all(b - a >= 14 for a, b in pairwise(places))
+    assert places == sorted(places)
+    assert places[-1] <= 176
+    assert spread([10.0, 60.0], 176) == [10.0, 60.0]
+    assert spread([], 176) == []
+
+
+def test_ticks_are_round_and_inside() -> None:
+    assert nice_ticks(-0.012, 0.081, 6) == [0.0, 0.02, 0.04, 0.06, 0.08]
+    assert tick_digits([0.0, 0.02]) == 2
+    assert tick_digits([0.0, 0.005]) == 3
+    assert tick_digits([0.0, 50.0]) == 0
+
+
+def test_long_names_are_shortened_with_an_ellipsis() -> None:
+    assert shortened("als", 5) == "als"
+    assert shortened("two-tower", 5) == "two-…"

@@ -1,0 +1,146 @@
+"""The whole `dvc repro` on real ratings and five real models, against pytrec_eval and ir_measures."""
+
+import csv
+import json
+from pathlib import Path
+
+import ir_measures
+import polars as pl
+import pytest
+import pytrec_eval
+
+from tests.project import change_params, copied, movielens, run
+
+KS = [1, 5, 10, 20, 50, 100]
+FILES = {
+    "popularity": "popularity.csv",
+    "item-knn": "item-knn.parquet",
+    "ease": "ease.parquet",
+    "als": "als.jsonl",
+    "bpr": "bpr.run",
+}
+Run = dict[str, dict[str, float]]
+
+# trec_eval: AP over all relevant items; nDCG knows no threshold; a user without relevant items counts as 0;
+# equal scores by item descending, compared as single-precision numbers.
+AS_TREC_EVAL = {
+    "conventions.preset": "custom",
+    "conventions.relevance_threshold": 4,
+    "conventions.err_max_grade": 5,
+    "conventions.ties": "item_desc",
+    "conventions.score_dtype": "float32",
+    "conventions.ap_denominator": "relevant",
+    "conventions.user_empty_truth": "zero",
+    "conventions.overrides": {"nDCG": {"relevance_threshold": 0.5}},
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = movielens()
+    project = copied(tmp_path_factory.mktemp("movielens"))
+    change_params(
+        project,
+        {
+            "data.truth": {"path": str(data / "test.parquet"), "columns": {"grade": "rating"}},
+            "models": {name: {"path": str(data / file)} for name, file in FILES.items()},
+            "evaluation.metrics": ["P", "R", "F1", "Hit", "AP", "RR", "nDCG", "Rprec", "RBP(p=0.8)"],
+            "evaluation.ks": KS,
+            "comparison.baseline": "popularity",
+            "comparison.primary": ["nDCG@10", "R@20"],
+            "comparison.min_effect": 0.005,
+            **AS_TREC_EVAL,
+        },
+    )
+    run(project, "dvc", "repro")
+    return project
+
+
+def _run_of(name: str) -> Run:
+    """The lists as the library wants them, read without Concord; padded ids sort as text like numbers."""
+    folder = movielens()
+    lists: Run = {}
+
+    def put(user: object, item: object, score: float) -> None:
+        lists.setdefault(str(user), {})[f"{int(str(item)):09d}"] = score
+
+    if name == "popularity":
+        with (folder / FILES[name]).open() as file:
+            for row in csv.DictReader(file):
+                put(row["user"], row["item"], -float(row["rank"]))
+    elif name == "als":
+        for line in (folder / FILES[name]).read_text().splitlines():
+            content = json.loads(line)
+            for rank, item in enumerate(content["items"]):
+                put(content["user"], item, -rank)
+    elif name == "bpr":
+        for line in (folder / FILES[name]).read_text().splitlines():
+            user, _, item, rank, _, _ = line.split()
+            put(user, item, -float(rank))
+    else:
+        for row in pl.read_parquet(folder / FILES[name]).iter_rows(named=True):
+            put(row["user"], row["item"], -row["rank"] if "rank" in row else row["score"])
+    return lists
+
+
+def _qrels() -> dict[str, dict[str, int]]:
+    """Grades of test.qrels: twice the rating, so that they are whole numbers."""
+    qrels: dict[str, dict[str, int]] = {}
+    for line in (movielens() / "test.qrels").read_text().splitlines():
+        user, _, item, grade = line.split()
+        qrels.setdefault(user, {})[f"{int(item):09d}"] = int(grade)
+    return qrels
+
+
+def _means(project: Path, name: str) -> dict[str, float]:
+    means: dict[str, float] = json.loads((project / f"results/metrics/{name}.json").read_text())
+    return means
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_means_equal_pytrec_eval(project: Path, name: str) -> None:
+    cuts = ",".join(map(str, KS))
+    theirs = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
+    at_8 = pytrec_eval.RelevanceEvaluator(
+        _qrels(), {f"{word}.{cuts}" for word in theirs.values()} | {"Rprec"}, relevance_level=8
+    ).evaluate(_run_of(name))
+    graded = pytrec_eval.RelevanceEvaluator(_qrels(), {f"ndcg_cut.{cuts}"}).evaluate(_run_of(name))
+    n = len(_qrels())  # users without a list count as 0
+    expected = {
+        f"{ours}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
+        for ours, word in theirs.items()
+        for k in KS
+    }
+    expected |= {f"nDCG@{k}": sum(u[f"ndcg_cut_{k}"] for u in graded.values()) / n for k in KS}
+    expected["Rprec"] = sum(user["Rprec"] for user in at_8.values()) / n
+
+    means = _means(project, name)
+
+    assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
+    assert means["nDCG@10"] > 0.01
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_means_equal_ir_measures(project: Path, name: str) -> None:
+    labels = {f"RR@{k}": f"RR(rel=8)@{k}" for k in KS}
+    labels |= {f"{m}@{k}": f"{m}(rel=8)@{k}" for m in ("P", "R", "AP") for k in KS}
+    measures = {ours: ir_measures.parse_measure(theirs) for ours, theirs in labels.items()}
+    values = ir_measures.calc_aggregate(measures.values(), _qrels(), _run_of(name))
+    expected = {ours: values[measure] for ours, measure in measures.items()}
+
+    means = _means(project, name)
+
+    assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_report_and_the_runs_are_there(project: Path) -> None:
+    page = (project / "results/report/report.html").read_text()
+    receipt = json.loads((project / "results/mlflow/receipt.json").read_text())
+
+    assert all(name in page for name in FILES)
+    assert sorted(receipt["fingerprints"]) == sorted(FILES)
+    assert (project / "mlflow.db").exists()
+
+
+def test_nothing_runs_again_when_nothing_changed(project: Path) -> None:
+    assert "Running stage" not in run(project, "dvc", "repro")
