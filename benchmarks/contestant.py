@@ -95,7 +95,9 @@ def pytrec_eval(files: Files) -> Callable[[], float]:
     import pytrec_eval as library
 
     cuts = ",".join(map(str, KS))
-    measures = {f"{name}.{cuts}" for name in ("P", "recall", "map_cut", "ndcg_cut")} | {"recip_rank"}
+    measures = {f"{name}.{cuts}" for name in ("P", "recall", "map_cut", "ndcg_cut")} | {
+        "recip_rank"
+    }
 
     def work() -> float:
         run = _by_user(files[0], lambda frame: -frame["rank"].astype(float))

@@ -102,11 +102,15 @@ def _checks(measured: dict[str, dict[str, Measured]]) -> list[tuple[str, float, 
     ]
 
 
-def _print(rows: list[tuple[str, dict[str, Measured]]], checks: list[tuple[str, float, str, bool]]) -> None:
+def _print(
+    rows: list[tuple[str, dict[str, Measured]]], checks: list[tuple[str, float, str, bool]]
+) -> None:
     table = Table("workload", "contestant", "seconds", "peak MiB", "nDCG@10 (join: hits)")
     for workload, contestants in rows:
         for name, run in contestants.items():
-            table.add_row(workload, name, f"{run.seconds:.2f}", f"{run.peak_mib:.0f}", f"{run.value:.6g}")
+            table.add_row(
+                workload, name, f"{run.seconds:.2f}", f"{run.peak_mib:.0f}", f"{run.value:.6g}"
+            )
     promises = Table("promise", "measured", "bound", "kept")
     for what, value, bound, kept in checks:
         promises.add_row(what, f"{value:.2f}", bound, "yes" if kept else "NO")

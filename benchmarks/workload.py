@@ -38,7 +38,9 @@ class Files:
 
 def make(folder: Path, size: Size, ids: str) -> Files:
     """The files of a workload with integer or text ids; made if they are not there."""
-    files = Files(folder / f"{size.name}-{ids}-lists.parquet", folder / f"{size.name}-{ids}-truth.parquet")
+    files = Files(
+        folder / f"{size.name}-{ids}-lists.parquet", folder / f"{size.name}-{ids}-truth.parquet"
+    )
     if not (files.lists.exists() and files.truth.exists()):
         folder.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(20_26)

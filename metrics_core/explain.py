@@ -58,7 +58,7 @@ def explain(
             raise ValueError(msg)
         register(connection, one[0], one[1], one[2], conventions)
         value = evaluate_partition(connection, task)[str(label)][0]
-        judged = judge(connection, only_known=False)
+        judged = judge(connection, only_known=False, copies=conventions.duplicates == "keep")
         rows = connection.execute(
             "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
         ).fetchall()

@@ -20,6 +20,7 @@ class Judged:
     known       : (users,) is the user in the truth, or stated to be evaluated?
     n_listed    : (users,) length of the list
     hit_*       : (hits,) user number, rank and grade of each listed item that the truth knows, by user and rank
+    hit_first   : (hits,) is it the item's first place in the list? False for the copies that `keep` counts
     truth_*     : (truth rows,) user number and grade of each row of the truth, by user, best grade first
     """
 
@@ -29,6 +30,7 @@ class Judged:
     hit_user: Ints
     hit_rank: Ints
     hit_grade: Floats
+    hit_first: Bools
     truth_user: Ints
     truth_grade: Floats
 
@@ -42,16 +44,14 @@ class Judged:
                 hit_user=self.hit_user[hit],
                 hit_rank=self.hit_rank[hit],
                 hit_grade=self.hit_grade[hit],
+                hit_first=self.hit_first[hit],
                 truth_user=self.truth_user[truth],
                 truth_grade=self.truth_grade[truth],
             )
         if visible == "retrieved":
-            best_first = np.lexsort((-lists.hit_grade, lists.hit_user))
-            lists = replace(
-                lists,
-                truth_user=lists.hit_user[best_first],
-                truth_grade=lists.hit_grade[best_first],
-            )
+            user, grade = lists.hit_user[lists.hit_first], lists.hit_grade[lists.hit_first]
+            best_first = np.lexsort((-grade, user))
+            lists = replace(lists, truth_user=user[best_first], truth_grade=grade[best_first])
         return lists
 
     @property

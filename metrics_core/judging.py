@@ -27,17 +27,23 @@ CREATE OR REPLACE TEMP TABLE judged_truth AS
 SELECT user, item, grade, number FROM truth JOIN judged_users USING (user)
 """
 _HITS = """
-SELECT number, rank, grade FROM lists JOIN judged_truth USING (user, item) ORDER BY number, rank
+SELECT number, rank, grade, {first} AS first FROM lists JOIN judged_truth USING (user, item) ORDER BY number, rank
 """
 
 
-def judge(connection: DuckDBPyConnection, *, only_known: bool) -> Judged:
-    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`."""
+_FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
+
+
+def judge(connection: DuckDBPyConnection, *, only_known: bool, copies: bool) -> Judged:
+    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
+
+    `copies` says that a list may hold an item more than once.
+    """
     connection.execute(_USERS.format(restricted="HAVING bool_or(known)" if only_known else ""))
     connection.execute(_TRUTH)
     users = _fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
     truth = _fetch(connection, "SELECT number, grade FROM judged_truth ORDER BY number, grade DESC")
-    hits = _fetch(connection, _HITS)
+    hits = _fetch(connection, _HITS.format(first=_FIRST_COPY if copies else "TRUE"))
     connection.execute("DROP TABLE judged_truth; DROP TABLE judged_users")
     return Judged(
         users=users["user"],
@@ -46,6 +52,7 @@ def judge(connection: DuckDBPyConnection, *, only_known: bool) -> Judged:
         hit_user=hits["number"],
         hit_rank=hits["rank"],
         hit_grade=hits["grade"],
+        hit_first=hits["first"],
         truth_user=truth["number"],
         truth_grade=truth["grade"],
     )

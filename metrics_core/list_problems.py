@@ -7,6 +7,8 @@ import duckdb
 
 from metrics_core.row_checks import Finding, Place, in_words, only_row, whose
 
+LARGEST_FLOAT32 = 3.4028234663852886e38
+
 
 @dataclass(frozen=True)
 class Count:
@@ -33,8 +35,11 @@ class Lists:
 
     @property
     def key(self) -> str:
-        """The score as it is compared."""
-        return "CAST(score AS FLOAT)" if self.score_dtype == "float32" else "score"
+        """What scores are compared by; beyond single precision lies infinity, as in C."""
+        if self.score_dtype == "float64":
+            return "score"
+        beyond = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
+        return f"CASE WHEN abs(score) > {LARGEST_FLOAT32!r} THEN {beyond} ELSE CAST(score AS FLOAT) END"
 
 
 def neighbours_of(lists: Lists) -> str:

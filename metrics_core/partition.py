@@ -38,7 +38,8 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFra
     `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
     `#judged@k`: judged items in the top k; `#label#0`, `#label#1`: the parts of a pooled mean.
     """
-    judged = judge(connection, only_known=task.only_known)
+    copies = task.conventions.duplicates == "keep"
+    judged = judge(connection, only_known=task.only_known, copies=copies)
     columns = score(judged, task.labels, task.conventions)
     relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
     series = [

@@ -128,7 +128,7 @@ def _sort(lists: Lists) -> None:
     if lists.order == "rank":
         query = f"""
             SELECT user, item, CAST(rank AS BIGINT) + {1 - lists.rank_base} AS rank{score}
-            FROM {lists.source} ORDER BY user, rank, position"""
+            FROM {lists.source} ORDER BY user, rank"""
     else:
         rows = f"SELECT user, item{score} FROM {lists.source} ORDER BY user, {_within_user(lists)}"
         query = _numbered(rows, f"user, item, rank{score}")

@@ -22,13 +22,17 @@ class ListsError(ValueError):
 
 @dataclass(frozen=True)
 class RowCheck:
-    """What no row may be. `wrong` is SQL over the row; `what` may show the value of `shows` as {value}."""
+    """What no row may be. `wrong` is SQL over the row; `what` may show the value of `shows` as {value}.
+
+    per_value : `wrong` depends on nothing but the column, and costs more than finding the distinct values
+    """
 
     column: str
     wrong: str
     what: str
     fix: str
     shows: str = "NULL"
+    per_value: bool = False
 
 
 ID_CHECKS = tuple(
@@ -78,6 +82,7 @@ def wrong_rows(
 
     names : what the file calls a column, where that differs
     """
+    checks = _relevant(connection, source, checks)
     if not checks:
         return []
     totals = ", ".join(
@@ -95,6 +100,20 @@ def wrong_rows(
             what = f"{check.what.format(value=value)}; {in_words(count, 'row')} affected"
             problems.append((where, what, check.fix))
     return problems
+
+
+def _relevant(
+    connection: duckdb.DuckDBPyConnection, source: str, checks: Sequence[RowCheck]
+) -> list[RowCheck]:
+    """The checks without those that no distinct value fails."""
+    kept = [check for check in checks if not check.per_value]
+    for column in sorted({check.column for check in checks if check.per_value}):
+        tried = [check for check in checks if check.per_value and check.column == column]
+        fails = ", ".join(f"bool_or({check.wrong})" for check in tried)
+        values = f"SELECT DISTINCT {column} FROM {source}"
+        found = only_row(connection, f"SELECT {fails} FROM ({values})")
+        kept += [check for check, occurs in zip(tried, found, strict=True) if occurs]
+    return sorted(kept, key=checks.index)
 
 
 def only_row(

@@ -10,6 +10,8 @@ from metrics_core.catalogue import Label, is_pooled
 from metrics_core.conventions import Conventions
 from metrics_core.judged import Bools, Floats, Judged
 
+Cases = dict[str, Bools]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -47,24 +49,35 @@ def _column(lists: Judged, label: Label, own: Conventions) -> Column:
     values = metric.function(
         lists, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
     )
-    left_out = np.zeros(lists.n_users, dtype=bool)
-    for case, users in _cases(lists).items():
-        policy = getattr(own, case)
-        if policy == "error" and users.any():
+    cases = _cases(lists)
+    _refuse(lists, cases, label, own)
+    values = _settled(values, cases, own)
+    if own.round is not None and "user" in own.round:
+        values = np.array([round(value, own.round["user"]) for value in values.tolist()])
+    dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
+    left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
+    return Column(label, values, left_out, _parts(lists, label, own, cases))
+
+
+def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:
+    for case, users in cases.items():
+        if getattr(own, case) == "error" and users.any():
             msg = (
                 f"{label}: {int(users.sum())} user(s) stand in case `{case}`, which the conventions refuse; first: "
                 f"{lists.users[users][0]!r}. Set conventions.{case} to zero, one, drop or nan"
             )
             raise ValueError(msg)
-        values[users] = {"zero": 0.0, "one": 1.0}.get(policy, np.nan)
-        if policy == "drop":
-            left_out |= users
-    if own.round is not None and "user" in own.round:
-        values = np.array([round(value, own.round["user"]) for value in values.tolist()])
-    return Column(label, values, left_out, _parts(lists, label, own))
 
 
-def _cases(lists: Judged) -> dict[str, Bools]:
+def _settled(values: Floats, cases: Cases, own: Conventions) -> Floats:
+    """The values, with the policy's where a policy stands in for the formula."""
+    settled = values.copy()
+    for case, users in cases.items():
+        settled[users] = {"zero": 0.0, "one": 1.0}.get(getattr(own, case), np.nan)
+    return settled
+
+
+def _cases(lists: Judged) -> Cases:
     """The users whom the formulae do not cover, by the name of their policy."""
     listed, relevant = lists.n_listed > 0, lists.n_relevant > 0
     return {
@@ -75,13 +88,13 @@ def _cases(lists: Judged) -> dict[str, Bools]:
     }
 
 
-def _parts(lists: Judged, label: Label, own: Conventions) -> tuple[Floats, ...]:
+def _parts(lists: Judged, label: Label, own: Conventions, cases: Cases) -> tuple[Floats, ...]:
     if not is_pooled(label, own):
         return ()
+    divisor = accuracy.precision_divisor(lists, label.k, own.precision_denominator)
+    p = accuracy.precision(lists, label.k, precision_denominator=own.precision_denominator)
+    p = _settled(p, cases, own)
     if label.name == "P":
-        divisor = accuracy.precision_divisor(lists, label.k, own.precision_denominator)
-        return lists.count(label.k).astype(np.float64), divisor.astype(np.float64)
-    return (
-        accuracy.precision(lists, label.k, precision_denominator=own.precision_denominator),
-        accuracy.recall(lists, label.k, recall_denominator=own.recall_denominator),
-    )
+        return p * divisor, divisor.astype(np.float64)
+    r = accuracy.recall(lists, label.k, recall_denominator=own.recall_denominator)
+    return p, _settled(r, cases, own)

@@ -40,15 +40,18 @@ def summarise(
                  A pooled mean has no interval of this closed form.
     """
     own = label.conventions(conventions)
-    undefined = np.isnan(values)
-    left = np.flatnonzero(~undefined) if own.undefined == "skip" else slice(None)
-    counted = (np.where(undefined, 0.0, values) if own.undefined == "zero" else values)[left]
-    mean = _pooled(label, *(part[left] for part in parts)) if parts else _mean(counted)
+    kept = ~np.isnan(values) if own.undefined == "skip" else np.ones(len(values), dtype=bool)
+    counted, *pooled = (_zeroed(column, own.undefined)[kept] for column in (values, *parts))
+    mean = _pooled(label, *pooled) if pooled else _mean(counted)
     half = math.nan if parts else _half_width(counted, mean, confidence)
     low, high = mean - half, mean + half
     if own.round is not None and "mean" in own.round and math.isfinite(mean):
         mean = round(mean, own.round["mean"])
-    return Summary(mean, low, high, len(counted), int(undefined.sum()))
+    return Summary(mean, low, high, len(counted), int(np.isnan(values).sum()))
+
+
+def _zeroed(values: Floats, undefined: str) -> Floats:
+    return np.where(np.isnan(values), 0.0, values) if undefined == "zero" else values
 
 
 def _mean(values: Floats) -> float:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from pipeline.stage import run
 
 from metrics_core.catalogue import Label, expand, is_pooled
 from metrics_core.partition import Task, count_users, evaluated, part_names
@@ -24,6 +23,7 @@ from pipeline.engines import polars as polars_engine
 from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
+from pipeline.stage import run
 
 MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 

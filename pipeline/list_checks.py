@@ -1,5 +1,7 @@
 """What no value of a list may be, as a table: one row a check, tried in one pass over the file."""
 
+from dataclasses import replace
+
 import duckdb
 
 from metrics_core.row_checks import RowCheck, wrong_rows
@@ -11,6 +13,7 @@ DROP = "drop the row where the file is made"
 
 
 def list_checks(source: Source) -> list[RowCheck]:
+    """The checks that the columns of these lists need."""
     checks = [check for column in ("user", "item") for check in id_checks(source, column)]
     if "rank" in source.columns:
         checks += number_checks(source, "rank", "is no whole number")
@@ -22,32 +25,32 @@ def list_checks(source: Source) -> list[RowCheck]:
 def id_checks(source: Source, column: str) -> list[RowCheck]:
     checks = [_missing(source, column, f"give every row an id, or {DROP}")]
     if column in source.unsure:
-        fix = "write ids as text, or as integers below 2^53 if they are floats"
-        checks.append(_unreadable(column, "is no integer and no text", fix))
-    if source.is_text(column):
-        checks += [
-            RowCheck(
-                column,
-                f"trim({column}, {SPACE}) = ''",
-                "is blank",
-                f"give every row an id, or {DROP}",
-            ),
-            RowCheck(
-                column,
-                f"trim({column}, {SPACE}) <> {column} AND trim({column}, {SPACE}) <> ''",
-                "{value!r} begins or ends with a space",
-                "strip the ids where the file is made",
-                shows=column,
-            ),
-            RowCheck(
-                column,
-                " OR ".join(f"contains({column}, chr({code}))" for code in (0, 10, 13)),
-                "{value!r} holds a line break or a NUL",
-                "check the quotes of the file, or mend the id",
-                shows=column,
-            ),
-        ]
-    return checks
+        fix = "write ids as text, or as integers (floats hold them up to 2^53)"
+        checks.append(_unreadable(column, "is neither text nor a 64-bit integer", fix))
+    return [*checks, *(_text_checks(column) if source.is_text(column) else ())]
+
+
+def _text_checks(column: str) -> list[RowCheck]:
+    bare = f"trim({column}, {SPACE})"
+    breaks = " OR ".join(f"contains({column}, chr({code}))" for code in (0, 10, 13))
+    checks = [
+        RowCheck(column, f"{bare} = ''", "is blank", f"give every row an id, or {DROP}"),
+        RowCheck(
+            column,
+            f"{bare} <> {column} AND {bare} <> ''",
+            "{value!r} begins or ends with a space",
+            "strip the ids where the file is made",
+            shows=column,
+        ),
+        RowCheck(
+            column,
+            breaks,
+            "{value!r} holds a line break or a NUL",
+            "check the quotes of the file, or mend the id",
+            shows=column,
+        ),
+    ]
+    return [replace(check, per_value=True) for check in checks]
 
 
 def number_checks(source: Source, column: str, what: str) -> list[RowCheck]:

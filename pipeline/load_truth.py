@@ -1,4 +1,4 @@
-"""Stage: the truth as it was left -> user, item, grade, sorted; and what was found in it."""
+"""Stage `load-truth`: the truth as it was left -> user, item, grade, sorted; and what was found in it."""
 
 from pathlib import Path
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import duckdb
 
 from metrics_core.row_checks import in_words
-from pipeline import stage
 from pipeline.checks import InputError
 from pipeline.input_file import InputFile
 from pipeline.list_checks import sound_rows, value_problems
-from pipeline.load import counts, describe
 from pipeline.outputs import write_json
 from pipeline.params import Params, TruthFile, read_params
+from pipeline.quality import describe
 from pipeline.sorted_parquet import write_query
 from pipeline.sources import Source, format_of, read_source, refuse_missing
+from pipeline.stage import run
 from pipeline.truth_checks import repeated_judgements, truth_checks
 from pipeline.workspace import workspace
 
@@ -40,7 +40,7 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     query = f"SELECT user, item, {grade} FROM source ORDER BY user, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
-    quality = describe(source) | counts(connection, source) | _grades(connection, source)
+    quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)
 
 
@@ -64,4 +64,4 @@ def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, 
 
 
 if __name__ == "__main__":
-    stage.run(main)
+    run(main)

@@ -14,6 +14,7 @@ from metrics_core.presets import departures
 from pipeline.checks import InputError, Problem, refuse
 
 PARAMS = Path("params.yaml")
+TRUTH = "truth"  # its files stand beside those of the models
 MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
@@ -137,12 +138,19 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def _refuse_model_names(path: Path, models: Any) -> None:
     """DVC drops names that are no text without a word, and stumbles over dots, `@` and slashes."""
     names = list(models) if isinstance(models, dict) else []
-    wrong = [name for name in names if not (isinstance(name, str) and MODEL_NAME.match(name))]
-    fix = "use letters, digits, `_` and `-`, starting with a letter or digit; quote a name of digits only"
+    wrong = [name for name in names if not _is_model_name(name)]
+    fix = (
+        "use letters, digits, `_` and `-`, starting with a letter or digit; quote a name of digits only; "
+        f"{TRUTH!r} is taken"
+    )
     if wrong:
         raise InputError(
             [Problem(f"{path}: models", f"{name!r} is no name of a model", fix) for name in wrong]
         )
+
+
+def _is_model_name(name: Any) -> bool:
+    return isinstance(name, str) and MODEL_NAME.match(name) is not None and name != TRUTH
 
 
 def _problem(path: Path, found: Any) -> Problem:

@@ -10,7 +10,9 @@ AT_MOST = 6  # names in one list
 
 
 def number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", MINUS)
+    """Without a minus where nothing is left after rounding."""
+    text = f"{abs(value):.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
 
 
 def exact(value: float) -> str:
@@ -38,12 +40,12 @@ def size(gap: Gap, label: str, standing: Standing) -> str:
     """`0.041 above popularity (95 % interval 0.035 to 0.047, +15.2 %)`."""
     if gap.difference is None:
         return f"not comparable with {gap.b}"
-    if gap.verdict == "identical" or gap.difference == 0:
-        return f"level with {gap.b}"
     digits = standing.finer_digits(label)
-    up = gap.difference > 0
+    up = gap.difference >= 0
     side = "above" if up else "below"
     words = f"{number(abs(gap.difference), digits)} {side} {gap.b}"
+    if gap.difference == 0:
+        words = f"level with {gap.b}"
     inside = [_interval(gap, up, digits, standing), _relative(gap.relative)]
     known = ", ".join(part for part in inside if part)
     return f"{words} ({known})" if known else words
@@ -59,26 +61,29 @@ def _interval(gap: Gap, up: bool, digits: int, standing: Standing) -> str:
 
 
 def _relative(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:+.1f}{PERCENT}".replace("-", MINUS)
+    return "" if not share else f"{100 * share:+.1f}{PERCENT}".replace("-", MINUS)
 
 
 def reason(gap: Gap, standing: Standing) -> str:
     """What the verdict on a against b rests on."""
-    effect = exact(gap.row["min_effect"] or 0)
-    matters = gap.row["min_effect"] != 0
+    if gap.verdict == "undecided":
+        return _undecided(gap, standing)
+    if gap.verdict == "too_few_users":
+        return _too_few(gap)
+    threshold = gap.row["min_effect"]  # None if it is a share of a mean that does not exist
     words = {
-        "better": f"significant, and by more than {effect}" if matters else "significant",
-        "better_below_threshold": f"significant, though perhaps less than the {effect} that matter",
-        "equivalent": f"too small to matter, as the interval lies within ±{effect}",
-        "undecided": undecided(gap, standing),
-        "too_few_users": too_few(gap),
+        "better": f"significant, and more than {exact(threshold)}" if threshold else "significant",
+        "better_below_threshold": f"significant, though perhaps less than {exact(threshold)}"
+        if threshold
+        else "significant",
+        "equivalent": f"too small to matter, as the interval lies within ±{exact(threshold or 0)}",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
     }
     return words.get(gap.verdict, "the other way round on the users whom both have values for")
 
 
-def undecided(gap: Gap, standing: Standing) -> str:
+def _undecided(gap: Gap, standing: Standing) -> str:
     """Why an interval did not lead to a verdict."""
     low, high = gap.row["ci_low"], gap.row["ci_high"]
     if low <= 0 <= high:
@@ -87,7 +92,7 @@ def undecided(gap: Gap, standing: Standing) -> str:
     return f"not significant once corrected for {counted(tests, 'comparison')}"
 
 
-def too_few(gap: Gap) -> str:
+def _too_few(gap: Gap) -> str:
     differing = gap.row["n_nonzero"]
     if not gap.row["n_users"]:
         return "no user has a value with both"

@@ -111,7 +111,10 @@ def _arrow(path: Path) -> _Part:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type without its encoding: dictionaries and the kinds of text are one."""
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def _refuse_mixed(
@@ -159,11 +162,7 @@ def _kind(name: str, found: pa.DataType) -> Kind | None:
         return "integer"
     if pa.types.is_floating(found) or (pa.types.is_decimal(found) and name not in ("user", "item")):
         return "float"
-    if (
-        pa.types.is_string(found)
-        or pa.types.is_large_string(found)
-        or pa.types.is_string_view(found)
-    ):
+    if pa.types.is_string(found):
         return "text"
     return None
 

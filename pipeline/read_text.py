@@ -135,7 +135,9 @@ def _unreadable(path: Path, error: Exception) -> list[Problem]:
 
 def _header(file: InputFile, delimiter: str) -> list[str]:
     with unpacked(file.path) as opened:
-        line = _text(opened.readline())
+        line = _text(first := opened.readline())
+    if "\ufffd" in line and b"\xef\xbf\xbd" not in first:
+        raise InputError(_unreadable(file.path, ValueError("not UTF-8")))
     found = next(csv.reader([line], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:

@@ -35,7 +35,8 @@ _ID = {
     "integer": "CAST({x} AS BIGINT)",
     "unsigned": "TRY_CAST({x} AS BIGINT)",
     "float": f"CASE WHEN {_WHOLE} THEN CAST({{x}} AS BIGINT) END",
-    "json": """CASE WHEN starts_with({x}, '"') THEN {x}->>'$' WHEN regexp_full_match({x}, '-?[0-9]+') THEN {x} END""",
+    "json": """CASE WHEN starts_with({x}, '"') THEN json_extract_string({x}, '$')
+        WHEN regexp_full_match({x}, '-?[0-9]+') THEN CAST({x} AS VARCHAR) END""",
 }
 _NUMBER = "TRY_CAST({x} AS DOUBLE)"
 _RANK = f"CASE WHEN {_WHOLE.format(x=_NUMBER)} THEN CAST({_NUMBER} AS BIGINT) END"

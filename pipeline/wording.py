@@ -61,19 +61,23 @@ def _not_told_apart(model: str, label: str, standing: Standing) -> bool:
 
 
 def _runner_up(label: str, standing: Standing) -> Iterator[str]:
+    """How far ahead the leader is, and of whom that can be said; of a lone baseline the next sentence speaks."""
     best, others = standing.leaders(label)[0], standing.others(label)
-    if not others:
-        return
-    runner = others[0]
-    if runner != standing.baseline:
-        gap = standing.gap(runner, best, label)
-        why = reason(standing.gap(best, runner, label), standing)
-        yield f"The runner-up, {runner}, is {size(gap, label, standing)}: {why}."
+    if others and others[0] != standing.baseline:
+        gap = standing.gap(others[0], best, label)
+        why = reason(standing.gap(best, others[0], label), standing)
+        yield f"The runner-up, {gap.a}, is {size(gap, label, standing)}: {why}."
+    tested = [standing.score(m, label)["indistinguishable_from_best"] is not None for m in others]
+    if len(others) > 1 and any(tested):
+        yield _apart_from(best, others, label, standing)
+
+
+def _apart_from(best: str, others: list[str], label: str, standing: Standing) -> str:
     close = [model for model in others if _not_told_apart(model, label, standing)]
-    if close:
-        yield f"On {label} no significant difference sets {best} apart from {listed(close)}."
-    elif len(others) > 1:
-        yield f"{best} differs significantly from every other model on {label}."
+    if close == others:
+        return f"On {label}, {best} does not differ significantly from any other model."
+    but = f" except {listed(close)}" if close else ""
+    return f"On {label}, {best} differs significantly from every other model{but}."
 
 
 def _against_baseline(label: str, standing: Standing) -> str:
@@ -108,12 +112,21 @@ def _standings(effect: float) -> dict[str, str]:
 
 
 def _undecided(label: str, standing: Standing) -> Iterator[str]:
-    gaps = [gap for gap in standing.against_baseline(label) if gap.verdict == "undecided"]
-    told = [f"{gap.a} is {size(gap, label, standing)}: {reason(gap, standing)}" for gap in gaps]
-    if len(told) > AT_MOST:
-        told[AT_MOST:] = [f"and {len(told) - AT_MOST} more"]
-    if told:
-        yield f"Open on {label}: {'; '.join(told)}."
+    """Whose place against the baseline is open and why, without numbers that were told before."""
+    best = standing.leaders(label)[0]
+    told = standing.others(label)[:1] if best == standing.baseline else []
+    gaps = [gap for gap in standing.against_baseline(label) if gap.a not in told]
+    undecided = [
+        f"{gap.a} against {gap.b} is {reason(gap, standing)}"
+        if gap.a == best
+        else f"{gap.a} is {size(gap, label, standing)}: {reason(gap, standing)}"
+        for gap in gaps
+        if gap.verdict == "undecided"
+    ]
+    if len(undecided) > AT_MOST:
+        undecided[AT_MOST:] = [f"and {len(undecided) - AT_MOST} more"]
+    if undecided:
+        yield f"Open on {label}: {'; '.join(undecided)}."
 
 
 def _agreement(standing: Standing) -> Iterator[str]:
@@ -123,7 +136,7 @@ def _agreement(standing: Standing) -> Iterator[str]:
         return
     common = [m for m in leaders[labels[0]] if all(m in leaders[label] for label in labels)]
     if common:
-        yield f"The primary metrics agree: {common[0]} leads on {listed(labels)}."
+        yield f"The primary metrics agree on who leads: {common[0]} ({listed(labels)})."
     else:
         told = [f"{listed(leaders[label])} on {label}" for label in labels]
         yield f"The primary metrics disagree on who leads: {', '.join(told)}."
@@ -152,18 +165,17 @@ def _open_questions(standing: Standing) -> Iterator[str]:
 
 
 def _cautions(standing: Standing) -> Iterator[str]:
-    few = [row for row in standing.primary_rows if row["caution"]]
+    rows = standing.primary_rows
+    few = [_with_count(row) for row in rows if row["caution"]]
     if few:
-        told = listed(
-            [f"{r['a']} against {r['b']} on {r['label']} ({r['n_nonzero']})" for r in few]
-        )
-        yield f"Take with caution, as fewer than {CAUTION_BELOW} users have different values: {told}."
-    none = [row for row in standing.primary_rows if row["verdict"] == "too_few_users"]
+        yield f"Take with caution, as fewer than {CAUTION_BELOW} users have different values: {listed(few)}."
+    none = [_with_count(row) for row in rows if row["verdict"] == "too_few_users"]
     if none:
-        told = listed(
-            [f"{r['a']} against {r['b']} on {r['label']} ({r['n_nonzero']})" for r in none]
-        )
-        yield f"No interval, as fewer than {FEWEST_INFORMATIVE} users have different values: {told}."
+        yield f"No interval, as fewer than {FEWEST_INFORMATIVE} users have different values: {listed(none)}."
+
+
+def _with_count(row: Mapping[str, Any]) -> str:
+    return f"{row['a']} against {row['b']} on {row['label']} ({counted(row['n_nonzero'], 'user')})"
 
 
 def _other_users(standing: Standing) -> Iterator[str]:

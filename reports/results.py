@@ -82,21 +82,33 @@ class Results:
 
     def digits(self, label: str) -> int:
         """Decimals of the means of a label."""
-        rows = [self.score(model, label) for model in self.models]
-        return decimals([_half_width(row) for row in rows], [row["mean"] for row in rows])
-
-    @cached_property
-    def _differences_of(self) -> dict[str, list[Row]]:
-        rows: dict[str, list[Row]] = {label: [] for label in self.metrics}
-        for row in self.comparison["differences"]:
-            rows[row["label"]].append(row)
-        return rows
+        return self._digits[label]
 
     def difference_digits(self, label: str) -> int:
         """Decimals of the differences of a label."""
-        rows = self._differences_of[label]
-        means = [self.score(model, label)["mean"] for model in self.models]
-        return decimals([_half_width(row) for row in rows], means)
+        return self._difference_digits[label]
+
+    @cached_property
+    def _means(self) -> dict[str, list[float | None]]:
+        return {
+            label: [self.score(m, label)["mean"] for m in self.models] for label in self.metrics
+        }
+
+    @cached_property
+    def _digits(self) -> dict[str, int]:
+        rows = {label: [self.score(m, label) for m in self.models] for label in self.metrics}
+        return {
+            label: decimals(map(_half_width, rows[label]), self._means[label]) for label in rows
+        }
+
+    @cached_property
+    def _difference_digits(self) -> dict[str, int]:
+        rows: dict[str, list[Row]] = {label: [] for label in self.metrics}
+        for row in self.comparison["differences"]:
+            rows[row["label"]].append(row)
+        return {
+            label: decimals(map(_half_width, rows[label]), self._means[label]) for label in rows
+        }
 
 
 def _half_width(row: Row) -> float | None:

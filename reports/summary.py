@@ -51,10 +51,12 @@ def _leader(results: Results, label: str) -> Leader:
 
 
 def headline(results: Results) -> tuple[str, str]:
-    """The first verdict, cut before its last remark in brackets so that the remark can be set smaller."""
+    """The first verdict; a remark in brackets at its end stands apart, so that it can be set smaller."""
     sentence = next(iter(results.comparison["verdicts"]), "Nothing was compared.")
     head, bracket, aside = sentence.rpartition(" (")
-    return (head, f"({aside}") if bracket else (sentence, "")
+    if bracket and aside.endswith(").") and aside.count(")") == 1:
+        return f"{head}.", aside.removesuffix(").")
+    return sentence, ""
 
 
 def confidence(results: Results) -> str:

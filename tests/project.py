@@ -13,7 +13,17 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
 MOVIELENS = ROOT.parent / "shared" / "data" / "movielens-small"
-CODE = ("metrics_core", "pipeline", "reports", "data", ".dvc", "dvc.yaml", "params.yaml", ".dvcignore", ".gitignore")
+CODE = (
+    "metrics_core",
+    "pipeline",
+    "reports",
+    "data",
+    ".dvc",
+    "dvc.yaml",
+    "params.yaml",
+    ".dvcignore",
+    ".gitignore",
+)
 
 
 def copied(folder: Path) -> Path:

@@ -44,7 +44,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {
             "data.truth": {"path": str(data / "test.parquet"), "columns": {"grade": "rating"}},
             "models": {name: {"path": str(data / file)} for name, file in FILES.items()},
-            "evaluation.metrics": ["P", "R", "F1", "Hit", "AP", "RR", "nDCG", "Rprec", "RBP(p=0.8)"],
+            "evaluation.metrics": [
+                "P",
+                "R",
+                "F1",
+                "Hit",
+                "AP",
+                "RR",
+                "nDCG",
+                "Rprec",
+                "RBP(p=0.8)",
+            ],
             "evaluation.ks": KS,
             "comparison.baseline": "popularity",
             "comparison.primary": ["nDCG@10", "R@20"],
@@ -75,12 +85,22 @@ def _run_of(name: str) -> Run:
                 put(content["user"], item, -rank)
     elif name == "bpr":
         for line in (folder / FILES[name]).read_text().splitlines():
-            user, _, item, rank, _, _ = line.split()
-            put(user, item, -float(rank))
+            user, _, item, place, _, _ = line.split()
+            put(user, item, -float(place))
     else:
         for row in pl.read_parquet(folder / FILES[name]).iter_rows(named=True):
             put(row["user"], row["item"], -row["rank"] if "rank" in row else row["score"])
     return lists
+
+
+def _without_ties(lists: Run) -> Run:
+    """The same order in strictly falling scores: the reciprocal rank of ir_measures breaks ties by item ascending."""
+    ordered = {
+        user: sorted(of.items(), key=lambda pair: pair[::-1])[::-1] for user, of in lists.items()
+    }
+    return {
+        user: {item: -rank for rank, (item, _) in enumerate(of)} for user, of in ordered.items()
+    }
 
 
 def _qrels() -> dict[str, dict[str, int]]:
@@ -125,7 +145,7 @@ def test_means_equal_ir_measures(project: Path, name: str) -> None:
     labels = {f"RR@{k}": f"RR(rel=8)@{k}" for k in KS}
     labels |= {f"{m}@{k}": f"{m}(rel=8)@{k}" for m in ("P", "R", "AP") for k in KS}
     measures = {ours: ir_measures.parse_measure(theirs) for ours, theirs in labels.items()}
-    values = ir_measures.calc_aggregate(measures.values(), _qrels(), _run_of(name))
+    values = ir_measures.calc_aggregate(measures.values(), _qrels(), _without_ties(_run_of(name)))
     expected = {ours: values[measure] for ours, measure in measures.items()}
 
     means = _means(project, name)

@@ -220,7 +220,7 @@ def _policy(user: User) -> str | None:
     pinned = user.pinned
     if user.truth is None and user.ranked:
         return pinned.user_recs_only
-    if user.all_relevant:
+    if user.relevant:
         return None if user.ranked else pinned.user_no_recs
     return pinned.user_empty_truth if user.ranked else pinned.user_both_empty
 

@@ -39,7 +39,7 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
         {"geometric": 0.9},
     ),
     "err_max_grade": (4, 5),
-    "round": (None, {"user": 4}, {"mean": 3}),
+    "round": (None, {"user": 9}, {"mean": 9}),  # so many digits that no value lies halfway
 }
 VALUES: dict[str, tuple[Any, ...]] = {
     knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in KNOBS
@@ -169,7 +169,7 @@ def conventions(draw: st.DrawFn) -> Conventions:
         for name, values in VALUES.items()
     }
     if any(knobs[name] == pooled for name, pooled in POOLED.items()) and knobs["round"]:
-        knobs["round"] = {"mean": 3}  # a pooled mean has no users' values to round
+        knobs["round"] = {"mean": 9}  # a pooled mean has no users' values to round
     return possible(mc.preset("standard", **knobs, overrides=draw(_overrides())))
 
 

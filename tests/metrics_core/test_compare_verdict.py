@@ -56,7 +56,10 @@ def test_few_informative_users_give_no_verdict() -> None:
     assert _verdict(found(0.006, 0.020, n_nonzero=9), math.nan, 0.005) == "too_few_users"
     assert _verdict(found(0.006, 0.020, n_nonzero=10), 0.001, 0.005) == "better"
     assert _verdict(found(math.nan, math.nan, n_nonzero=0), math.nan, 0.005) == "identical"
-    assert _verdict(found(math.nan, math.nan, n_users=0, n_nonzero=0), math.nan, 0.0) == "too_few_users"
+    assert (
+        _verdict(found(math.nan, math.nan, n_users=0, n_nonzero=0), math.nan, 0.0)
+        == "too_few_users"
+    )
 
 
 def test_a_pooled_mean_has_no_interval_and_no_verdict() -> None:
@@ -69,9 +72,7 @@ def test_a_threshold_that_does_not_exist_cannot_be_passed() -> None:
 
 
 def _verdict(paired: Paired, p: float, min_effect: float, *, higher_is_better: bool = True) -> str:
-    return verdict(
-        paired, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=higher_is_better
-    )
+    return verdict(paired, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=higher_is_better)
 
 
 RUNS = 2000
@@ -115,4 +116,6 @@ def test_holm_keeps_the_chance_of_any_false_finding_among_equal_models() -> None
 
     any_false = np.mean([holm(row).min() < ALPHA for row in p])
 
-    assert any_false == pytest.approx(1 - (1 - 0.05 / 10) ** 10, abs=4 * math.sqrt(0.05 * 0.95 / 4000))
+    assert any_false == pytest.approx(
+        1 - (1 - 0.05 / 10) ** 10, abs=4 * math.sqrt(0.05 * 0.95 / 4000)
+    )

@@ -14,7 +14,7 @@ approx = pytest.approx
 List = list[str]
 Grades = dict[str, float]
 
-# Three of the five cases that every metric is tried on; log2(rank + 1) is 1, 1.58, 2, 2.32, 2.58 …
+# Three of the six users that every metric is tried on; log2(rank + 1) is 1, 1.58, 2, 2.32, 2.58 …
 GRADED: tuple[List, Grades] = (list("abcde"), {"b": 3, "c": 0, "d": 1, "f": 2})  # hits at 2 and 4
 SHORT: tuple[List, Grades] = (list("ab"), {"b": 2, "c": 1})  # shorter than k; hit at 2
 MANY: tuple[List, Grades] = (list("axbc"), {"a": 1, "b": 2, "c": 1, "d": 1, "e": 4})  # R = 5 > k
@@ -73,22 +73,22 @@ def _value(label: str, listed: List, grades: Grades, conventions: mc.Conventions
 
 @pytest.mark.parametrize(("label", "graded", "short", "many"), WORKED)
 def test_worked_example(label: str, graded: float, short: float, many: float) -> None:
-    standard = mc.preset("standard")
+    users = {
+        "graded": (*GRADED, graded),
+        "short": (*SHORT, short),
+        "many": (*MANY, many),
+        "nothing judged": (list("ab"), {}, math.nan),
+        "nothing relevant": (list("ab"), {"a": 0.0}, math.nan),
+        "no list": ([], {"a": 2.0}, 0.0),
+    }
+    recs = {user: listed for user, (listed, _, _) in users.items()}
+    truth = {user: grades for user, (_, grades, _) in users.items()}
 
-    assert _value(label, *GRADED, standard) == approx(graded)
-    assert _value(label, *SHORT, standard) == approx(short)
-    assert _value(label, *MANY, standard) == approx(many)
+    result = mc.evaluate(recs, truth, metrics=[label], conventions=mc.preset("standard"))
 
-
-@pytest.mark.parametrize("label", [label for label, *_ in WORKED])
-def test_a_user_without_relevant_items_is_undefined_and_one_without_a_list_has_0(
-    label: str,
-) -> None:
-    standard = mc.preset("standard")
-
-    assert math.isnan(_value(label, ["a", "b"], {"a": 0}, standard))
-    assert math.isnan(_value(label, ["a", "b"], {}, standard))
-    assert _value(label, [], {"a": 2}, standard) == 0
+    expected = {user: value for user, (_, _, value) in users.items()}
+    assert dict(result.per_user.iter_rows()) == approx(expected, nan_ok=True)
+    assert result[label] == approx((graded + short + many + 0) / 4)
 
 
 LN3, LN5 = math.log(3), math.log(5)
