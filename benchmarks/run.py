@@ -53,9 +53,9 @@ def _install_peers() -> None:
     """The peers' requirements clash with ours, so they live in an environment of their own."""
     if (PEERS / "installed").exists():
         return
-    subprocess.run([sys.executable, "-m", "venv", PEERS], check=True)
+    subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
     lock = HERE / "peers.lock"
-    pip = [PEERS / "bin" / "pip", "install", "--quiet", "--require-hashes", "-r", lock]
+    pip = [str(PEERS / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r", str(lock)]
     subprocess.run(pip, check=True)
     (PEERS / "installed").touch()
 
@@ -78,7 +78,8 @@ def _paired(names: tuple[str, ...], files: Files, times: int) -> dict[str, Measu
 
 def _run(name: str, files: Files) -> Measured:
     python = PEERS / "bin" / "python" if name in PEER_NAMES else Path(sys.executable)
-    command = [python, "-m", "benchmarks.contestant", name, files.lists, files.truth]
+    paths = (str(files.lists), str(files.truth))
+    command = [str(python), "-m", "benchmarks.contestant", name, *paths]
     print(f"  {name} on {files.lists.name} …", file=sys.stderr, flush=True)
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE.parent)
     return Measured(*json.loads(done.stdout.splitlines()[-1]).values())

@@ -98,10 +98,14 @@ def _write_popularity(path: Path, lists: Lists) -> None:
         for user, items, _ in lists
         for rank, item in enumerate(items, 1)
     ]
-    path.write_text("\n".join(["customer,product,position", *rows]) + "\n", encoding="utf-8", newline="\n")
+    path.write_text(
+        "\n".join(["customer,product,position", *rows]) + "\n", encoding="utf-8", newline="\n"
+    )
 
 
-def _write_knn(path: Path, scores: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> None:
+def _write_knn(
+    path: Path, scores: Floats, seen: NDArray[np.bool_], rng: np.random.Generator
+) -> None:
     """Scores only, rounded so that some tie, rows in no order; items without any neighbour are not listed."""
     lists = _top(np.round(scores, 2), seen)
     rows = [
@@ -140,7 +144,9 @@ def _write_recent(folder: Path, lists: Lists) -> None:
     frame = pl.DataFrame(rows, schema=["user", "item", "rank", "score"], orient="row")
     per_part = -(-len(frame) // PARTS)
     for part in range(PARTS):
-        frame[part * per_part : (part + 1) * per_part].write_parquet(folder / f"part-{part}.parquet")
+        frame[part * per_part : (part + 1) * per_part].write_parquet(
+            folder / f"part-{part}.parquet"
+        )
 
 
 def _write_als(path: Path, lists: Lists) -> None:

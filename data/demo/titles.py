@@ -2,8 +2,30 @@
 
 import numpy as np
 
-_MADE = ("Old-Town", "Nordic", "Harbour", "Meadow", "Lantern", "Copper", "Quiet", "Juniper", "Atlas", "Marble")
-_KIND = ("Everyday", "Classic", "Pocket", "Weekend", "Studio", "Little", "Grand", "Travel", "Winter", "Heritage")
+_MADE = (
+    "Old-Town",
+    "Nordic",
+    "Harbour",
+    "Meadow",
+    "Lantern",
+    "Copper",
+    "Quiet",
+    "Juniper",
+    "Atlas",
+    "Marble",
+)
+_KIND = (
+    "Everyday",
+    "Classic",
+    "Pocket",
+    "Weekend",
+    "Studio",
+    "Little",
+    "Grand",
+    "Travel",
+    "Winter",
+    "Heritage",
+)
 _THING = {
     "coffee": ("Moka Pot", "Hand Grinder", "Espresso Beans", "Pour-Over Set", "Milk Jug"),
     "tea": ("Oolong", "Teapot", "Infuser", "Rooibos Blend", "Matcha Whisk"),

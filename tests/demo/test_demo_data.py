@@ -15,13 +15,17 @@ DEMO = ROOT / "data" / "demo"
 def _data(folder: Path) -> dict[str, bytes]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     data = {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    return {name: content for name, content in data.items() if not name.endswith((".py", ".pyc", ".md"))}
+    return {
+        name: content for name, content in data.items() if not name.endswith((".py", ".pyc", ".md"))
+    }
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_the_script_makes_the_committed_files_bit_for_bit(tmp_path: Path, threads: str) -> None:
-    command = [sys.executable, DEMO / "make_demo.py", tmp_path]
-    subprocess.run(command, check=True, env={"OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": threads})
+    command = [sys.executable, str(DEMO / "make_demo.py"), str(tmp_path)]
+    subprocess.run(
+        command, check=True, env={"OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
+    )
 
     assert _data(tmp_path) == _data(DEMO)
 
