@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 import duckdb
 
+from pipeline.threads import thread_settings
+
 MEMORY = "1GB"
 
 
@@ -16,6 +18,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY,
             "temp_directory": spill,
+            **thread_settings(),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }

@@ -9,13 +9,14 @@ import polars as pl
 from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
 
 from metrics_core.partition import Task, evaluate_partition
+from pipeline.threads import thread_settings
 
 
 def partitions(
     lists: Path, truth: Path, task: Task, rows_per_partition: int
 ) -> Iterator[pl.DataFrame]:
     """The values of one range of users after the other, in the order of the users."""
-    with duckdb.connect() as connection:
+    with duckdb.connect(config=thread_settings()) as connection:
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
         cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])

@@ -8,6 +8,7 @@ import polars as pl
 
 from metrics_core.frames import same_id_types
 from metrics_core.partition import Task, evaluate_partition
+from pipeline.threads import thread_settings
 
 
 def partitions(lists: Path, truth: Path, task: Task) -> Iterator[pl.DataFrame]:
@@ -15,7 +16,7 @@ def partitions(lists: Path, truth: Path, task: Task) -> Iterator[pl.DataFrame]:
     listed, judged = same_id_types(
         pl.read_parquet(lists, glob=False), pl.read_parquet(truth, glob=False)
     )
-    with duckdb.connect() as connection:
+    with duckdb.connect(config=thread_settings()) as connection:
         connection.register("lists", listed.to_arrow())
         connection.register("truth", judged.to_arrow())
         connection.register("known", judged.select("user").to_arrow())
