@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline import comparison_content as content
-from pipeline.comparison_choices import Choices, read_choices
-from pipeline.comparison_tables import curve_rows, frame, leaderboard_rows, metric_rows
-from pipeline.differences import difference_rows
-from pipeline.evaluations import Evaluation, read_evaluations
-from pipeline.orphans import remove_orphans
+from pipeline.comparing import content
+from pipeline.comparing.choices import Choices, read_choices
+from pipeline.comparing.differences import difference_rows
+from pipeline.comparing.evaluations import Evaluation, read_evaluations
+from pipeline.comparing.orphans import remove_orphans
+from pipeline.comparing.tables import curve_rows, frame, leaderboard_rows, metric_rows
+from pipeline.comparing.wording import verdict_sentences
 from pipeline.outputs import write_csv, write_json, write_parquet
 from pipeline.params import Params, read_params
 from pipeline.stage import run
-from pipeline.wording import verdict_sentences
 
 SCHEMA = 1  # of comparison.json
 

@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.catalogue import Label, expand, is_pooled
+from metrics_core.catalogue import Label, is_pooled
 from metrics_core.partition import Task, count_users, evaluated, part_names
 from metrics_core.summary import Summary, summarise
 from pipeline.checks import refuse
 from pipeline.engines import duckdb as duckdb_engine
 from pipeline.engines import polars as polars_engine
+from pipeline.labels import labels_of
 from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
@@ -46,14 +47,6 @@ def evaluate(params: Params, model: str) -> None:
     content = _content(params, model, task, summaries, counts)
     write_json(Path(folders.summary) / f"{model}.json", content)
     print(f"{model}: {len(task.labels)} metrics for {counts['in_truth']:,} users")
-
-
-def labels_of(params: Params) -> list[Label]:
-    """The labels that params.yaml asks for, refused with its key."""
-    try:
-        return expand(params.evaluation.metrics, params.evaluation.ks)
-    except ValueError as error:
-        raise refuse(f"{PARAMS}: evaluation.metrics", str(error), "mend the label") from None
 
 
 def _partitions(params: Params, model: str, task: Task) -> Iterator[pl.DataFrame]:

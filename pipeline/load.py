@@ -7,15 +7,15 @@ from duckdb import DuckDBPyConnection
 from metrics_core.ranking import Ranked, rank_lists
 from metrics_core.row_checks import ListsError
 from pipeline.checks import InputError, Problem
-from pipeline.input_file import InputFile
-from pipeline.list_checks import list_checks, sound_rows, value_problems
+from pipeline.loading.input_file import InputFile
+from pipeline.loading.list_checks import list_checks, sound_rows, value_problems
+from pipeline.loading.quality import describe_lists
+from pipeline.loading.sorted_parquet import write_query
+from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
+from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
 from pipeline.params import ListsFile, Params, read_params
-from pipeline.quality import describe_lists
-from pipeline.sorted_parquet import write_query
-from pipeline.sources import Source, format_of, read_source, refuse_missing
 from pipeline.stage import model_argument, run
-from pipeline.workspace import workspace
 
 
 def main() -> None:

@@ -7,16 +7,16 @@ import duckdb
 
 from metrics_core.row_checks import in_words
 from pipeline.checks import InputError
-from pipeline.input_file import InputFile
-from pipeline.list_checks import sound_rows, value_problems
+from pipeline.loading.input_file import InputFile
+from pipeline.loading.list_checks import sound_rows, value_problems
+from pipeline.loading.quality import describe
+from pipeline.loading.sorted_parquet import write_query
+from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
+from pipeline.loading.truth_checks import repeated_judgements, truth_checks
+from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
 from pipeline.params import Params, TruthFile, read_params
-from pipeline.quality import describe
-from pipeline.sorted_parquet import write_query
-from pipeline.sources import Source, format_of, read_source, refuse_missing
 from pipeline.stage import run
-from pipeline.truth_checks import repeated_judgements, truth_checks
-from pipeline.workspace import workspace
 
 KEY = "data.truth"
 SHOWN = 20  # distinct grades that are counted one by one

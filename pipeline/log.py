@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.circumstances import circumstances
 from pipeline.outputs import write_json
 from pipeline.params import Params, read_params
-from pipeline.run_content import RunContent, contents
 from pipeline.stage import run
-from pipeline.tracking import Tracking
+from pipeline.tracking.circumstances import circumstances
+from pipeline.tracking.run_content import RunContent, contents
+from pipeline.tracking.store import Tracking
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

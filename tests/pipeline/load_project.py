@@ -15,8 +15,8 @@ from metrics_core.presets import preset
 from pipeline.checks import InputError
 from pipeline.load import load
 from pipeline.load_truth import load_truth
+from pipeline.loading.workspace import workspace
 from pipeline.params import Params
-from pipeline.workspace import workspace
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
 RESULTS = (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.comparison_choices import read_choices
-from pipeline.comparison_tables import leaderboard_rows, metric_rows
-from pipeline.differences import difference_rows
-from pipeline.evaluations import read_evaluations
-from pipeline.wording import verdict_sentences
+from pipeline.comparing.choices import read_choices
+from pipeline.comparing.differences import difference_rows
+from pipeline.comparing.evaluations import read_evaluations
+from pipeline.comparing.tables import leaderboard_rows, metric_rows
+from pipeline.comparing.wording import verdict_sentences
 from tests.pipeline.compare_project import params_of, write_evaluation
 
 POP = [0.2] * 100

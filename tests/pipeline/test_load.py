@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.hashes import hashes
+from pipeline.loading.hashes import hashes
 from tests.pipeline.load_project import loaded
 from tests.project import movielens
 

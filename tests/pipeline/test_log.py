@@ -14,8 +14,8 @@ from mlflow.entities import Run
 
 from pipeline.log import experiment_id, log, log_run, opened
 from pipeline.outputs import write_json
-from pipeline.run_content import contents
-from pipeline.tracking import Tracking
+from pipeline.tracking.run_content import contents
+from pipeline.tracking.store import Tracking
 from tests.pipeline.log_project import MEANS, ROOT, params_of, start_log, write_project
 from tests.pipeline.stores import client_interrupted_at, points, runs_of
 

@@ -16,8 +16,8 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.log import experiment_id, log, log_run
-from pipeline.run_content import contents
-from pipeline.tracking import TrackingError
+from pipeline.tracking.run_content import contents
+from pipeline.tracking.store import TrackingError
 from tests.pipeline.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.stores import client_interrupted_at, points, runs_of
 

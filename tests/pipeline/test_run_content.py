@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.checks import InputError
-from pipeline.circumstances import circumstances
 from pipeline.outputs import write_json, write_text
-from pipeline.run_content import RunContent, contents
+from pipeline.tracking.circumstances import circumstances
+from pipeline.tracking.run_content import RunContent, contents
 from tests.pipeline.log_project import MEANS, params_of, write_project
 
 

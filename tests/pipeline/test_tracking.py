@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from pipeline.log import log
-from pipeline.tracking import Tracking, TrackingError
+from pipeline.tracking.store import Tracking, TrackingError
 from tests.pipeline.log_project import params_of, write_project
 
 

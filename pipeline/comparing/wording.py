@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metrics_core.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
-from pipeline.phrases import AT_MOST, are, counted, exact, listed, number, reason, size
-from pipeline.standing import Gap, Standing
+from pipeline.comparing.phrases import AT_MOST, are, counted, exact, listed, number, reason, size
+from pipeline.comparing.standing import Gap, Standing
 
 
 def verdict_sentences(comparison: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from pipeline.checks import AT_MOST, InputError, Problem, refuse
-from pipeline.input_file import InputFile, Raw, choose_columns, with_positions
+from pipeline.loading.input_file import InputFile, Raw, choose_columns, with_positions
 
 BLOCK = 1 << 22
 DELIMITERS = {"csv": ",", "tsv": "\t"}

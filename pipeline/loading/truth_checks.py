@@ -4,8 +4,8 @@ import duckdb
 
 from metrics_core.row_checks import RowCheck, in_words, only_row, whose
 from pipeline.checks import Problem
-from pipeline.list_checks import id_checks, number_checks
-from pipeline.sources import Source
+from pipeline.loading.list_checks import id_checks, number_checks
+from pipeline.loading.sources import Source
 
 
 def truth_checks(source: Source) -> list[RowCheck]:

@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from pipeline.checks import InputError, Problem, refuse
-from pipeline.input_file import InputFile, Kind, Raw, choose_columns, with_positions
+from pipeline.loading.input_file import InputFile, Kind, Raw, choose_columns, with_positions
 
 BATCH = 131_072  # rows
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.standing import Gap, Standing
+from pipeline.comparing.standing import Gap, Standing
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"

@@ -9,9 +9,9 @@ import numpy as np
 
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import Paired, adjust, compare, pairs, verdict
-from pipeline.aligned import align
-from pipeline.comparison_choices import Choices, absolute
-from pipeline.evaluations import Evaluation
+from pipeline.comparing.aligned import align
+from pipeline.comparing.choices import Choices, absolute
+from pipeline.comparing.evaluations import Evaluation
 from pipeline.params import Params
 
 Row = dict[str, Any]

@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 
 from pipeline.checks import AT_MOST, InputError, Problem, refuse
-from pipeline.input_file import InputFile, Kind, Raw
-from pipeline.read_columnar import read_columnar
-from pipeline.read_jsonl import read_jsonl
-from pipeline.read_text import DELIMITERS, read_delimited
-from pipeline.read_trec import read_trec
+from pipeline.loading.input_file import InputFile, Kind, Raw
+from pipeline.loading.read_columnar import read_columnar
+from pipeline.loading.read_jsonl import read_jsonl
+from pipeline.loading.read_text import DELIMITERS, read_delimited
+from pipeline.loading.read_trec import read_trec
 
 FORMATS = {
     ".csv": "csv",

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from metrics_core.catalogue import Label, parse
 from pipeline.checks import refuse
-from pipeline.mlflow_names import curve_key, interval_key, metric_key
 from pipeline.params import Params
-from pipeline.run_note import note
+from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
+from pipeline.tracking.run_note import note
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from metrics_core.conventions import Conventions
 from pipeline.checks import InputError, Problem
-from pipeline.comparison_choices import Choices
+from pipeline.comparing.choices import Choices
 from pipeline.params import PARAMS, Params
 from pipeline.per_user_file import read_carried
 

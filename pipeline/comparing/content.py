@@ -6,8 +6,8 @@ from typing import Any
 
 from metrics_core.catalogue import changed_by
 from metrics_core.conventions import KNOBS, Conventions
-from pipeline.comparison_choices import Choices
-from pipeline.evaluations import Evaluation, read_json
+from pipeline.comparing.choices import Choices
+from pipeline.comparing.evaluations import Evaluation, read_json
 from pipeline.params import Params
 
 Json = dict[str, Any]

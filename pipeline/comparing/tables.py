@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from metrics_core.catalogue import Label
-from pipeline.comparison_choices import Choices
-from pipeline.evaluations import Evaluation
+from pipeline.comparing.choices import Choices
+from pipeline.comparing.evaluations import Evaluation
 
 Row = dict[str, Any]
 

@@ -8,8 +8,8 @@ import duckdb
 from metrics_core.conventions import Conventions
 from metrics_core.ranking import Ranked
 from metrics_core.row_checks import in_words, only_row
-from pipeline.hashes import hashes
-from pipeline.sources import Source
+from pipeline.loading.hashes import hashes
+from pipeline.loading.sources import Source
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 
 from pipeline.checks import refuse
-from pipeline.input_file import LINES, InputFile, Kind, Raw, choose_columns
-from pipeline.read_text import first_line, read_lines
+from pipeline.loading.input_file import LINES, InputFile, Kind, Raw, choose_columns
+from pipeline.loading.read_text import first_line, read_lines
 
 PLURAL = {
     "item": "items",

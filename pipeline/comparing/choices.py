@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from metrics_core.catalogue import CATALOGUE, Label, parse
 from metrics_core.conventions import nearest
 from pipeline.checks import InputError, Problem
-from pipeline.evaluate import labels_of
+from pipeline.labels import labels_of
 from pipeline.params import PARAMS, Params
 
 DEFAULT = "default"  # of comparison.min_effect, for the labels that it does not name

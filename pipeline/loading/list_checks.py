@@ -6,7 +6,7 @@ import duckdb
 
 from metrics_core.row_checks import RowCheck, wrong_rows
 from pipeline.checks import Problem
-from pipeline.sources import Source
+from pipeline.loading.sources import Source
 
 SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 DROP = "drop the row where the file is made"

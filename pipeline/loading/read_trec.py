@@ -2,8 +2,8 @@
 
 import duckdb
 
-from pipeline.input_file import InputFile, Raw, refuse_columns_mapping
-from pipeline.read_text import read_lines
+from pipeline.loading.input_file import InputFile, Raw, refuse_columns_mapping
+from pipeline.loading.read_text import read_lines
 
 RUN = {"user": 1, "item": 3, "rank": 4, "score": 5}
 QRELS = {"user": 1, "item": 3, "grade": 4}

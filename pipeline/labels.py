@@ -1,0 +1,13 @@
+"""The labels that params.yaml asks for."""
+
+from metrics_core.catalogue import Label, expand
+from pipeline.checks import refuse
+from pipeline.params import PARAMS, Params
+
+
+def labels_of(params: Params) -> list[Label]:
+    """The labels that params.yaml asks for, refused with its key."""
+    try:
+        return expand(params.evaluation.metrics, params.evaluation.ks)
+    except ValueError as error:
+        raise refuse(f"{PARAMS}: evaluation.metrics", str(error), "mend the label") from None

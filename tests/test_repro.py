@@ -1,0 +1,113 @@
+"""`dvc repro` on the demo runs what a change concerns, and nothing else."""
+
+import json
+from pathlib import Path
+
+import mlflow
+import pytest
+
+from tests.project import attempt, change_params, copied, run, stages_run
+
+SHARED = ["compare", "report", "log"]
+MODELS = ["popularity", "item-knn", "ease", "ease-recent", "als"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copied(tmp_path_factory.mktemp("repro"))
+    output = run(project, "dvc", "repro")
+    every = [
+        "load-truth",
+        *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in MODELS),
+    ]
+    assert sorted(stages_run(output)) == sorted(every + SHARED)
+    return project
+
+
+def _repro(project: Path) -> list[str]:
+    return stages_run(run(project, "dvc", "repro"))
+
+
+def test_a_second_run_runs_nothing(project: Path) -> None:
+    assert _repro(project) == []
+    assert "up to date" in run(project, "dvc", "status")
+
+
+def test_every_model_has_one_finished_run(project: Path) -> None:
+    runs = mlflow.MlflowClient(f"sqlite:///{project}/mlflow.db").search_runs(["1"])
+
+    assert sorted(run.info.run_name for run in runs) == sorted(MODELS)
+    assert {run.info.status for run in runs} == {"FINISHED"}
+
+
+def test_metrics_show_a_row_a_model(project: Path) -> None:
+    table = json.loads(run(project, "dvc", "metrics", "show", "--json"))
+    files = table[""]["data"]
+
+    assert [Path(name).stem for name in files] == sorted(MODELS)
+    assert len({tuple(content["data"]) for content in files.values()}) == 1
+
+
+def test_another_file_of_one_model_runs_that_model_and_the_shared_stages(project: Path) -> None:
+    path = project / "data" / "demo" / "popularity.csv"
+    kept = path.read_text()
+    path.write_text("".join(kept.splitlines(keepends=True)[:-1]))
+    ran = _repro(project)
+    path.write_text(kept)
+    run(project, "dvc", "repro")
+
+    assert sorted(ran) == sorted(["load@popularity", "evaluate@popularity", *SHARED])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"evaluation.ks": [5, 10, 20]}, {"conventions.preset": "custom", "conventions.gain": "exp2"}],
+    ids=["ks", "gain"],
+)
+def test_cutoffs_and_conventions_evaluate_again_but_do_not_load(
+    project: Path, change: dict[str, object]
+) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    change_params(project, change)
+    ran = _repro(project)
+    (project / "params.yaml").write_bytes(kept)
+    run(project, "dvc", "repro")
+
+    assert sorted(ran) == sorted([*(f"evaluate@{model}" for model in MODELS), *SHARED])
+
+
+def test_a_convention_of_ranking_loads_again(project: Path) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    change_params(project, {"conventions.preset": "custom", "conventions.ties": "item_desc"})
+    ran = _repro(project)
+    (project / "params.yaml").write_bytes(kept)
+    run(project, "dvc", "repro")
+
+    assert {f"load@{model}" for model in MODELS} <= set(ran)
+
+
+def test_a_new_model_is_one_entry_and_runs_alone(project: Path) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    models = "models:\n  twin: {path: data/demo/ease-recent}\n"
+    (project / "params.yaml").write_text(kept.decode().replace("models:\n", models, 1))
+    ran = _repro(project)
+    (project / "params.yaml").write_bytes(kept)
+    run(project, "dvc", "repro")
+
+    assert sorted(ran) == sorted(["load@twin", "evaluate@twin", *SHARED])
+    assert not (project / "results/per_user/twin.parquet").exists()
+
+
+def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    change_params(project, {"conventions.gain": "exp2"})
+    done = attempt(project, "dvc", "repro")
+    (project / "params.yaml").write_bytes(kept)
+    run(project, "dvc", "repro")
+
+    assert done.returncode != 0
+    assert (
+        "params.yaml: conventions.gain: is 'exp2', but preset 'standard' has 'linear'\n"
+        "  fix: set it to 'linear', or `preset: custom`"
+    ) in done.stderr
+    assert "Traceback" not in done.stderr
