@@ -1,4 +1,7 @@
-"""The workload: 138,000 users with lists of 100, 2.1 million rows of truth, from a seed."""
+"""The workload: 138,000 users with lists of 100, 2.1 million rows of truth, from a seed.
+
+The files are sorted as the load stages write them: lists by user and rank, truth by user, best grade first.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,12 +52,27 @@ def make(folder: Path, size: Size, ids: str) -> Files:
     return files
 
 
+def write_trec(files: Files) -> None:
+    """The same rows as TREC files beside the parquet files, for a library that reads nothing else."""
+    zero, tag = pl.lit("0").alias("zero"), pl.lit("tag").alias("tag")
+    score = (-pl.col("rank")).alias("score")
+    for path, columns in (
+        (files.lists, ["user", zero, "item", "rank", score, tag]),
+        (files.truth, ["user", zero, "item", pl.col("grade").cast(pl.Int64)]),
+    ):
+        if not path.with_suffix(".trec").exists():
+            frame = pl.read_parquet(path).select(columns)
+            frame.write_csv(path.with_suffix(".trec"), separator=" ", include_header=False)
+
+
 def _write(frame: pl.DataFrame, path: Path, ids: str) -> None:
     if ids == "text":
         frame = frame.with_columns(
             user=pl.lit("user-") + pl.col("user").cast(pl.String).str.zfill(7),
             item=pl.lit("item-") + pl.col("item").cast(pl.String).str.zfill(6),
         )
+    order = ["user", "rank"] if "rank" in frame.columns else ["user", "grade", "item"]
+    frame = frame.sort(order, descending=[name == "grade" for name in order])
     frame.write_parquet(path, row_group_size=ROWS_PER_GROUP)
 
 
@@ -85,4 +103,4 @@ def _truth(rng: np.random.Generator, size: Size) -> pl.DataFrame:
         }
     )
     rows = drawn.unique(["user", "item"], keep="first", maintain_order=True)
-    return rows.head(size.truth_rows).sort("user", "item")
+    return rows.head(size.truth_rows)

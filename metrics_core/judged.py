@@ -36,6 +36,15 @@ class Judged:
 
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
         """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
+        if (threshold, visible) not in self._views:
+            self._views[threshold, visible] = self._relevant(threshold, visible)
+        return self._views[threshold, visible]
+
+    @cached_property
+    def _views(self) -> dict[tuple[float | None, str], "Judged"]:
+        return {}
+
+    def _relevant(self, threshold: float | None, visible: str) -> "Judged":
         lists = self
         if threshold is not None:
             hit, truth = self.hit_grade >= threshold, self.truth_grade >= threshold

@@ -23,14 +23,13 @@ GROUP BY user
 {restricted}
 """
 _TRUTH = """
-CREATE OR REPLACE TEMP TABLE judged_truth AS
-SELECT user, item, grade, number FROM truth JOIN judged_users USING (user)
+SELECT number, grade FROM truth JOIN judged_users USING (user) ORDER BY number, grade DESC
 """
 _HITS = """
-SELECT number, rank, grade, {first} AS first FROM lists JOIN judged_truth USING (user, item) ORDER BY number, rank
+SELECT number, rank, grade, {first} AS first
+FROM (SELECT user, item, rank, grade FROM lists JOIN truth USING (user, item)) JOIN judged_users USING (user)
+ORDER BY number, rank
 """
-
-
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
 
 
@@ -40,11 +39,10 @@ def judge(connection: DuckDBPyConnection, *, only_known: bool, copies: bool) -> 
     `copies` says that a list may hold an item more than once.
     """
     connection.execute(_USERS.format(restricted="HAVING bool_or(known)" if only_known else ""))
-    connection.execute(_TRUTH)
     users = _fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    truth = _fetch(connection, "SELECT number, grade FROM judged_truth ORDER BY number, grade DESC")
+    truth = _fetch(connection, _TRUTH)
     hits = _fetch(connection, _HITS.format(first=_FIRST_COPY if copies else "TRUE"))
-    connection.execute("DROP TABLE judged_truth; DROP TABLE judged_users")
+    connection.execute("DROP TABLE judged_users")
     return Judged(
         users=users["user"],
         known=users["known"],

@@ -33,14 +33,11 @@ def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> 
     ------
     ValueError : a user stands in a case that the conventions refuse, or a kernel refuses its grades
     """
-    views: dict[tuple[float | None, str], Judged] = {}
     columns = []
     for label in labels:
         own = label.conventions(conventions)
-        seen = own.relevance_threshold, own.truth_visible
-        if seen not in views:
-            views[seen] = judged.relevant(*seen)
-        columns.append(_column(views[seen], label, own))
+        lists = judged.relevant(own.relevance_threshold, own.truth_visible)
+        columns.append(_column(lists, label, own))
     return columns
 
 

@@ -40,14 +40,16 @@ def summarise(
                  A pooled mean has no interval of this closed form.
     """
     own = label.conventions(conventions)
-    kept = ~np.isnan(values) if own.undefined == "skip" else np.ones(len(values), dtype=bool)
+    undefined = np.isnan(values)
+    n_undefined = int(np.count_nonzero(undefined))
+    kept = ~undefined if n_undefined and own.undefined == "skip" else slice(None)
     counted, *pooled = (_zeroed(column, own.undefined)[kept] for column in (values, *parts))
     mean = _pooled(label, *pooled) if pooled else _mean(counted)
     half = math.nan if parts else _half_width(counted, mean, confidence)
     low, high = mean - half, mean + half
     if own.round is not None and "mean" in own.round and math.isfinite(mean):
         mean = round(mean, own.round["mean"])
-    return Summary(mean, low, high, len(counted), int(np.isnan(values).sum()))
+    return Summary(mean, low, high, len(counted), n_undefined)
 
 
 def _zeroed(values: Floats, undefined: str) -> Floats:
@@ -55,8 +57,13 @@ def _zeroed(values: Floats, undefined: str) -> Floats:
 
 
 def _mean(values: Floats) -> float:
-    """Exact sum (fsum), so the order of the users does not matter."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
+    """An exact sum, so the order of the users does not matter."""
+    return _sum(values) / len(values) if len(values) else math.nan
+
+
+def _sum(values: Floats) -> float:
+    """The exact sum, rounded once; zeros, which are many, add nothing."""
+    return math.fsum(values[values != 0].tolist())
 
 
 def _half_width(values: Floats, mean: float, confidence: float) -> float:
@@ -70,7 +77,7 @@ def _half_width(values: Floats, mean: float, confidence: float) -> float:
 
 def _pooled(label: Label, first: Floats, second: Floats) -> float:
     if label.name == "P":
-        divisor = math.fsum(second.tolist())
-        return math.fsum(first.tolist()) / divisor if divisor else math.nan
+        divisor = _sum(second)
+        return _sum(first) / divisor if divisor else math.nan
     p, r = _mean(first), _mean(second)
     return 2 * p * r / (p + r) if p + r else 0.0

@@ -38,7 +38,7 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     if problems:
         raise InputError(problems)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    query = f"SELECT user, item, {grade} FROM source ORDER BY user, item"
+    query = f"SELECT user, item, {grade} FROM source ORDER BY user, grade DESC, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
     quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)

@@ -16,7 +16,9 @@ def partitions(
     lists: Path, truth: Path, task: Task, rows_per_partition: int
 ) -> Iterator[pl.DataFrame]:
     """The values of one range of users after the other, in the order of the users."""
-    with duckdb.connect(config=thread_settings()) as connection:
+    # Every query that matters names its order; without the order of the files DuckDB is faster.
+    config = {**thread_settings(), "preserve_insertion_order": False}
+    with duckdb.connect(config=config) as connection:
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
         cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])
