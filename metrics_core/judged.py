@@ -46,7 +46,7 @@ class Judged:
 
     def _relevant(self, threshold: float | None, visible: str) -> "Judged":
         lists = self
-        if threshold is not None:
+        if threshold is not None and (self.truth_grade < threshold).any():
             hit, truth = self.hit_grade >= threshold, self.truth_grade >= threshold
             lists = replace(
                 self,
