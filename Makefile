@@ -15,7 +15,7 @@ repro: $(INSTALLED)  ## evaluate, compare, report, log
 	@echo "report: results/report/report.html    MLflow: make ui"
 
 test: $(INSTALLED)  ## all tests
-	pytest -n 2
+	pytest -n 2 --dist loadfile
 
 check: $(INSTALLED)  ## style and types
 	ruff check .
