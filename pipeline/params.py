@@ -5,11 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from metrics_core.conventions import ConventionError, Conventions
+from metrics_core.conventions import ConventionError, Conventions, is_number
 from metrics_core.presets import departures
 from pipeline.checks import InputError, Problem, refuse
 
@@ -19,8 +19,8 @@ MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
-Percent = Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)?%$")]
-Effect = Annotated[float, Field(ge=0)] | Percent
+PERCENT = re.compile(r"^\d+(\.\d+)?%$")
+Effect = float | str
 
 
 class _Section(BaseModel):
@@ -60,6 +60,16 @@ class Comparison(_Section):
     primary: list[str] = Field(min_length=1)
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     min_effect: Effect | dict[str, Effect]
+
+    @field_validator("min_effect", mode="before")
+    @classmethod
+    def _effects(cls, given: Any) -> Any:
+        for effect in given.values() if isinstance(given, dict) else [given]:
+            share = isinstance(effect, str) and PERCENT.match(effect)
+            if not share and not (is_number(effect) and effect >= 0):
+                msg = f"{effect!r} is no effect: write a number such as 0.005, or a share of the baseline such as 2%"
+                raise ValueError(msg)
+        return given
 
 
 class Report(_Section):
@@ -161,7 +171,8 @@ def _problem(path: Path, found: Any) -> Problem:
         )
     if found["type"] == "missing":
         return Problem(f"{path}: {where}", "is missing", f"add `{found['loc'][-1]}:` there")
-    return Problem(f"{path}: {where}", f"is {found['input']!r}", found["msg"])
+    fix = found["msg"].removeprefix("Value error, ")
+    return Problem(f"{path}: {where}", f"is {found['input']!r}", fix[:1].lower() + fix[1:])
 
 
 def _convention_problems(path: Path, params: Params) -> list[Problem]:

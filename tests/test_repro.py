@@ -44,7 +44,7 @@ def test_metrics_show_a_row_a_model(project: Path) -> None:
     table = json.loads(run(project, "dvc", "metrics", "show", "--json"))
     files = table[""]["data"]
 
-    assert [Path(name).stem for name in files] == sorted(MODELS)
+    assert [Path(name).stem for name in files] == MODELS
     assert len({tuple(content["data"]) for content in files.values()}) == 1
 
 

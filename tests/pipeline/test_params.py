@@ -56,7 +56,11 @@ def test_the_demo_is_accepted() -> None:
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [5, 5]", "evaluation.ks: repeats a cutoff: [5, 5]"),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [0]", "evaluation.ks.0: is 0"),
         ("  rank_base: 1", "  rank_base: 2", "input.rank_base: is 2"),
-        ("  min_effect: 0.005", "  min_effect: lots", "comparison.min_effect"),
+        (
+            "  min_effect: 0.005",
+            "  min_effect: lots",
+            "comparison.min_effect: is 'lots'\n  fix: 'lots' is no effect: write a number such as 0.005, or a share of the baseline such as 2%",
+        ),
         ("  popularity:\n", "  als.v1:\n", "'als.v1' is no name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 is no name of a model"),
         ("  popularity:\n", "  truth:\n", "'truth' is no name of a model"),
