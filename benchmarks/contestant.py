@@ -28,7 +28,7 @@ def concord(files: Files, engine: str = "duckdb") -> Callable[[], float]:
     engines = importlib.import_module(f"pipeline.engines.{engine}")
     lists, truth = map(Path, files)
     task = Task(expand(METRICS, KS), preset("standard"))
-    cut = {"rows_per_partition": 20_000_000} if engine == "duckdb" else {}
+    cut = {"rows_per_partition": 5_000_000} if engine == "duckdb" else {}
 
     def work() -> float:
         values = pl.concat(list(engines.partitions(lists, truth, task, **cut)))
