@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
@@ -34,6 +34,7 @@ class Knob:
     values: Mapping[str, str]
     accepts: Callable[[Value], bool] = lambda _: False
     form: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)  # what `{word: number}` means
     ranking: bool = False  # applied when lists are ranked, before any metric
     scale: bool = (
         False  # belongs to the grades of a data set, not to a library: free under any preset
@@ -49,6 +50,8 @@ class Knob:
 
     def means(self, value: Value) -> str:
         """What a value means, in words; empty where the value speaks for itself."""
+        if isinstance(value, Mapping):
+            return self.forms.get(next(iter(value)), "")
         return self.values.get(value, "") if isinstance(value, str) else ""
 
 
@@ -197,6 +200,7 @@ KNOBS: tuple[Knob, ...] = (
         },
         _mapping_of({"map": _gain_map}),
         "{map: {grade: gain, …}}",
+        {"map": "as the map says"},
     ),
     Knob(
         "discount",
@@ -210,8 +214,13 @@ KNOBS: tuple[Knob, ...] = (
                 "geometric": lambda p: is_number(p) and 0 < p < 1,
             }
         ),
-        "{log: b}: ln b / ln(i + 1) | {jk: b}: 1 / max(1, log_b i) | {halflife: a}: 2^(-(i - 1)/(a - 1))"
-        " | {geometric: p}: p^(i - 1)",
+        "{log: b} | {jk: b} | {halflife: a} | {geometric: p}",
+        {
+            "log": "ln b / ln(i + 1)",
+            "jk": "1 / max(1, log_b i), so that the first b ranks are not discounted",
+            "halflife": "2^(-(i - 1) / (a - 1)), so that half is left at rank a",
+            "geometric": "p^(i - 1)",
+        },
     ),
     Knob(
         "ideal",
@@ -266,6 +275,7 @@ KNOBS: tuple[Knob, ...] = (
         {},
         lambda v: v is None or _mapping_of({"user": _digits, "mean": _digits})(v),
         "null | {user: digits} | {mean: digits}",
+        {"user": "each user's value, to so many digits", "mean": "the mean, to so many digits"},
     ),
 )
 
