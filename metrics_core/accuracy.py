@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from metrics_core import expected
 from metrics_core.discounting import discounts, gains, ideal_dcg
-from metrics_core.judged import Bools, Floats, Ints, Judged, per_user
+from metrics_core.judged import Bools, Floats, Ints, Judged, per_user, product_before
 
 
 def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:
@@ -50,6 +51,8 @@ def f1(
 
 def hit(lists: Judged, k: int | None, *, hit_kind: str) -> Floats:
     """Hit@k = 1 if the top k holds a relevant item, else 0; as a count: the hits in the top k."""
+    if lists.hit_tied is not None and hit_kind == "indicator":
+        return expected.any_hit(lists, k)
     hits = lists.count(k).astype(np.float64)
     return hits if hit_kind == "count" else np.minimum(hits, 1.0)
 
@@ -63,7 +66,9 @@ def average_precision(
     ----------
     Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
     """
-    if ap_sum_over == "hits":
+    if lists.hit_tied is not None:
+        total = expected.average_precision_sum(lists, k)
+    elif ap_sum_over == "hits":
         total = lists.total(lists.hit_number / lists.hit_rank, k)
     else:
         # P@i = hits up to i / i, so a hit at rank r adds 1/r + 1/(r + 1) + … + 1/k.
@@ -89,7 +94,10 @@ def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:
     ----------
     Kantor & Voorhees (2000), Information Retrieval 2, 165-176.  doi:10.1023/A:1009902609570
     """
-    first = (lists.hit_number == 1) & lists.within(None if rr_cutoff == "none" else k)
+    depth = None if rr_cutoff == "none" else k
+    if lists.hit_tied is not None:
+        return expected.reciprocal_rank(lists, depth)
+    first = (lists.hit_number == 1) & lists.within(depth)
     return per_user(lists.hit_user[first], 1.0 / lists.hit_rank[first], lists.n_users)
 
 
@@ -124,7 +132,7 @@ def dcg(
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     """
     earned = gains(lists.hit_grade, gain, relevance_threshold)
-    return lists.total(earned * _at_hits(lists, discount), k)
+    return lists.discounted(earned, lambda depth: discounts(discount, depth), k)
 
 
 def ndcg(
@@ -147,9 +155,8 @@ def ndcg(
     best = ideal_dcg(
         lists, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=relevance_threshold
     )
-    any_gain = (
-        best > 0 if ideal.startswith("truth") else _any_gain(lists, gain, relevance_threshold)
-    )
+    positive = ideal.startswith("truth") and ideal != "truth_given_order_at_k"
+    any_gain = best > 0 if positive else _any_gain(lists, gain, relevance_threshold)
     return np.where(any_gain, _share(reached, best), np.nan)
 
 
@@ -160,8 +167,8 @@ def r_precision(lists: Judged, k: int | None) -> Floats:
     ----------
     Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
     """
-    top_r = lists.hit_rank <= lists.n_relevant[lists.hit_user]
-    return _share(np.bincount(lists.hit_user[top_r], minlength=lists.n_users), lists.n_relevant)
+    in_top_r = lists.chance_within(lists.n_relevant[lists.hit_user])
+    return _share(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
 
 
 def rank_biased_precision(
@@ -174,7 +181,7 @@ def rank_biased_precision(
     Moffat & Zobel (2008), TOIS 27(1), 2.  doi:10.1145/1416950.1416952
     """
     earned = gains(lists.hit_grade, rbp_gain, None)
-    total = lists.total(earned * _at_hits(lists, {"geometric": p}), k)
+    total = lists.discounted(earned, lambda depth: discounts({"geometric": p}, depth), k)
     if rbp_norm == "one_minus_p":
         return (1.0 - p) * total
     if rbp_norm == "none":
@@ -200,7 +207,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
         msg = f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; set conventions.err_max_grade"
         raise ValueError(msg)
     satisfied = (np.exp2(lists.hit_grade) - 1.0) / 2.0**err_max_grade
-    still_looking = _product_before(1.0 - satisfied, lists.hit_number)
+    still_looking = product_before(1.0 - satisfied, lists.hit_number)
     return lists.total(satisfied * still_looking / lists.hit_rank, k)
 
 
@@ -212,22 +219,9 @@ def _any_gain(
     return np.bincount(lists.truth_user[earned > 0], minlength=lists.n_users) > 0
 
 
-def _product_before(factor: Floats, number: Ints) -> Floats:
-    """(hits,) product of the factors of the user's earlier hits, multiplied in rank order."""
-    product = np.ones(len(factor))
-    for n in range(2, int(number.max(initial=1)) + 1):
-        here = np.flatnonzero(number == n)
-        product[here] = product[here - 1] * factor[here - 1]
-    return product
-
-
 def _harmonic(last: Ints) -> Floats:
     """1 + 1/2 + … + 1/i at index i."""
     return np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, int(last.max(initial=0)) + 1)]))
-
-
-def _at_hits(lists: Judged, discount: Mapping[str, float]) -> Floats:
-    return discounts(discount, int(lists.hit_rank.max(initial=0)))[lists.hit_rank]
 
 
 def _share(part: Any, whole: Any) -> Floats:

@@ -28,6 +28,7 @@ class Metric:
         tuple[str, float, float], ...
     ] = ()  # parameters: name, and the open interval it lies in
     takes_k: bool = True
+    expects_ties: bool = False  # has an expected value under `ties: average`
 
     @property
     def range(self) -> tuple[float, float]:
@@ -54,17 +55,31 @@ class Metric:
 INFINITE = float("inf")
 
 CATALOGUE: tuple[Metric, ...] = (
-    Metric("P", accuracy.precision, "van Rijsbergen 1979"),
-    Metric("R", accuracy.recall, "van Rijsbergen 1979"),
-    Metric("F1", accuracy.f1, "van Rijsbergen 1979"),
-    Metric("Hit", accuracy.hit, "Deshpande & Karypis 2004"),
-    Metric("AP", accuracy.average_precision, "Buckley & Voorhees 2000"),
-    Metric("RR", accuracy.reciprocal_rank, "Kantor & Voorhees 2000"),
-    Metric("CG", accuracy.cumulated_gain, "Järvelin & Kekäläinen 2000", high=INFINITE),
-    Metric("DCG", accuracy.dcg, "Järvelin & Kekäläinen 2002", high=INFINITE),
-    Metric("nDCG", accuracy.ndcg, "Järvelin & Kekäläinen 2002"),
-    Metric("Rprec", accuracy.r_precision, "Buckley & Voorhees 2000", takes_k=False),
-    Metric("RBP", accuracy.rank_biased_precision, "Moffat & Zobel 2008", takes=(("p", 0.0, 1.0),)),
+    Metric("P", accuracy.precision, "van Rijsbergen 1979", expects_ties=True),
+    Metric("R", accuracy.recall, "van Rijsbergen 1979", expects_ties=True),
+    Metric("F1", accuracy.f1, "van Rijsbergen 1979", expects_ties=True),
+    Metric("Hit", accuracy.hit, "Deshpande & Karypis 2004", expects_ties=True),
+    Metric("AP", accuracy.average_precision, "Buckley & Voorhees 2000", expects_ties=True),
+    Metric("RR", accuracy.reciprocal_rank, "Kantor & Voorhees 2000", expects_ties=True),
+    Metric(
+        "CG",
+        accuracy.cumulated_gain,
+        "Järvelin & Kekäläinen 2000",
+        high=INFINITE,
+        expects_ties=True,
+    ),
+    Metric("DCG", accuracy.dcg, "Järvelin & Kekäläinen 2002", high=INFINITE, expects_ties=True),
+    Metric("nDCG", accuracy.ndcg, "Järvelin & Kekäläinen 2002", expects_ties=True),
+    Metric(
+        "Rprec", accuracy.r_precision, "Buckley & Voorhees 2000", takes_k=False, expects_ties=True
+    ),
+    Metric(
+        "RBP",
+        accuracy.rank_biased_precision,
+        "Moffat & Zobel 2008",
+        takes=(("p", 0.0, 1.0),),
+        expects_ties=True,
+    ),
     Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
 )
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 MOST_DIGITS = 15  # of a float64
@@ -115,6 +115,7 @@ KNOBS: tuple[Knob, ...] = (
             "item_asc": "by item, ascending",
             "item_desc": "by item, descending",
             "given": "scores are ignored: the rank column, or else the order of the rows",
+            "average": "in every order alike: the expected value over all of them",
             "error": "ties are refused",
         },
         ranking=True,
@@ -232,6 +233,7 @@ KNOBS: tuple[Knob, ...] = (
             "retrieved": "the relevant items of the whole list, best first, cut at k",
             "full_k": "k items of gain 1, however many there are; needs gain: binary",
             "truth_at_min_k_len": "as truth_at_k, cut at the length of the list if that is shorter",
+            "truth_given_order_at_k": "the relevant items in the order of the truth's rows, cut at k",
         },
     ),
     Knob(
@@ -280,6 +282,14 @@ KNOBS: tuple[Knob, ...] = (
 )
 
 KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
+
+
+class Ranking(NamedTuple):
+    """The conventions that decide the order of a list, before any metric."""
+
+    ties: str
+    duplicates: str
+    score_dtype: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,6 +368,17 @@ class Conventions:
         changed = self.overrides.get(metric)
         return self if changed is None else replace(self, overrides={}, **dict(changed))
 
+    def ranking_of(self, metric: str) -> Ranking:
+        """How the lists are ranked for one metric."""
+        own = self.of(metric)
+        return Ranking(own.ties, own.duplicates, own.score_dtype)
+
+    @property
+    def rankings(self) -> list[Ranking]:
+        """Every way in which lists are ranked: the general one, then those of the overrides."""
+        general = Ranking(self.ties, self.duplicates, self.score_dtype)
+        return list(dict.fromkeys([general, *(self.ranking_of(name) for name in self.overrides)]))
+
     def as_dict(self) -> dict[str, Value]:
         """Plain data: what stands in params.yaml, and in every result."""
         return asdict(self)
@@ -393,10 +414,6 @@ def _wrong_overrides(metric: str, changed: Mapping[str, Value]) -> list[tuple[st
         if name not in KNOB:
             _, what, fix = _unknown(name, set(KNOB))
             problems.append((where, what, fix))
-        elif KNOB[name].ranking:
-            problems.append(
-                (where, "lists are ranked once for all metrics", f"set `{name}` for all metrics")
-            )
         else:
             problems += _wrong_value(name, value, where)
     return problems

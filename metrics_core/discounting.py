@@ -91,6 +91,8 @@ def _best_first(
     relevance_threshold: float | None,
 ) -> tuple[Ints, Ints, Floats]:
     """User, rank and gain of the rows of the ideal lists, not cut yet."""
+    if ideal == "truth_given_order_at_k":
+        return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")
     if from_truth and not isinstance(gain, Mapping):  # a higher grade never earns less
         earned = gains(lists.truth_grade, gain, relevance_threshold)
@@ -101,6 +103,18 @@ def _best_first(
     earned = gains(grade, gain, relevance_threshold)
     order = np.lexsort((-earned, user))
     return user[order], position_in_user(user[order], lists.n_users), earned[order]
+
+
+def _in_given_order(lists: Judged, earned: Floats) -> tuple[Ints, Ints, Floats]:
+    if lists.truth_place is None:
+        msg = (
+            "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
+            "with truth_visible: retrieved, or without that order, choose truth_at_k"
+        )
+        raise ValueError(msg)
+    order = np.lexsort((lists.truth_place, lists.truth_user))
+    user = lists.truth_user[order]
+    return user, position_in_user(user, lists.n_users), earned[order]
 
 
 def _full(lists: Judged, k: int | None, gain: Any, discount: Mapping[str, float]) -> Floats:

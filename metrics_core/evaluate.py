@@ -19,7 +19,7 @@ from metrics_core.frames import (
     users_frame,
 )
 from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
-from metrics_core.ranking import rank_lists
+from metrics_core.ranking import rank_all
 from metrics_core.summary import Summary, summarise
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
@@ -95,18 +95,14 @@ def register(
     """The relations that judging reads, ranked and with ids of one type."""
     lists, truth, known = same_id_types(lists, truth, known)
     connection.register("given", lists.with_row_index("position").to_arrow())
-    connection.register("truth", truth.to_arrow())
+    connection.register("truth", truth.with_row_index("place").to_arrow())
     connection.register("known", known.to_arrow())
-    rank_lists(
+    rank_all(
         connection,
         "given",
+        conventions.rankings,
         has_rank="rank" in lists.columns,
         has_score="score" in lists.columns,
-        order=None,
-        rank_base=1,
-        ties=conventions.ties,
-        duplicates=conventions.duplicates,
-        score_dtype=conventions.score_dtype,
         into="lists",
     )
 

@@ -1,7 +1,7 @@
 """`explain`: how one user's number came about, line by line."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -47,7 +47,8 @@ def explain(
     label = parse(metric)
     lists, judgements = lists_frame(recs), truth_frame(truth)
     known = known_users(truth, judgements)
-    task = Task([label], conventions)
+    own = replace(conventions.of(label.name), overrides={})
+    task = Task([label], own)
     with duckdb.connect() as connection:
         one = [
             frame.filter(frame["user"].cast(str) == str(user))
@@ -56,9 +57,10 @@ def explain(
         if not any(len(frame) for frame in one):
             msg = f"user {user!r} is neither in the lists nor in the truth"
             raise ValueError(msg)
-        register(connection, one[0], one[1], one[2], conventions)
+        register(connection, one[0], one[1], one[2], own)
         value = evaluate_partition(connection, task)[str(label)][0]
-        judged = judge(connection, only_known=False, copies=conventions.duplicates == "keep")
+        ranking = task.ranking_of(label)
+        judged = judge(connection, only_known=False, ranking=ranking)
         rows = connection.execute(
             "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
         ).fetchall()

@@ -1,5 +1,6 @@
 """Judged: what every metric reads. Sparse: one row a recommended item that the truth knows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,9 @@ class Judged:
     n_listed    : (users,) length of the list
     hit_*       : (hits,) user number, rank and grade of each listed item that the truth knows, by user and rank
     hit_first   : (hits,) is it the item's first place in the list? False for the copies that `keep` counts
+    hit_tied    : (hits, 2) first and last rank of the items that share the hit's score; None: no tie is averaged
     truth_*     : (truth rows,) user number and grade of each row of the truth, by user, best grade first
+    truth_place : (truth rows,) where the row stood in the truth as it was given; None: nobody asked
     """
 
     users: NDArray[Any]
@@ -33,6 +36,8 @@ class Judged:
     hit_first: Bools
     truth_user: Ints
     truth_grade: Floats
+    hit_tied: Ints | None = None
+    truth_place: Ints | None = None
 
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
         """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
@@ -48,20 +53,31 @@ class Judged:
         lists = self
         if threshold is not None and (self.truth_grade < threshold).any():
             hit, truth = self.hit_grade >= threshold, self.truth_grade >= threshold
-            lists = replace(
-                self,
-                hit_user=self.hit_user[hit],
-                hit_rank=self.hit_rank[hit],
-                hit_grade=self.hit_grade[hit],
-                hit_first=self.hit_first[hit],
-                truth_user=self.truth_user[truth],
-                truth_grade=self.truth_grade[truth],
-            )
+            lists = self.keep(hit, truth)
         if visible == "retrieved":
             user, grade = lists.hit_user[lists.hit_first], lists.hit_grade[lists.hit_first]
             best_first = np.lexsort((-grade, user))
-            lists = replace(lists, truth_user=user[best_first], truth_grade=grade[best_first])
+            lists = replace(
+                lists,
+                truth_user=user[best_first],
+                truth_grade=grade[best_first],
+                truth_place=None,
+            )
         return lists
+
+    def keep(self, hit: Bools, truth: Bools) -> "Judged":
+        """The same users with some of the hits and some rows of the truth."""
+        return replace(
+            self,
+            hit_user=self.hit_user[hit],
+            hit_rank=self.hit_rank[hit],
+            hit_grade=self.hit_grade[hit],
+            hit_first=self.hit_first[hit],
+            hit_tied=None if self.hit_tied is None else self.hit_tied[hit],
+            truth_user=self.truth_user[truth],
+            truth_grade=self.truth_grade[truth],
+            truth_place=None if self.truth_place is None else self.truth_place[truth],
+        )
 
     @property
     def n_users(self) -> int:
@@ -95,14 +111,42 @@ class Judged:
         """(users,) items in the list, at most k."""
         return self.n_listed if k is None else np.minimum(self.n_listed, k)
 
-    def count(self, k: int | None) -> Ints:
-        """(users,) hits in the top k."""
+    def count(self, k: int | None) -> Ints | Floats:
+        """(users,) hits in the top k; where ties are averaged, the hits to be expected there."""
+        if self.hit_tied is not None:
+            return self.total(np.ones(len(self.hit_rank)), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:
         """(users,) sum of a value per hit over the top k, added in rank order."""
+        if self.hit_tied is not None:
+            return per_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
         return per_user(self.hit_user[top], values[top], self.n_users)
+
+    def discounted(self, values: Floats, weights: Callable[[int], Floats], k: int | None) -> Floats:
+        """(users,) sum over the top k of a hit's value x the weight of its rank; `weights(depth)` from rank 0 on."""
+        if self.hit_tied is None:
+            weight = weights(int(self.hit_rank.max(initial=0)))
+            return self.total(values * weight[self.hit_rank], k)
+        first, last = self.hit_tied.T
+        up_to = np.cumsum(weights(int(last.max(initial=0))))
+        end = last if k is None else np.minimum(last, k)
+        within = np.where(end >= first, up_to[end] - up_to[np.minimum(first - 1, end)], 0.0)
+        return per_user(self.hit_user, values * within / (last - first + 1), self.n_users)
+
+    def chance_within(self, k: int | Ints | None) -> Floats:
+        """(hits,) the share of the ranks that the hit may take which lie in the top k."""
+        first, last = self.tied_ranks.T
+        end = last if k is None else np.minimum(last, k)
+        return np.maximum(end - first + 1, 0) / (last - first + 1)
+
+    @property
+    def tied_ranks(self) -> Ints:
+        """(hits, 2) the first and last rank that a hit may take."""
+        if self.hit_tied is None:
+            return np.column_stack([self.hit_rank, self.hit_rank])
+        return self.hit_tied
 
 
 def per_user(user: Ints, values: Floats, n_users: int) -> Floats:
@@ -115,3 +159,12 @@ def position_in_user(user: Ints, n_users: int) -> Ints:
     count = np.bincount(user, minlength=n_users)
     start = np.cumsum(count) - count
     return np.arange(1, len(user) + 1) - start[user]
+
+
+def product_before(factor: Floats, number: Ints) -> Floats:
+    """(rows,) product of the factors of the earlier rows; `number` counts 1, 2, 3 … within a group of rows."""
+    product = np.ones(len(factor))
+    for n in range(2, int(number.max(initial=1)) + 1):
+        here = np.flatnonzero(number == n)
+        product[here] = product[here - 1] * factor[here - 1]
+    return product

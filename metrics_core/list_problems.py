@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from metrics_core.conventions import Ranking
 from metrics_core.row_checks import Finding, Place, in_words, only_row, whose
 
 LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -28,15 +29,13 @@ class Lists:
     order: str
     has_score: bool
     rank_base: int
-    ties: str
-    duplicates: str
-    score_dtype: str
+    ranking: Ranking
     place: Place
 
     @property
     def key(self) -> str:
         """What scores are compared by; beyond single precision lies infinity, as in C."""
-        if self.score_dtype == "float64":
+        if self.ranking.score_dtype == "float64":
             return "score"
         beyond = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
         return f"CASE WHEN abs(score) > {LARGEST_FLOAT32!r} THEN {beyond} ELSE CAST(score AS FLOAT) END"
@@ -107,7 +106,7 @@ def _rank_problem(lists: Lists, neighbours: str, rule: tuple[str, str, str]) -> 
 
 def tie_problems(lists: Lists, tied: Count) -> list[Finding]:
     """Ties, where the policy refuses them."""
-    if not (tied.rows and lists.ties == "error"):
+    if not (tied.rows and lists.ranking.ties == "error"):
         return []
     neighbours = neighbours_of(lists)
     first = f"SELECT user, key FROM {neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
@@ -120,7 +119,7 @@ def tie_problems(lists: Lists, tied: Count) -> list[Finding]:
 
 def duplicate_problems(lists: Lists, repeated: Count) -> list[Finding]:
     """Items that stand twice in a list, where the policy refuses them."""
-    if not (repeated.rows and lists.duplicates == "error"):
+    if not (repeated.rows and lists.ranking.duplicates == "error"):
         return []
     first = (
         f"SELECT user, item FROM {lists.into} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"

@@ -11,7 +11,8 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.catalogue import Label
-from metrics_core.conventions import Conventions
+from metrics_core.conventions import Conventions, Ranking
+from metrics_core.judged import Judged
 from metrics_core.judging import judge
 from metrics_core.score import Column, score
 
@@ -31,6 +32,10 @@ class Task:
         """All cutoffs of the labels, ascending."""
         return sorted({label.k for label in self.labels if label.k is not None})
 
+    def ranking_of(self, label: Label) -> Ranking:
+        """How the lists are ranked for a label."""
+        return self.conventions.ranking_of(label.name)
+
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFrame:
     """One row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
@@ -38,9 +43,7 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFra
     `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
     `#judged@k`: judged items in the top k; `#label#0`, `#label#1`: the parts of a pooled mean.
     """
-    copies = task.conventions.duplicates == "keep"
-    judged = judge(connection, only_known=task.only_known, copies=copies)
-    columns = score(judged, task.labels, task.conventions)
+    judged, columns = _scored(connection, task)
     relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
@@ -52,6 +55,20 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFra
         *(series for column in columns for series in _parts(column)),
     ]
     return pl.DataFrame(series)
+
+
+def _scored(connection: DuckDBPyConnection, task: Task) -> tuple[Judged, list[Column]]:
+    """The lists as most metrics rank them, and all columns in the order of the labels."""
+    columns: dict[str, Column] = {}
+    ranked: list[Judged] = []
+    for number, ranking in enumerate(task.conventions.rankings):
+        labels = [label for label in task.labels if task.ranking_of(label) == ranking]
+        if number == 0 or labels:
+            known = task.only_known
+            ranked.append(judge(connection, only_known=known, ranking=ranking, number=number))
+            scored = score(ranked[-1], labels, task.conventions)
+            columns |= {str(column.label): column for column in scored}
+    return ranked[0], [columns[str(label)] for label in task.labels]
 
 
 def judged_at(k: int) -> str:

@@ -6,10 +6,13 @@ the result depends neither on threads nor on the order of the rows (but for `tie
 `order: file`, where that order is the point).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import duckdb
 
+from metrics_core.conventions import Ranking
 from metrics_core.list_problems import (
     Count,
     Lists,
@@ -47,17 +50,46 @@ class Ranked:
     disagreements: Count
 
 
+def rank_all(
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    rankings: Sequence[Ranking],
+    *,
+    into: str,
+    **how: Any,
+) -> Ranked:
+    """`rank_lists` for each of several rankings into one table; what was found under the first.
+
+    Where they differ, the table has a column `ranking`: the number of the ranking that a row belongs to.
+    """
+    found = [
+        rank_lists(connection, source, ranking=ranking, into=f"{into}_{number}", **how)
+        for number, ranking in enumerate(rankings)
+    ]
+    one_order = len({each.order for each in found}) == 1
+    undisputed = one_order and not any(each.ties.rows or each.duplicates.rows for each in found)
+    if undisputed or len(found) == 1:
+        connection.execute(f"ALTER TABLE {found[0].relation} RENAME TO {into}")
+    else:
+        parts = [
+            f"SELECT *, {number} AS ranking FROM {each.relation}"
+            for number, each in enumerate(found)
+        ]
+        every = " UNION ALL BY NAME ".join(parts)
+        query = f"SELECT * FROM ({every}) ORDER BY user, ranking, rank"
+        connection.execute(f"CREATE OR REPLACE TABLE {into} AS {query}")
+    return replace(found[0], relation=into)
+
+
 def rank_lists(
     connection: duckdb.DuckDBPyConnection,
     source: str,
     *,
+    ranking: Ranking,
     has_rank: bool,
     has_score: bool,
-    order: str | None,
-    rank_base: int,
-    ties: str,
-    duplicates: str,
-    score_dtype: str,
+    order: str | None = None,
+    rank_base: int = 1,
     into: str = "ranked",
     place: Place = row_number,
 ) -> Ranked:
@@ -67,13 +99,14 @@ def rank_lists(
     order    : rank | score | file; None: the ranks if there are any, else the scores
 
     With `duplicates: first` later copies keep their ranks and their item becomes NULL: a miss.
+    With `ties: average` each row also has `tie_first` and `tie_last`, the ranks that its score spans.
 
     Raises
     ------
     ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
         at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
     """
-    decided = _decided(order, has_rank, has_score, ties)
+    decided = _decided(order, has_rank, has_score, ranking.ties)
     lists = Lists(
         connection,
         source,
@@ -81,9 +114,7 @@ def rank_lists(
         decided,
         has_score,
         rank_base,
-        ties,
-        duplicates,
-        score_dtype,
+        ranking,
         place,
     )
     checks = [
@@ -105,6 +136,8 @@ def rank_lists(
         raise ListsError(problems)
     if repeated.rows:
         _apply_duplicates(lists)
+    if decided == "score" and ranking.ties == "average":
+        _mark_ties(lists)
     return Ranked(into, decided, tied, repeated, disagreements)
 
 
@@ -138,8 +171,13 @@ def _sort(lists: Lists) -> None:
 def _within_user(lists: Lists) -> str:
     if lists.order == "file":
         return "position"
-    tie_break = {"item_asc": "item, score DESC", "item_desc": "item DESC, score DESC"}
-    return f"{lists.key} DESC, {tie_break.get(lists.ties, 'position')}"
+    ascending = "item, score DESC"
+    tie_break = {
+        "item_asc": ascending,
+        "average": ascending,
+        "item_desc": "item DESC, score DESC",
+    }
+    return f"{lists.key} DESC, {tie_break.get(lists.ranking.ties, 'position')}"
 
 
 def _numbered(rows: str, columns: str) -> str:
@@ -177,13 +215,21 @@ def _apply_duplicates(lists: Lists) -> None:
     copies = f"""
         (SELECT *, row_number() OVER (PARTITION BY user, item ORDER BY rank) AS copy FROM {lists.into})"""
     score = ", score" if lists.has_score else ""
-    if lists.duplicates == "first":
+    if lists.ranking.duplicates == "first":
         query = f"""
             SELECT user, CASE WHEN copy = 1 THEN item END AS item, rank{score}
             FROM {copies} ORDER BY user, rank"""
-    elif lists.duplicates == "drop":
+    elif lists.ranking.duplicates == "drop":
         kept = f"SELECT * EXCLUDE (rank) FROM {copies} WHERE copy = 1 ORDER BY user, rank"
         query = _numbered(kept, f"user, item, rank{score}")
     else:
         return
+    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
+
+
+def _mark_ties(lists: Lists) -> None:
+    equal = "OVER (PARTITION BY user, key)"
+    query = f"""
+        SELECT * EXCLUDE (key), min(rank) {equal} AS tie_first, max(rank) {equal} AS tie_last
+        FROM (SELECT *, {lists.key} AS key FROM {lists.into}) ORDER BY user, rank"""
     lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")

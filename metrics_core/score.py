@@ -12,6 +12,13 @@ from metrics_core.judged import Bools, Floats, Judged
 
 Cases = dict[str, Bools]
 
+# Ratios of two numbers that both depend on the order of equal scores have no expected value in closed form.
+_WITHOUT_EXPECTATION = {
+    "ap_denominator": "hits",
+    "ap_sum_over": "all_ranks",
+    "ideal": "retrieved_at_k",
+}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -36,6 +43,7 @@ def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> 
     columns = []
     for label in labels:
         own = label.conventions(conventions)
+        _refuse_averaged_ties(label, own)
         lists = judged.relevant(own.relevance_threshold, own.truth_visible)
         columns.append(_column(lists, label, own))
     return columns
@@ -54,6 +62,23 @@ def _column(lists: Judged, label: Label, own: Conventions) -> Column:
     dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
     left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
     return Column(label, values, left_out, _parts(lists, label, own, cases))
+
+
+def _refuse_averaged_ties(label: Label, own: Conventions) -> None:
+    if own.ties != "average":
+        return
+    knobs = [
+        knob
+        for knob, value in _WITHOUT_EXPECTATION.items()
+        if knob in label.metric.knobs and getattr(own, knob) == value
+    ]
+    if knobs or not label.metric.expects_ties:
+        why = f" with {knobs[0]}: {getattr(own, knobs[0])}" if knobs else ""
+        msg = (
+            f"{label}: `ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
+            f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
+        )
+        raise ValueError(msg)
 
 
 def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.ranking import Ranked, rank_lists
+from metrics_core.ranking import Ranked, rank_all
 from metrics_core.row_checks import ListsError
 from pipeline.checks import InputError, Problem
 from pipeline.loading.input_file import InputFile
@@ -51,16 +51,15 @@ def _ranked(
     checks = list_checks(source)
     problems = value_problems(connection, source, checks)
     try:
-        ranked = rank_lists(
+        ranked = rank_all(
             connection,
             sound_rows(checks) if problems else "source",
+            params.pinned.rankings,
             has_rank="rank" in source.columns,
             has_score="score" in source.columns,
             order=order,
             rank_base=params.input.rank_base,
-            ties=params.pinned.ties,
-            duplicates=params.pinned.duplicates,
-            score_dtype=params.pinned.score_dtype,
+            into="ranked",
             place=source.raw.place,
         )
     except ListsError as error:

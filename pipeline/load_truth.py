@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from metrics_core.conventions import Conventions
 from metrics_core.row_checks import in_words
 from pipeline.checks import InputError
 from pipeline.loading.input_file import InputFile
@@ -38,10 +39,17 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     if problems:
         raise InputError(problems)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    query = f"SELECT user, item, {grade} FROM source ORDER BY user, grade DESC, item"
+    place = ", position AS place" if _order_counts(params.pinned) else ""
+    query = f"SELECT user, item, {grade}{place} FROM source ORDER BY user, grade DESC, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
     quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)
+
+
+def _order_counts(conventions: Conventions) -> bool:
+    """Does any metric read the truth in the order in which it was given?"""
+    ideals = {conventions.ideal, *(conventions.of(name).ideal for name in conventions.overrides)}
+    return "truth_given_order_at_k" in ideals
 
 
 def truth_file(entry: TruthFile) -> InputFile:

@@ -8,18 +8,34 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import permutations, product
 
 from metrics_core.conventions import Conventions
 
 Item = str | int
-Ranked = Sequence[Item | None]  # None: a rank that is taken, but never hits
+Order = Sequence[Item | None]  # None: a rank that is taken, but never hits
 Truth = Mapping[Item, float]
 Row = tuple[Item, float | None, int | None]  # item, score, rank
 Number = float | Fraction
 
 
-def rank(rows: Sequence[Row], conventions: Conventions) -> list[Item | None]:
+@dataclass(frozen=True)
+class AnyOf:
+    """Orders that are equally likely: what `ties: average` makes of equal scores."""
+
+    orders: list[list[Item | None]]
+
+
+Ranked = Order | AnyOf
+
+
+def rank(rows: Sequence[Row], conventions: Conventions) -> list[Item | None] | AnyOf:
     """One user's items in ranked order, from rows in the order of the file."""
+    scored = all(rank is None for _, _, rank in rows)
+    if conventions.ties == "average" and scored:
+        return AnyOf(
+            [_without_copies(order, conventions.duplicates) for order in _orders(rows, conventions)]
+        )
     return _without_copies(_ordered(list(rows), conventions), conventions.duplicates)
 
 
@@ -33,6 +49,10 @@ def value(
 ) -> float | None:
     """One user's value: NaN where undefined, None where the user is left out."""
     pinned, parameters = _pin(metric, conventions, parameters)
+    if isinstance(ranked, AnyOf):
+        exactly = replace(pinned, round=None, overrides={})
+        values = [value(metric, order, truth, k, exactly, **parameters) for order in ranked.orders]
+        return _average(values, pinned)
     user = User(list(ranked or []), truth, k, pinned)
     policy = _policy(user)
     if policy == "drop":
@@ -40,6 +60,15 @@ def value(
     exact = METRICS[metric](user, **parameters) if policy is None else _by_policy(policy)
     digits = (pinned.round or {}).get("user")
     return float(exact) if digits is None or math.isnan(exact) else round(float(exact), digits)
+
+
+def _average(values: list[float | None], pinned: Conventions) -> float | None:
+    defined = [v for v in values if v is not None]
+    if not defined:
+        return None
+    average = math.fsum(defined) / len(defined)
+    digits = (pinned.round or {}).get("user")
+    return average if digits is None or math.isnan(average) else round(average, digits)
 
 
 def mean(values: Iterable[float | None], conventions: Conventions) -> float:
@@ -282,6 +311,8 @@ def _ideal(user: User) -> list[float]:
     best_first = sorted((_gain(g, pinned) for g in grades), reverse=True)
     if pinned.ideal == "truth" or (pinned.ideal == "truth_at_k" and user.k is None):
         return best_first
+    if pinned.ideal == "truth_given_order_at_k":
+        return [_gain(g, pinned) for g in grades][: user.k]
     shorter = min(user.cutoff, user.n) if pinned.ideal == "truth_at_min_k_len" else user.cutoff
     return best_first[:shorter]
 
@@ -300,6 +331,16 @@ def _ordered(rows: list[Row], conventions: Conventions) -> list[Item]:
     if ties in {"item_asc", "item_desc"}:
         scored.sort(key=lambda pair: pair[0], reverse=ties == "item_desc")
     return [item for item, _ in sorted(scored, key=lambda pair: -pair[1])]
+
+
+def _orders(rows: Sequence[Row], conventions: Conventions) -> list[list[Item]]:
+    """Every order in which no item stands above one with a higher score."""
+    single = conventions.score_dtype == "float32"
+    by_score: dict[float, list[Item]] = {}
+    for item, score, _ in rows:
+        by_score.setdefault(_comparable(score, single=single), []).append(item)
+    groups = [list(permutations(by_score[score])) for score in sorted(by_score, reverse=True)]
+    return [[item for group in chosen for item in group] for chosen in product(*groups)]
 
 
 def _comparable(score: float | None, *, single: bool) -> float:
@@ -333,7 +374,8 @@ def _pooled_precision(
     for ranked, truth in users:
         own = value("P", ranked, truth, k, replace(pinned, round=None), **parameters)
         if own is not None:
-            user = User(list(ranked or []), truth, k, here)
+            one = ranked.orders[0] if isinstance(ranked, AnyOf) else ranked
+            user = User(list(one or []), truth, k, here)
             weighted.append((own, _precision_denominator(user)))
     return _rounded_mean(_weighted(_defined(weighted, pinned.undefined)), pinned)
 

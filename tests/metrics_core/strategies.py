@@ -2,11 +2,13 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import metrics_core as mc
@@ -44,8 +46,8 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
 VALUES: dict[str, tuple[Any, ...]] = {
     knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in KNOBS
 }
+MOST_TIED = 4  # 24 orders
 POOLED = {"precision_aggregate": "micro", "f1_aggregate": "of_means"}
-RANKING = {knob.name for knob in KNOBS if knob.ranking}
 
 
 def _labels() -> Labels:
@@ -82,8 +84,9 @@ class Case:
             found.setdefault(user, []).append((item, score, rank))
         return found
 
-    def ranked(self, conventions: Conventions) -> dict[str, list[reference.Item | None]]:
-        return {user: reference.rank(rows, conventions) for user, rows in self.lists.items()}
+    def ranked(self, metric: str, conventions: Conventions) -> dict[str, reference.Ranked]:
+        own = conventions.of(metric)
+        return {user: reference.rank(rows, own) for user, rows in self.lists.items()}
 
     def evaluated(self) -> dict[str, reference.Truth | None]:
         """Who is evaluated, with their truth; whom `users` names, the truth knows."""
@@ -132,6 +135,10 @@ def cases(draw: st.DrawFn, *, unique: bool = False, form: str | None = None) -> 
     items = draw(st.sampled_from([TEXT_ITEMS, WHOLE_ITEMS]))
     known = draw(st.lists(st.sampled_from(USERS), min_size=1, unique=True))
     rows = [row for user in known for row in draw(_rows(user, items, unique, shape))]
+    assume(
+        shape != "score"
+        or max(Counter((r[0], r[2]) for r in rows).values(), default=0) <= MOST_TIED
+    )
     truth = {user: grades for user in known if (grades := draw(_grades(items))) is not None}
     if shape != "dict":  # a frame cannot say that somebody has nothing
         rows = draw(st.permutations(rows))
@@ -176,7 +183,7 @@ def conventions(draw: st.DrawFn) -> Conventions:
 @st.composite
 def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     """Nothing, or one knob that one metric has otherwise."""
-    own = sorted(set(VALUES) - RANKING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
+    own = sorted(set(VALUES) - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
     name = draw(st.none() | st.sampled_from(own))
     if name is None or name == "round":
         return {}
@@ -186,11 +193,27 @@ def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
 
 def possible(conventions: Conventions) -> Conventions:
     """The nearest conventions that do not contradict themselves."""
+    if "average" in {ranking.ties for ranking in conventions.rankings}:
+        conventions = _expectable(conventions)
+    if conventions.ideal == "truth_given_order_at_k":
+        return replace(conventions, truth_visible="all", overrides={})
     if conventions.ideal == "full_k":
         return replace(conventions, gain="binary")
     if conventions.gain == "exp2_above_threshold" and conventions.relevance_threshold is None:
         return replace(conventions, gain="exp2")
     return conventions
+
+
+def _expectable(conventions: Conventions) -> Conventions:
+    """The same, as far as there are expected values; ERR has none and keeps an order of its own."""
+    return replace(
+        conventions,
+        ties="average",
+        ap_denominator="relevant",
+        ap_sum_over="hits",
+        ideal="truth_at_k",
+        overrides={"ERR": {"ties": "item_asc"}},
+    )
 
 
 def population(seed: int, *, size: int = 60, copies: bool = True) -> Case:

@@ -45,8 +45,8 @@ def test_the_demo_is_accepted() -> None:
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
         (
             "  overrides: {}",
-            "  overrides: {RR: {ties: item_desc}}",
-            "overrides.RR.ties: lists are ranked once",
+            "  overrides: {RR: {ties: item_best}}",
+            "overrides.RR.ties: is 'item_best'",
         ),
         (
             "  baseline: popularity",

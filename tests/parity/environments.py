@@ -1,0 +1,52 @@
+"""One environment a library: made by uv from its pinned requirements, kept until they change."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+LIBRARIES = HERE / "libraries"
+KEPT = HERE.parents[1] / ".cache" / "parity"
+
+
+def requirements(library: str) -> Path:
+    """The library and what it needs, pinned; `# python 3.11` in the first line names an interpreter."""
+    return LIBRARIES / f"{library}.txt"
+
+
+def python_of(library: str) -> Path:
+    """The interpreter of the library's environment, which is made if it is not there yet."""
+    wanted = requirements(library)
+    name = f"{library}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
+    folder = KEPT / name
+    python = folder / "bin" / "python"
+    if not (folder / "made").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        _run("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
+        # pip, not uv: it also finds wheels of the machine, such as a CPU build of torch
+        _run(str(python), "-m", "pip", "install", "--quiet", "--requirement", str(wanted))
+        (folder / "made").touch()
+    return python
+
+
+def measure(library: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+    """What the library says about the cases: {"values": […], "refusals": […]}."""
+    given, made = folder / "cases.json", folder / f"{library}.json"
+    given.write_text(json.dumps({"cases": cases}))
+    _run(str(python_of(library)), str(LIBRARIES / f"{library}.py"), str(given), str(made))
+    return dict(json.loads(made.read_text()))
+
+
+def _run(*command: str) -> None:
+    plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**plain, "PYTHONWARNINGS": "ignore"}
+    )
+    if done.returncode:
+        msg = f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        raise RuntimeError(msg)
