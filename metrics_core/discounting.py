@@ -83,6 +83,27 @@ def ideal_dcg(
     return per_user(user, contribution, lists.n_users)
 
 
+def ideal_order(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> tuple[Floats, Floats]:
+    """Gains and weights of the ideal list of the only user, best first: their products add up to `ideal_dcg`."""
+    depth = int(lists.cutoff(k)[0])
+    if ideal == "full_k":
+        return np.ones(depth), discounts(discount, depth)[1:]
+    _, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    if ideal == "truth_at_min_k_len":
+        depth = int(lists.length(k)[0])
+    elif k is None or ideal == "truth":
+        depth = len(rank)
+    return earned[:depth], discounts(discount, len(rank))[rank][:depth]
+
+
 def _best_first(
     lists: Judged,
     k: int | None,

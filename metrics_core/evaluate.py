@@ -112,6 +112,8 @@ def summarise_column(
 ) -> Summary:
     """The summary of one label of a frame of values; users who are left out do not count."""
     counted = values.filter(pl.col(str(label)).is_not_null())
-    parts = tuple(counted[name].to_numpy() for name in part_names(label) if name in counted.columns)
+    parts = tuple(
+        counted[name].to_numpy() for name in part_names(str(label)) if name in counted.columns
+    )
     column = counted[str(label)].to_numpy()
     return summarise(label, column, conventions, confidence=confidence, parts=parts)

@@ -14,6 +14,7 @@ from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions, Ranking
 from metrics_core.judged import Judged
 from metrics_core.judging import judge
+from metrics_core.panel import Definition
 from metrics_core.score import Column, score
 
 KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'
@@ -26,6 +27,7 @@ class Task:
     labels: Sequence[Label]
     conventions: Conventions
     only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
+    definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
 
     @property
     def cutoffs(self) -> list[int]:
@@ -41,34 +43,40 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFra
     """One row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
-    `#judged@k`: judged items in the top k; `#label#0`, `#label#1`: the parts of a pooled mean.
+    `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
+    definitions have columns of their own, by their name.
     """
     judged, columns = _scored(connection, task)
     relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
-        *(_values(column) for column in columns),
+        *(_values(name, column) for name, column in columns.items()),
         pl.Series(KNOWN, judged.known),
         pl.Series(LISTED, judged.n_listed),
         pl.Series(RELEVANT, relevant),
         *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
-        *(series for column in columns for series in _parts(column)),
+        *(series for name, column in columns.items() for series in _parts(name, column)),
     ]
     return pl.DataFrame(series)
 
 
-def _scored(connection: DuckDBPyConnection, task: Task) -> tuple[Judged, list[Column]]:
-    """The lists as most metrics rank them, and all columns in the order of the labels."""
+def _scored(connection: DuckDBPyConnection, task: Task) -> tuple[Judged, dict[str, Column]]:
+    """The lists as most metrics rank them, and all columns by name, labels first."""
     columns: dict[str, Column] = {}
     ranked: list[Judged] = []
     for number, ranking in enumerate(task.conventions.rankings):
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
-        if number == 0 or labels:
+        definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
+        if number == 0 or labels or definitions:
             known = task.only_known
             ranked.append(judge(connection, only_known=known, ranking=ranking, number=number))
-            scored = score(ranked[-1], labels, task.conventions)
-            columns |= {str(column.label): column for column in scored}
-    return ranked[0], [columns[str(label)] for label in task.labels]
+            for column in score(ranked[-1], labels, task.conventions):
+                columns[str(column.label)] = column
+            for definition in definitions:
+                (column,) = score(ranked[-1], [definition.label], definition.conventions)
+                columns[definition.column] = column
+    names = [*map(str, task.labels), *(definition.column for definition in task.definitions)]
+    return ranked[0], {name: columns[name] for name in names}
 
 
 def judged_at(k: int) -> str:
@@ -76,19 +84,21 @@ def judged_at(k: int) -> str:
     return f"#judged@{k}"
 
 
-def part_names(label: Label) -> tuple[str, str]:
-    """The columns that hold what a pooled mean is made of."""
-    return f"#{label}#0", f"#{label}#1"
+def part_names(name: str) -> tuple[str, str]:
+    """The columns that hold what the pooled mean of a column is made of."""
+    return f"#{name}#0", f"#{name}#1"
 
 
-def _values(column: Column) -> pl.Series:
-    values = pl.Series(str(column.label), column.values)
+def _values(name: str, column: Column) -> pl.Series:
+    values = pl.Series(name, column.values)
     return values.set(pl.Series(column.left_out), None) if column.left_out.any() else values
 
 
-def _parts(column: Column) -> list[pl.Series]:
-    names = part_names(column.label)
-    return [pl.Series(name, part) for name, part in zip(names, column.parts, strict=False)]
+def _parts(name: str, column: Column) -> list[pl.Series]:
+    return [
+        pl.Series(part, values)
+        for part, values in zip(part_names(name), column.parts, strict=False)
+    ]
 
 
 def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:

@@ -43,7 +43,9 @@ def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> 
     columns = []
     for label in labels:
         own = label.conventions(conventions)
-        _refuse_averaged_ties(label, own)
+        if why := why_not(label, own):
+            msg = f"{label}: {why}"
+            raise ValueError(msg)
         lists = judged.relevant(own.relevance_threshold, own.truth_visible)
         columns.append(_column(lists, label, own))
     return columns
@@ -64,21 +66,26 @@ def _column(lists: Judged, label: Label, own: Conventions) -> Column:
     return Column(label, values, left_out, _parts(lists, label, own, cases))
 
 
-def _refuse_averaged_ties(label: Label, own: Conventions) -> None:
+def why_not(label: Label, own: Conventions) -> str:
+    """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
+    if own.gain == "exp2_above_threshold" and own.relevance_threshold is None:
+        return "gain exp2_above_threshold needs a number as relevance_threshold"
+    if own.ideal == "truth_given_order_at_k" and own.truth_visible == "retrieved":
+        return "ideal truth_given_order_at_k needs truth_visible: all"
     if own.ties != "average":
-        return
+        return ""
     knobs = [
         knob
         for knob, value in _WITHOUT_EXPECTATION.items()
         if knob in label.metric.knobs and getattr(own, knob) == value
     ]
-    if knobs or not label.metric.expects_ties:
-        why = f" with {knobs[0]}: {getattr(own, knobs[0])}" if knobs else ""
-        msg = (
-            f"{label}: `ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
-            f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
-        )
-        raise ValueError(msg)
+    if label.metric.expects_ties and not knobs:
+        return ""
+    why = f" with {knobs[0]}: {getattr(own, knobs[0])}" if knobs else ""
+    return (
+        f"`ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
+        f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
+    )
 
 
 def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:

@@ -9,6 +9,7 @@ from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.differences import difference_rows
 from pipeline.comparing.evaluations import Evaluation, read_evaluations
 from pipeline.comparing.orphans import remove_orphans
+from pipeline.comparing.panel import panel_rows
 from pipeline.comparing.tables import curve_rows, frame, leaderboard_rows, metric_rows
 from pipeline.comparing.wording import verdict_sentences
 from pipeline.outputs import write_csv, write_json, write_parquet
@@ -58,6 +59,7 @@ def _comparison(
         "ks": sorted(params.evaluation.ks),
         "leaderboard": leaderboard,
         "differences": differences,
+        "panel": panel_rows(params, choices, evaluations, differences),
     }
     return {
         **found,

@@ -5,7 +5,7 @@ import math
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.catalogue import Label, is_pooled
+from metrics_core.catalogue import Label
+from metrics_core.conventions import Conventions
+from metrics_core.panel import Panel
 from metrics_core.partition import Task, count_users, evaluated, part_names
 from metrics_core.summary import Summary, summarise
 from pipeline.checks import refuse
 from pipeline.engines import duckdb as duckdb_engine
 from pipeline.engines import polars as polars_engine
-from pipeline.labels import labels_of
+from pipeline.labels import labels_of, panels_of
 from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
@@ -35,18 +37,40 @@ def main() -> None:
 
 def evaluate(params: Params, model: str) -> None:
     """Writes the users' values, the summary and the metrics of one model."""
-    task = Task(labels_of(params), params.pinned)
+    panels = panels_of(params)
+    definitions = [d for panel in panels.values() for d in panel.definitions if d.number]
+    task = Task(labels_of(params), params.pinned, definitions=definitions)
     folders = params.results
-    per_user = Path(folders.per_user) / f"{model}.parquet"
-    counts, parts = _write_values(params, model, task, per_user)
-    summaries = {
-        str(label): _summary(per_user, label, params, parts.get(str(label), ()))
-        for label in task.labels
-    }
+    files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
+    counts, parts = _write_values(params, model, task, files)
+    labels = [(str(label), label, params.pinned) for label in task.labels]
+    others = [(d.column, d.label, d.conventions) for d in definitions]
+    summaries, of_panel = (
+        {
+            name: _summary(path, name, label, own, params=params, parts=parts)
+            for name, label, own in columns
+        }
+        for path, columns in zip(files, (labels, others), strict=True)
+    )
     write_json(Path(folders.metrics) / f"{model}.json", _metrics(summaries))
-    content = _content(params, model, task, summaries, counts)
+    content = _content(params, model, task, summaries, counts) | {
+        "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()}
+    }
     write_json(Path(folders.summary) / f"{model}.json", content)
     print(f"{model}: {len(task.labels)} metrics for {counts['in_truth']:,} users")
+
+
+def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
+    return {
+        "definitions": [
+            {"column": d.column, "presets": d.presets, **_numbers(summaries[d.column])}
+            if d.number
+            else {"column": str(d.label), "presets": d.presets}
+            for d in panel.definitions
+        ],
+        "left_out": panel.left_out,
+    }
 
 
 def _partitions(params: Params, model: str, task: Task) -> Iterator[pl.DataFrame]:
@@ -58,24 +82,29 @@ def _partitions(params: Params, model: str, task: Task) -> Iterator[pl.DataFrame
 
 
 def _write_values(
-    params: Params, model: str, task: Task, path: Path
+    params: Params, model: str, task: Task, files: Sequence[Path]
 ) -> tuple[Counter[str], dict[str, tuple[np.ndarray, ...]]]:
-    """Writes the values; returns the counts and, for pooled means only, what they are made of."""
+    """Writes the values of labels and definitions; returns the counts and what pooled means are made of."""
     carried = {"model": model, **_pinned(params)}
     partitions = _refusals_named(_partitions(params, model, task))
     first = next(partitions)
     id_type = pa.int64() if first.schema["user"].is_integer() else pa.string()
     counts: Counter[str] = Counter()
     pooled: dict[str, list[pl.DataFrame]] = {}
-    with per_user_writer(path, id_type, [str(label) for label in task.labels], carried) as writer:
+    names = [[str(label) for label in task.labels], [d.column for d in task.definitions]]
+    with (
+        per_user_writer(files[0], id_type, names[0], carried) as labels,
+        per_user_writer(files[1], id_type, names[1], carried) as definitions,
+    ):
         for values in _chain(first, partitions):
             counts.update(count_users(values, task))
-            writer.write(evaluated(values, task))
-            for label in task.labels:
-                if is_pooled(label, task.conventions):
-                    kept = values.filter(pl.col(str(label)).is_not_null()).select(part_names(label))
-                    pooled.setdefault(str(label), []).append(kept)
-    return counts, {label: _arrays(frames) for label, frames in pooled.items()}
+            labels.write(evaluated(values, task))
+            definitions.write(values.select("user", *names[1]))
+            for name in (*names[0], *names[1]):
+                if set(part_names(name)) <= set(values.columns):
+                    kept = values.filter(pl.col(name).is_not_null()).select(part_names(name))
+                    pooled.setdefault(name, []).append(kept)
+    return counts, {name: _arrays(frames) for name, frames in pooled.items()}
 
 
 def _chain(first: pl.DataFrame, rest: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -96,11 +125,23 @@ def _arrays(frames: list[pl.DataFrame]) -> tuple[np.ndarray, ...]:
     return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
-def _summary(path: Path, label: Label, params: Params, parts: tuple[np.ndarray, ...]) -> Summary:
+def _summary(
+    path: Path,
+    name: str,
+    label: Label,
+    conventions: Conventions,
+    *,
+    params: Params,
+    parts: Mapping[str, tuple[np.ndarray, ...]],
+) -> Summary:
     """One column at a time, so that memory does not grow with the number of labels."""
-    column = pl.read_parquet(path, columns=[str(label)], glob=False)[str(label)].drop_nulls()
+    column = pl.read_parquet(path, columns=[name], glob=False)[name].drop_nulls().to_numpy()
     confidence = params.comparison.confidence
-    return summarise(label, column.to_numpy(), params.pinned, confidence=confidence, parts=parts)
+    return summarise(label, column, conventions, confidence=confidence, parts=parts.get(name, ()))
+
+
+def _numbers(summary: Summary) -> dict[str, float | None]:
+    return {name: _or_null(value) for name, value in vars(summary).items()}
 
 
 def _metrics(summaries: dict[str, Summary]) -> dict[str, float | None]:
@@ -121,10 +162,7 @@ def _content(
 ) -> dict[str, Any]:
     ks = task.cutoffs
     shares = {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks}
-    metrics = {
-        label: {name: _or_null(value) for name, value in vars(summary).items()}
-        for label, summary in summaries.items()
-    }
+    metrics = {label: _numbers(summary) for label, summary in summaries.items()}
     return {
         "model": model,
         **_pinned(params),

@@ -1,6 +1,7 @@
 """The labels that params.yaml asks for."""
 
-from metrics_core.catalogue import Label, expand
+from metrics_core.catalogue import Label, expand, parse
+from metrics_core.panel import Panel, panel
 from pipeline.checks import refuse
 from pipeline.params import PARAMS, Params
 
@@ -11,3 +12,20 @@ def labels_of(params: Params) -> list[Label]:
         return expand(params.evaluation.metrics, params.evaluation.ks)
     except ValueError as error:
         raise refuse(f"{PARAMS}: evaluation.metrics", str(error), "mend the label") from None
+
+
+def panels_of(params: Params) -> dict[str, Panel]:
+    """The convention panel of each primary label; a primary label that is not evaluated is for `compare` to refuse."""
+    if not params.evaluation.panel:
+        return {}
+    primary = {spelled(text) for text in params.comparison.primary}
+    chosen = [label for label in labels_of(params) if str(label) in primary]
+    return {str(label): panel(label, params.pinned) for label in chosen}
+
+
+def spelled(text: str) -> str:
+    """A label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`."""
+    try:
+        return str(parse(text))
+    except ValueError:
+        return text

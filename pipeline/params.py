@@ -53,6 +53,7 @@ class Evaluation(_Section):
     ks: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
     engine: Literal["duckdb", "polars"]
     rows_per_partition: Annotated[int, Field(ge=1)]
+    panel: bool
 
 
 class Comparison(_Section):
@@ -88,6 +89,7 @@ class Results(_Section):
     lists: str
     quality: str
     per_user: str
+    panel: str
     summary: str
     metrics: str
     comparison: str

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metrics_core.catalogue import CATALOGUE, Label, parse
+from metrics_core.catalogue import CATALOGUE, Label
 from metrics_core.conventions import nearest
 from pipeline.checks import InputError, Problem
-from pipeline.labels import labels_of
+from pipeline.labels import labels_of, spelled
 from pipeline.params import PARAMS, Params
 
 DEFAULT = "default"  # of comparison.min_effect, for the labels that it does not name
@@ -30,7 +30,7 @@ def read_choices(params: Params) -> Choices:
     problems = [*_primary_problems(params, evaluated), *_effect_problems(params, evaluated)]
     if problems:
         raise InputError(problems)
-    primary = [_spelled(text) for text in params.comparison.primary]
+    primary = [spelled(text) for text in params.comparison.primary]
     return Choices(labels, primary, _min_effects(params, evaluated))
 
 
@@ -41,21 +41,13 @@ def absolute(effect: Effect, baseline_mean: float) -> float:
     return float(effect)
 
 
-def _spelled(text: str) -> str:
-    """The label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`."""
-    try:
-        return str(parse(text))
-    except ValueError:
-        return text
-
-
 def _primary_problems(params: Params, evaluated: set[str]) -> Iterator[Problem]:
     where = f"{PARAMS}: comparison.primary"
-    spelled = [_spelled(text) for text in params.comparison.primary]
-    for label in dict.fromkeys(spelled):
+    named = [spelled(text) for text in params.comparison.primary]
+    for label in dict.fromkeys(named):
         if label not in evaluated:
             yield _not_evaluated(where, label, evaluated)
-        if spelled.count(label) > 1:
+        if named.count(label) > 1:
             yield Problem(where, f"names {label} more than once", "name each label once")
 
 
@@ -64,7 +56,7 @@ def _effect_problems(params: Params, evaluated: set[str]) -> Iterator[Problem]:
     if not isinstance(effects, dict):
         return
     where = f"{PARAMS}: comparison.min_effect"
-    named = {_spelled(text) for text in effects if text != DEFAULT}
+    named = {spelled(text) for text in effects if text != DEFAULT}
     for label in sorted(named - evaluated):
         yield _not_evaluated(where, label, evaluated)
     missing = sorted(evaluated - named)
@@ -84,5 +76,5 @@ def _min_effects(params: Params, evaluated: set[str]) -> dict[str, Effect]:
     effects = params.comparison.min_effect
     if not isinstance(effects, dict):
         return dict.fromkeys(evaluated, effects)
-    named = {_spelled(text): effect for text, effect in effects.items()}
+    named = {spelled(text): effect for text, effect in effects.items()}
     return {label: named[label] if label in named else named[DEFAULT] for label in evaluated}

@@ -22,6 +22,7 @@ class Evaluation:
     """One model's results; `summary` and `quality` as their files say."""
 
     per_user: Path
+    panel: Path
     summary: Json
     quality: Json
 
@@ -75,7 +76,8 @@ def _missing_files(params: Params) -> list[Problem]:
 
 def _read(params: Params, model: str) -> Evaluation:
     per_user, summary, quality = _paths(params, model)
-    return Evaluation(per_user, read_json(summary), read_json(quality))
+    panel = Path(params.results.panel) / f"{model}.parquet"
+    return Evaluation(per_user, panel, read_json(summary), read_json(quality))
 
 
 def read_json(path: Path) -> Json:

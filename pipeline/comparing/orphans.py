@@ -32,6 +32,7 @@ def _files(params: Params, model: str) -> list[Path]:
         Path(folders.lists) / f"{model}.parquet",
         Path(folders.quality) / f"{model}.json",
         Path(folders.per_user) / f"{model}.parquet",
+        Path(folders.panel) / f"{model}.parquet",
         Path(folders.summary) / f"{model}.json",
         Path(folders.metrics) / f"{model}.json",
     ]

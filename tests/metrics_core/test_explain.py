@@ -1,7 +1,9 @@
 """`mc.explain` derives what `mc.evaluate` computes, in the arithmetic of the worked examples."""
 
 import math
+from typing import Any
 
+import polars as pl
 import pytest
 
 import metrics_core as mc
@@ -35,12 +37,11 @@ def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[
         "AP@5 of user 'U2'\n"
         "relevant: grade >= 1; 3 relevant item(s) in the truth, 5 in the list\n"
         "  rank 1: 1\n"
-        "  rank 2: 2, grade 1: hit\n"
+        "  rank 2: 2, grade 1: hit  [1/2]\n"
         "  rank 3: 3\n"
-        "  rank 4: 4, grade 1: hit\n"
+        "  rank 4: 4, grade 1: hit  [2/4]\n"
         "  rank 5: 5\n"
-        "2 hit(s) at rank(s) 2, 4\n"
-        "AP = (1/2 + 2/4) / 2  (divided by hits)\n"
+        "AP = (1/2 + 2/4) / 2  (sum / hits)\n"
         "AP@5 = 0.5\n"
     )
 
@@ -62,3 +63,76 @@ def test_integer_users_are_found_by_their_text() -> None:
 def test_an_unknown_user_is_refused() -> None:
     with pytest.raises(ValueError, match="user 'nobody' is neither in the lists nor in the truth"):
         mc.explain(LISTS, TRUTH, user="nobody", metric="P@5", conventions=mc.preset("bellei"))
+
+
+# The arithmetic that stands in the texts, line for line.
+PAPER = [
+    ("bellei", "P@5", [1, 2, 3, 4, 5], [2, 4, 6], "P = 2 / 5  (hits / k)", 2 / 5),
+    ("bellei", "F1@3", [1, 2, 3, 4, 5], [2, 4, 6], "F1 = 2 × 0.333333 × 0.333333 / (0.333333 + 0.333333)", 1 / 3),
+    ("bellei", "RR@3", [1, 2, 3, 4, 5], [2, 4, 6], "RR = 1 / 2  (the first hit)", 1 / 2),
+    ("minnesota", "AP", list("abcde"), list("acd"), "AP = (1/1 + 2/3 + 3/4) / 3  (sum / hits)", (1 + 2 / 3 + 3 / 4) / 3),
+    ("amitness", "AP", list("abcde"), list("ace"), "AP = (1/1 + 2/3 + 3/5) / 3  (sum / relevant)", (1 + 2 / 3 + 3 / 5) / 3),
+    ("amitness", "CG@3", list("abcde"), {"a": 3, "b": 2, "c": 3, "e": 1}, "CG = 3 + 2 + 3", 8),
+    ("amitness", "nDCG@5", list("abcde"), {"a": 3, "b": 2, "c": 3, "e": 1}, "ideal DCG = 3 × 1 + 3 × 0.63093 + 2 × 0.5 + 1 × 0.430677 = 6.32347  (retrieved)", 0.9723643),
+    ("minnesota", "nDCG", list("ABCD"), {"A": 4, "B": 3, "C": 0, "D": 5}, "nDCG = 9.5 / 10.8928", 0.8721359),
+    ("wikipedia", "DCG@6", list("abcdef"), {"a": 3, "b": 2, "c": 3, "d": 0, "e": 1, "f": 2}, "DCG = 3 + 1.26186 + 1.5 + 0.386853 + 0.712414 = 6.86113", 6.861127),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("preset", "label", "listed", "truth", "line", "value"), PAPER)
+def test_the_seeds_are_derived_as_on_paper(
+    preset: str, label: str, listed: Any, truth: Any, line: str, value: float
+) -> None:
+    derived = mc.explain(
+        {"u": listed}, {"u": truth}, user="u", metric=label, conventions=mc.preset(preset)
+    )
+
+    assert line in derived.lines
+    assert derived.value == pytest.approx(value, abs=1e-6)
+
+
+def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
+    both = mc.explain(
+        LISTS, TRUTH, user="U2", metric="AP@5", conventions=mc.preset("bellei"), versus="rectools"
+    )
+
+    assert (both.ours.value, both.theirs.value) == (1 / 2, 1 / 3)
+    assert both.path.enough == ("ap_denominator",)
+    assert both.path.alone["ap_denominator"] == 1 / 3
+    assert "ap_denominator: 0.5 becomes 0.333333" in both.path.lines
+
+
+def test_versus_names_two_conventions_where_it_takes_two() -> None:
+    both = mc.explain(
+        LISTS, TRUTH, user="U2", metric="nDCG@5", conventions=mc.preset("bellei"), versus="lenskit"
+    )
+
+    assert both.path.enough == ("discount", "ideal")
+    assert both.theirs.value == pytest.approx((1 + 1 / 2) / (1 + 1 + 1 / math.log2(3)))
+
+
+def test_versus_says_so_where_both_agree() -> None:
+    alike = mc.explain(
+        LISTS, TRUTH, user="U2", metric="R@5", conventions=mc.preset("bellei"), versus="ranx"
+    )
+
+    assert alike.path.lines == ("nothing on this list: both give 0.666667",)
+
+
+@pytest.mark.parametrize("label", ["P@3", "Hit@3", "AP@3", "RR@3", "nDCG@3"])
+def test_averaged_ties_are_told_by_their_chances(label: str) -> None:
+    tied = pl.DataFrame({"user": ["u"] * 3, "item": list("abc"), "score": [2.0, 1.0, 1.0]})
+    derived = mc.explain(
+        tied, {"u": ["b"]}, user="u", metric=label.replace("3", "2"),
+        conventions=mc.preset("standard", ties="average"),
+    )  # fmt: skip
+
+    assert "  rank 2: b, grade 1: hit  [any of ranks 2 to 3, in the top 2 with chance 0.5]" in derived.lines  # fmt: skip
+
+
+def test_markdown_escapes_what_would_break_the_table() -> None:
+    derived = mc.explain(
+        {"u": ["a|b"]}, {"u": ["a|b"]}, user="u", metric="P@1", conventions=mc.preset("standard")
+    )
+
+    assert "| 1 | a\\|b | 1 | hit | hit |" in derived.to_markdown()

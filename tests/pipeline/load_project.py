@@ -24,6 +24,7 @@ RESULTS = (
     "lists",
     "quality",
     "per_user",
+    "panel",
     "summary",
     "metrics",
     "comparison",
@@ -54,6 +55,7 @@ def params_of(path: str, **changes: Any) -> Params:
                 "ks": [1],
                 "engine": "duckdb",
                 "rows_per_partition": 100,
+                "panel": False,
             },
             "comparison": {
                 "baseline": "m",

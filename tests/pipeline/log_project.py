@@ -21,6 +21,7 @@ FOLDERS = (
     "lists",
     "quality",
     "per_user",
+    "panel",
     "summary",
     "metrics",
     "comparison",
@@ -44,6 +45,7 @@ def write_project(
             "ks": [5, 10],
             "engine": "duckdb",
             "rows_per_partition": 1000,
+            "panel": False,
         },
         "comparison": {
             "baseline": "popularity",

@@ -1,0 +1,252 @@
+"""The steps from one user's list to a metric's value, as a person would write them on paper."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metrics_core import accuracy
+from metrics_core.catalogue import Label
+from metrics_core.conventions import Conventions
+from metrics_core.discounting import discounts, gains, ideal_order
+from metrics_core.judged import Floats, Judged
+
+SHOWN = 20  # terms of a sum that are written out
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What each rank adds, in words, and the lines that follow the list."""
+
+    terms: Mapping[int, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class One:
+    """One user: all that is judged, what is relevant, the label and its conventions."""
+
+    judged: Judged
+    lists: Judged
+    label: Label
+    own: Conventions
+
+    @property
+    def k(self) -> int | None:
+        """The cutoff."""
+        return self.label.k
+
+    @property
+    def ranks(self) -> list[int]:
+        """Of the hits in the top k."""
+        found: list[int] = self.lists.hit_rank[self.lists.within(self.k)].tolist()
+        return found
+
+    @property
+    def cutoff(self) -> int:
+        """The cutoff k, or the length of the list."""
+        return int(self.lists.cutoff(self.k)[0])
+
+    @property
+    def length(self) -> int:
+        """Items in the list, at most k."""
+        return int(self.lists.length(self.k)[0])
+
+    @property
+    def n_relevant(self) -> int:
+        """Relevant items."""
+        return int(self.lists.n_relevant[0])
+
+
+def steps(one: One) -> Steps:
+    """The steps of one user's value, or the policy that stands in for the formula."""
+    if policy := _policy(one):
+        return Steps(lines=(policy,))
+    if one.lists.hit_tied is not None:
+        return _averaged(one)
+    return _STEPS[one.label.name](one)
+
+
+def _policy(one: One) -> str:
+    lists = one.lists
+    listed, relevant = bool(lists.n_listed[0]), bool(lists.n_relevant[0])
+    if listed and relevant:
+        return ""
+    if relevant:
+        case = "user_no_recs"
+    elif listed:
+        case = "user_empty_truth" if lists.known[0] else "user_recs_only"
+    else:
+        case = "user_both_empty"
+    return f"{case}: {getattr(one.own, case)}"
+
+
+def _averaged(one: One) -> Steps:
+    chances = one.lists.chance_within(one.k)
+    ranks = zip(one.lists.hit_rank.tolist(), one.lists.tied_ranks.tolist(), chances, strict=True)
+    terms = {
+        rank: f"any of ranks {low} to {high}, in the top {one.cutoff} with chance {chance:.6g}"
+        if low < high
+        else "hit"
+        for rank, (low, high), chance in ranks
+    }
+    return Steps(terms, ("the expected value over all orders of equal scores",))
+
+
+def _precision(one: One) -> Steps:
+    divisor = accuracy.precision_divisor(one.lists, one.k, one.own.precision_denominator)[0]
+    return _ratio(one, "P", int(divisor), one.own.precision_denominator)
+
+
+def _recall(one: One) -> Steps:
+    capped = one.own.recall_denominator == "min_k_relevant"
+    divisor = min(one.cutoff, one.n_relevant) if capped else one.n_relevant
+    return _ratio(one, "R", divisor, one.own.recall_denominator)
+
+
+def _ratio(one: One, name: str, divisor: int, said: str) -> Steps:
+    hits = dict.fromkeys(one.ranks, "hit")
+    return Steps(hits, (f"{name} = {len(hits)} / {divisor}  (hits / {said})",))
+
+
+def _f1(one: One) -> Steps:
+    own = one.own
+    p = accuracy.precision(one.lists, one.k, precision_denominator=own.precision_denominator)[0]
+    r = accuracy.recall(one.lists, one.k, recall_denominator=own.recall_denominator)[0]
+    first = _precision(one)
+    sums = (*first.lines, *_recall(one).lines)
+    if p + r == 0:
+        return Steps(first.terms, (*sums, "F1 = 0, because both are 0"))
+    total = f"F1 = 2 × {p:.6g} × {r:.6g} / ({p:.6g} + {r:.6g})"
+    return Steps(first.terms, (*sums, total))
+
+
+def _hit(one: One) -> Steps:
+    kind = "the number of hits" if one.own.hit_kind == "count" else "1 if there is any hit, else 0"
+    hits = dict.fromkeys(one.ranks, "hit")
+    return Steps(hits, (f"{len(hits)} hit(s) in the top {one.cutoff}; Hit is {kind}",))
+
+
+def _ap(one: One) -> Steps:
+    ranks = one.ranks
+    divisor = {
+        "relevant": one.n_relevant,
+        "min_k_relevant": min(one.cutoff, one.n_relevant),
+        "hits": len(ranks),
+        "k": one.cutoff,
+        "min_len_relevant": min(one.length, one.n_relevant),
+    }[one.own.ap_denominator]
+    if one.own.ap_sum_over == "all_ranks":
+        terms = {i: f"{sum(r <= i for r in ranks)}/{i}" for i in range(1, one.cutoff + 1)}
+    else:
+        terms = {rank: f"{number}/{rank}" for number, rank in enumerate(ranks, 1)}
+    total = _sum(list(terms.values()))
+    return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {one.own.ap_denominator})",))
+
+
+def _rr(one: One) -> Steps:
+    ranks = one.lists.hit_rank[one.lists.within(None if one.own.rr_cutoff == "none" else one.k)]
+    if not len(ranks):
+        return Steps(lines=("RR = 0, because there is no hit",))
+    return Steps({int(ranks[0]): f"1/{ranks[0]}"}, (f"RR = 1 / {ranks[0]}  (the first hit)",))
+
+
+def _cg(one: One) -> Steps:
+    grades = one.lists.hit_grade[one.lists.within(one.k)]
+    earned = gains(grades, one.own.gain, one.own.relevance_threshold)
+    terms = dict(zip(one.ranks, map(_number, earned), strict=True))
+    return Steps(terms, (f"CG = {_sum(list(terms.values()))}",))
+
+
+def _dcg(one: One) -> Steps:
+    terms, total = _discounted(one, one.own.gain, one.own.discount)
+    return Steps(terms, (f"DCG = {total}",))
+
+
+def _ndcg(one: One) -> Steps:
+    own = one.own
+    terms, total = _discounted(one, own.gain, own.discount)
+    earned, weight = ideal_order(
+        one.lists,
+        one.k,
+        gain=own.gain,
+        discount=own.discount,
+        ideal=own.ideal,
+        relevance_threshold=own.relevance_threshold,
+    )
+    best = float(np.sum(earned * weight))
+    written = _sum([f"{_number(g)} × {_number(w)}" for g, w in zip(earned, weight, strict=True)])
+    return Steps(
+        terms,
+        (
+            f"DCG = {total}",
+            f"ideal DCG = {written} = {_number(best)}  ({own.ideal})",
+            f"nDCG = {total.rpartition('= ')[2]} / {_number(best)}" if best else "nothing to gain",
+        ),
+    )
+
+
+def _rprec(one: One) -> Steps:
+    r = one.n_relevant
+    hits = {rank: "hit" for rank in one.lists.hit_rank.tolist() if rank <= r}
+    return Steps(hits, (f"Rprec = {len(hits)} / {r}  (hits in the top R / R)",))
+
+
+def _rbp(one: One) -> Steps:
+    p = one.label.parameters["p"]
+    terms, total = _discounted(one, one.own.rbp_gain, {"geometric": p})
+    norm = {
+        "one_minus_p": f"(1 - {p:g}) × sum",
+        "sum_weights": f"sum / (1 + {p:g} + … + {p:g}^{one.cutoff - 1})",
+        "none": "sum",
+    }[one.own.rbp_norm]
+    return Steps(terms, (f"sum = {total}", f"RBP = {norm}"))
+
+
+def _err(one: One) -> Steps:
+    looking, terms = 1.0, {}
+    top = one.lists.within(one.k)
+    for rank, grade in zip(one.ranks, one.lists.hit_grade[top], strict=True):
+        satisfied = (2.0**grade - 1) / 2.0**one.own.err_max_grade
+        terms[rank] = f"1/{rank} × {_number(satisfied)} × {_number(looking)}"
+        looking *= 1 - satisfied
+    said = "ERR = sum of 1/rank × satisfied here × not satisfied before"
+    return Steps(terms, (said,))
+
+
+def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dict[int, str], str]:
+    top = one.lists.within(one.k)
+    earned = gains(one.lists.hit_grade[top], gain, one.own.relevance_threshold)
+    weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
+    terms = {
+        rank: f"{_number(g)} × {_number(w)} = {_number(g * w)}"
+        for rank, g, w in zip(one.ranks, earned, weight, strict=True)
+    }
+    added: Floats = earned * weight
+    return terms, f"{_sum([_number(term) for term in added])} = {_number(float(np.sum(added)))}"
+
+
+def _sum(terms: list[str]) -> str:
+    shown = terms[:SHOWN] + ([f"… {len(terms) - SHOWN} more"] if len(terms) > SHOWN else [])
+    return " + ".join(shown) or "0"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+_STEPS: Mapping[str, Callable[[One], Steps]] = {
+    "P": _precision,
+    "R": _recall,
+    "F1": _f1,
+    "Hit": _hit,
+    "AP": _ap,
+    "RR": _rr,
+    "CG": _cg,
+    "DCG": _dcg,
+    "nDCG": _ndcg,
+    "Rprec": _rprec,
+    "RBP": _rbp,
+    "ERR": _err,
+}
