@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from metrics_core import accuracy
+from metrics_core import accuracy, agreement
 from metrics_core.conventions import KNOB, Conventions, nearest
 from metrics_core.judged import Floats
 
@@ -22,6 +22,7 @@ class Metric:
     function: Callable[..., Floats]
     source: str
     high: float = 1.0  # the upper end of its range under `standard`
+    low: float = 0.0
     family: str = "accuracy"
     higher_is_better: bool = True
     takes: tuple[
@@ -29,11 +30,13 @@ class Metric:
     ] = ()  # parameters: name, and the open interval it lies in
     takes_k: bool = True
     expects_ties: bool = False  # has an expected value under `ties: average`
+    reads_judged: bool = False  # reads all judged rows, whatever their grade
+    of_list: bool = False  # describes the list: undefined without one, whatever the user policies
 
     @property
     def range(self) -> tuple[float, float]:
         """Lowest and highest value under `standard`."""
-        return 0.0, self.high
+        return self.low, self.high
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -53,6 +56,8 @@ class Metric:
 
 
 INFINITE = float("inf")
+JUDGED_ONLY = "judged_only"
+_EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric("P", accuracy.precision, "van Rijsbergen 1979", expects_ties=True),
@@ -81,6 +86,24 @@ CATALOGUE: tuple[Metric, ...] = (
         expects_ties=True,
     ),
     Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
+    Metric("Bpref", agreement.bpref, "Buckley & Voorhees 2004", reads_judged=True),
+    Metric(
+        "HLU",
+        agreement.half_life_utility,
+        "Breese et al. 1998",
+        takes=(("halflife", 1.0, INFINITE),),
+        reads_judged=True,
+    ),
+    Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True),
+    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True),
+    *(
+        Metric(name, function, source, family="agreement", low=low, reads_judged=True, of_list=True)
+        for name, function, source, low in (
+            ("Spearman", agreement.spearman, "Spearman 1904", -1.0),
+            ("Kendall", agreement.kendall, "Kendall 1945", -1.0),
+            ("FCP", agreement.concordant_pairs, "Koren & Sill 2011", 0.0),
+        )
+    ),
 )
 
 METRIC: Mapping[str, Metric] = {metric.name: metric for metric in CATALOGUE}
@@ -102,7 +125,7 @@ class Label:
     @property
     def stem(self) -> str:
         """The label without its cutoff: what a curve over k belongs to."""
-        inside = ",".join(f"{name}={value:.15g}" for name, value in self.arguments)
+        inside = ",".join(f"{name}={_argument(name, value)}" for name, value in self.arguments)
         return f"{self.name}({inside})" if inside else self.name
 
     def __str__(self) -> str:
@@ -121,7 +144,16 @@ class Label:
     @property
     def parameters(self) -> dict[str, float]:
         """What the metric's function is given beside its conventions."""
-        return {name: value for name, value in self.arguments if name != "rel"}
+        return {name: value for name, value in self.arguments if name not in _EVERYWHERE}
+
+    @property
+    def judged_only(self) -> bool:
+        """Are the lists closed up to their judged items first?"""
+        return JUDGED_ONLY in dict(self.arguments)
+
+
+def _argument(name: str, value: float) -> str:
+    return "true" if name == JUDGED_ONLY else f"{value:.15g}"
 
 
 def parse(text: str) -> Label:
@@ -171,19 +203,22 @@ def changed_by(knob: str) -> list[str]:
     """The metrics whose values a convention can change."""
     pooled = {"precision_aggregate": ["P"], "f1_aggregate": ["F1"]}
     everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
-    return pooled.get(knob) or [m.name for m in CATALOGUE if everywhere or knob in m.knobs]
+    return pooled.get(knob) or [
+        m.name
+        for m in CATALOGUE
+        if knob in m.knobs or (everywhere and not (m.of_list and knob in _SUCCESS))
+    ]
 
 
-_EVERY_METRIC = {
+# What is relevant, what the list lacks, and users without list or relevant items are no question to `of_list` metrics.
+_SUCCESS = {
     "relevance_threshold",
     "truth_visible",
     "user_no_recs",
     "user_empty_truth",
-    "user_recs_only",
     "user_both_empty",
-    "undefined",
-    "round",
 }
+_EVERY_METRIC = {*_SUCCESS, "user_recs_only", "undefined", "round"}
 
 
 def is_pooled(label: Label, conventions: Conventions) -> bool:
@@ -196,15 +231,18 @@ def is_pooled(label: Label, conventions: Conventions) -> bool:
 
 def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
-    allowed = {"rel", *(name for name, _, _ in metric.takes)}
+    allowed = {*_EVERYWHERE, *metric.parameters}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
-        if name not in allowed or name in found or not _NUMBER.match(value):
+        number = "1" if name == JUDGED_ONLY and value.lower() == "true" else value
+        said = name == JUDGED_ONLY and number is value
+        if name not in allowed or name in found or said or not _NUMBER.match(number):
             msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
             raise ValueError(msg)
-        found[name] = float(value)
+        found[name] = float(number)
     for name, low, high in metric.takes:
         if not low < found.get(name, low) < high:
-            msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}=0.8)"
+            example = f"{metric.name}({name}={0.8 if high <= 1 else 5})"
+            msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {example}"
             raise ValueError(msg)
     return tuple(sorted(found.items()))

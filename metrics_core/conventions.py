@@ -258,6 +258,19 @@ KNOBS: tuple[Knob, ...] = (
         "number > 0",
         scale=True,
     ),
+    Knob(
+        "hlu_neutral",
+        "The grade that is worth nothing in half-life utility; what lies above it earns the difference.",
+        {},
+        is_number,
+        "number",
+        scale=True,
+    ),
+    Knob(
+        "hlu_norm",
+        "What half-life utility is divided by.",
+        {"ideal": "the utility of the relevant items, best first", "none": "1"},
+    ),
     Knob("user_no_recs", "A user with relevant items who got no list.", _USER_POLICY),
     Knob("user_empty_truth", "A user with a list and no relevant items.", _USER_POLICY),
     Knob("user_recs_only", "A user with a list whom the truth does not know.", _USER_POLICY),
@@ -316,6 +329,8 @@ class Conventions:
     rbp_gain: str
     rbp_norm: str
     err_max_grade: float
+    hlu_neutral: float
+    hlu_norm: str
     user_no_recs: UserPolicy
     user_empty_truth: UserPolicy
     user_recs_only: UserPolicy

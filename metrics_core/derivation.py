@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class One:
 
 def steps(one: One) -> Steps:
     """The steps of one user's value, or the policy that stands in for the formula."""
-    if policy := _policy(one):
+    if not one.label.metric.of_list and (policy := _policy(one)):
         return Steps(lines=(policy,))
     if one.lists.hit_tied is not None:
         return _averaged(one)
@@ -236,6 +237,77 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
+def _bpref(one: One) -> Steps:
+    judged = one.judged
+    relevant = judged.hit_grade >= _least(one)
+    r, n = one.n_relevant, len(judged.truth_grade) - one.n_relevant
+    above, terms = 0, {}
+    for rank, hit, first in zip(judged.hit_rank.tolist(), relevant, judged.hit_first, strict=True):
+        if first and not hit:
+            above += 1
+        elif first and (one.k is None or rank <= one.k):
+            terms[rank] = f"(1 - {min(above, r)}/{min(r, n)})" if above else "1"
+    total = _sum(list(terms.values()))
+    return Steps(terms, (f"Bpref = ({total}) / {r}  ({n} judged items are not relevant)",))
+
+
+def _hlu(one: One) -> Steps:
+    halflife, neutral = one.label.parameters["halflife"], one.own.hlu_neutral
+    top = one.lists.within(one.k) & one.lists.hit_first
+    ranks = one.lists.hit_rank[top].tolist()
+    worth = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
+    weight = discounts({"halflife": halflife}, max(ranks, default=0))[ranks]
+    terms = {
+        rank: f"{_number(w)} × {_number(left)} = {_number(w * left)}"
+        for rank, w, left in zip(ranks, worth, weight, strict=True)
+    }
+    utility = float(np.sum(worth * weight))
+    if one.own.hlu_norm == "none":
+        return Steps(terms, (f"HLU = {_number(utility)}",))
+    ideal = np.maximum(one.lists.truth_grade - neutral, 0.0)
+    best = float(np.sum(ideal * discounts({"halflife": halflife}, len(ideal))[1:]))
+    return Steps(terms, (f"HLU = {_number(utility)} / {_number(best)}  (utility / its best)",))
+
+
+def _auc(one: One) -> Steps:
+    own = one.lists.keep(one.lists.hit_first, np.zeros(len(one.lists.truth_grade), dtype=bool))
+    ranks = own.hit_rank[own.within(one.k)].tolist()
+    others = one.length - len(ranks)
+    terms = {
+        rank: f"{others - (rank - number)} others below" for number, rank in enumerate(ranks, 1)
+    }
+    below = sum(others - (rank - number) for number, rank in enumerate(ranks, 1))
+    pairs = f"{len(ranks)} × {others}"
+    return Steps(terms, (f"AUC = {below} / ({pairs})  (pairs in the right order / pairs)",))
+
+
+def _judged(one: One) -> Steps:
+    known = one.judged.hit_rank[one.judged.within(one.k) & one.judged.hit_first].tolist()
+    line = f"Judged = {len(known)} / {one.length}  (judged / items in the list)"
+    return Steps(dict.fromkeys(known, "judged"), (line,))
+
+
+def _agreement(one: One) -> Steps:
+    top = one.judged.within(one.k) & one.judged.hit_first
+    ranks, grades = one.judged.hit_rank[top].tolist(), one.judged.hit_grade[top].tolist()
+    pairs = list(combinations(grades, 2))
+    right, wrong = (sum(a > b for a, b in pairs), sum(a < b for a, b in pairs))
+    terms = dict(zip(ranks, (f"place {n}" for n in range(1, len(ranks) + 1)), strict=True))
+    said = f"{len(pairs)} pairs of judged items: {right} in the right order, {wrong} in the wrong, "
+    equal = f"{len(pairs) - right - wrong} of equal grade"
+    formula = {
+        "FCP": f"FCP = {right} / ({right} + {wrong})",
+        "Kendall": f"Kendall = ({right} - {wrong}) / sqrt({len(pairs)} × {right + wrong})",
+        "Spearman": "Spearman = correlation of the places with the ranks by grade",
+    }[one.label.name]
+    return Steps(terms, (said + equal, formula))
+
+
+def _least(one: One) -> float:
+    least = one.own.relevance_threshold
+    return -np.inf if least is None else least
+
+
 _STEPS: Mapping[str, Callable[[One], Steps]] = {
     "P": _precision,
     "R": _recall,
@@ -249,4 +321,11 @@ _STEPS: Mapping[str, Callable[[One], Steps]] = {
     "Rprec": _rprec,
     "RBP": _rbp,
     "ERR": _err,
+    "Bpref": _bpref,
+    "HLU": _hlu,
+    "AUC": _auc,
+    "Judged": _judged,
+    "Spearman": _agreement,
+    "Kendall": _agreement,
+    "FCP": _agreement,
 }

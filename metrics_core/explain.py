@@ -5,6 +5,7 @@ from typing import Any, overload
 
 import duckdb
 
+from metrics_core.agreement import judged_only
 from metrics_core.catalogue import Label, parse
 from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
@@ -177,11 +178,12 @@ def _derive(data: _Frames, user: Any, label: Label, conventions: Conventions) ->
     with duckdb.connect() as connection:
         register(connection, *data, own)
         judged = judge(connection, only_known=False, ranking=own.ranking_of(label.name))
+        judged = judged_only(judged) if label.judged_only else judged
         rows = connection.execute(
             "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
         ).fetchall()
     lists = judged.relevant(own.relevance_threshold, own.truth_visible)
-    how = steps(One(judged, lists, label, own))
+    how = steps(One(judged.relevant(None, own.truth_visible), lists, label, own))
     least = own.relevance_threshold
     head = (
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics_core import accuracy
+from metrics_core.agreement import judged_only
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.conventions import Conventions
 from metrics_core.judged import Bools, Floats, Judged
@@ -46,22 +47,25 @@ def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> 
         if why := why_not(label, own):
             msg = f"{label}: {why}"
             raise ValueError(msg)
-        lists = judged.relevant(own.relevance_threshold, own.truth_visible)
-        columns.append(_column(lists, label, own))
+        columns.append(_column(judged_only(judged) if label.judged_only else judged, label, own))
     return columns
 
 
-def _column(lists: Judged, label: Label, own: Conventions) -> Column:
+def _column(judged: Judged, label: Label, own: Conventions) -> Column:
     metric = label.metric
+    lists = judged.relevant(own.relevance_threshold, own.truth_visible)
+    read = judged.relevant(None, own.truth_visible) if metric.reads_judged else lists
     values = metric.function(
-        lists, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
+        read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
     )
-    cases = _cases(lists)
+    cases = {} if metric.of_list else _cases(lists)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
     if own.round is not None and "user" in own.round:
         values = np.array([round(value, own.round["user"]) for value in values.tolist()])
     dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
+    if metric.of_list and own.user_recs_only == "drop":
+        dropped.append(~lists.known)
     left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
     return Column(label, values, left_out, _parts(lists, label, own, cases))
 

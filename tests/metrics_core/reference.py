@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 from metrics_core.conventions import Conventions
+from tests.metrics_core import reference_agreement
 
 Item = str | int
 Order = Sequence[Item | None]  # None: a rank that is taken, but never hits
@@ -54,7 +55,9 @@ def value(
         values = [value(metric, order, truth, k, exactly, **parameters) for order in ranked.orders]
         return _average(values, pinned)
     user = User(list(ranked or []), truth, k, pinned)
-    policy = _policy(user)
+    if metric in OF_LIST and truth is None and pinned.user_recs_only == "drop":
+        return None
+    policy = None if metric in OF_LIST else _policy(user)
     if policy == "drop":
         return None
     exact = METRICS[metric](user, **parameters) if policy is None else _by_policy(policy)
@@ -232,7 +235,23 @@ METRICS: dict[str, Callable[..., Number]] = {
     "Rprec": r_precision,
     "RBP": rbp,
     "ERR": err,
+    "Bpref": reference_agreement.bpref,
+    "HLU": reference_agreement.hlu,
+    "AUC": reference_agreement.auc,
+    "Judged": reference_agreement.judged_share,
+    "Spearman": reference_agreement.spearman,
+    "Kendall": reference_agreement.kendall,
+    "FCP": reference_agreement.concordant_pairs,
 }
+OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever the policies
+
+
+def judged_only(ranked: Ranked | None, truth: Truth | None) -> Ranked | None:
+    """The list closed up to its judged items."""
+    if ranked is None or isinstance(ranked, AnyOf):
+        return ranked
+    known = truth or {}
+    return [x for i, x in enumerate(ranked) if x in known and x not in ranked[:i]]
 
 
 def _pin(

@@ -12,6 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import metrics_core as mc
+from metrics_core.catalogue import CATALOGUE
 from metrics_core.conventions import KNOBS, Conventions
 from tests.metrics_core import reference
 
@@ -41,11 +42,13 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
         {"geometric": 0.9},
     ),
     "err_max_grade": (4, 5),
+    "hlu_neutral": (0, 1.5),
     "round": (None, {"user": 9}, {"mean": 9}),  # so many digits that no value lies halfway
 }
 VALUES: dict[str, tuple[Any, ...]] = {
     knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in KNOBS
 }
+WITHOUT_EXPECTATION = [metric.name for metric in CATALOGUE if not metric.expects_ties]
 MOST_TIED = 4  # 24 orders
 POOLED = {"precision_aggregate": "micro", "f1_aggregate": "of_means"}
 
@@ -57,8 +60,9 @@ def _labels() -> Labels:
         found |= {
             f"{name}{cutoff}": (name, k, {})
             for name in reference.METRICS
-            if name not in {"Rprec", "RBP"}
+            if name not in {"Rprec", "RBP", "HLU"}
         }
+        found[f"HLU(halflife=5){cutoff}"] = ("HLU", k, {"halflife": 5})
         found[f"RBP(p=0.8){cutoff}"] = ("RBP", k, {"p": 0.8})
     found["AP(rel=2)@3"] = ("AP", 3, {"rel": 2})
     found["RBP(p=0.25,rel=3)@5"] = ("RBP", 5, {"p": 0.25, "rel": 3})
@@ -205,14 +209,14 @@ def possible(conventions: Conventions) -> Conventions:
 
 
 def _expectable(conventions: Conventions) -> Conventions:
-    """The same, as far as there are expected values; ERR has none and keeps an order of its own."""
+    """The same, as far as there are expected values; metrics without keep an order of their own."""
     return replace(
         conventions,
         ties="average",
         ap_denominator="relevant",
         ap_sum_over="hits",
         ideal="truth_at_k",
-        overrides={"ERR": {"ties": "item_asc"}},
+        overrides={name: {"ties": "item_asc"} for name in WITHOUT_EXPECTATION},
     )
 
 

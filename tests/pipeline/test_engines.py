@@ -12,7 +12,8 @@ from metrics_core.catalogue import CATALOGUE, expand
 from metrics_core.partition import Task, count_users
 from pipeline.engines import duckdb, polars
 
-LABELS = expand(["RBP(p=0.8)" if m.parameters else m.name for m in CATALOGUE], [1, 5, 20])
+GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+LABELS = expand([m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20])
 USERS, DEPTH = 300, 12
 
 
