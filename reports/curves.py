@@ -14,7 +14,7 @@ from reports.results import Results
 from reports.scales import nice_ticks, shortened, tick_digits
 from reports.svg import axis, picture, values
 
-_SHAPES = [
+SHAPES = [
     "square",
     "circle",
     "triangle-up",
@@ -53,9 +53,7 @@ def all_series(results: Results) -> list[Series]:
     # Colours go by the order of params.yaml, so that a model keeps its own when another overtakes it.
     given = [model for model in results.comparison["models"] if model in coloured]
     order = [results.baseline, *given]
-    return crowd + [
-        Series(m, light(SERIES[i]), _SHAPES[i], named=True) for i, m in enumerate(order)
-    ]
+    return crowd + [Series(m, light(SERIES[i]), SHAPES[i], named=True) for i, m in enumerate(order)]
 
 
 def curve_names(results: Results) -> list[str]:

@@ -10,7 +10,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from reports import numbers, palette, quality, summary, tables
+from reports import numbers, palette, panel, quality, summary, tables
+from reports.bump import bump_chart, has_chart
 from reports.charts import difference_chart
 from reports.curves import curve_chart, curve_names, labels_of
 from reports.heatmap import pair_heatmap
@@ -39,6 +40,8 @@ def render_html(comparison: Mapping[str, Any]) -> str:
         difference_chart=difference_chart,
         curve_chart=curve_chart,
         pair_heatmap=pair_heatmap,
+        bump_chart=bump_chart,
+        has_chart=has_chart,
         curve_names=curve_names(results),
         labels_of=labels_of,
     )
@@ -55,7 +58,12 @@ def environment(*, autoescape: bool) -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals.update(
-        numbers=numbers, quality=quality, summary=summary, tables=tables, VERDICTS=VERDICTS
+        numbers=numbers,
+        panel=panel,
+        quality=quality,
+        summary=summary,
+        tables=tables,
+        VERDICTS=VERDICTS,
     )
     jinja.filters["knob"] = knob
     return jinja

@@ -25,6 +25,11 @@ class Results:
     def primary(self) -> list[str]:
         return list(self.comparison["primary"])
 
+    @property
+    def panel(self) -> list[Row]:
+        """The primary metrics under other definitions; empty where they were not asked for."""
+        return list(self.comparison.get("panel") or [])
+
     @cached_property
     def models(self) -> list[str]:
         """Best first by the first primary metric; models without a value last, in the given order."""

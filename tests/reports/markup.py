@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "img", "input", "hr", "base"}
+VOID = {"meta", "link", "br", "img", "input", "hr", "base", "wbr"}
 
 
 class Markup(HTMLParser):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reports import sample_metrics
+from tests.reports import sample_metrics, sample_panel
 from tests.reports.sample_files import CONVENTIONS, provenance, quality, truth
 
 Floats = NDArray[np.float64]
@@ -77,6 +77,12 @@ def without_numbers() -> Comparison:
             )
         )
         row.update(verdict="no_interval", n_users=0, n_nonzero=0)
+    for entry in comparison["panel"]:
+        for definition in entry["definitions"]:
+            models = definition["values"]
+            definition.update(values=dict.fromkeys(models), ranks=dict.fromkeys(models))
+            definition.update(verdicts=dict.fromkeys(definition["verdicts"], "no_interval"))
+            definition.update(flips=[], verdicts_changed=[], top_two_hold=True)
     for found in comparison["quality"].values():
         found["judged_share"] = dict.fromkeys(found.get("judged_share", {}))
     return comparison
@@ -123,6 +129,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "ks": list(sample_metrics.KS),
         "leaderboard": _leaderboard(values, labels, differences),
         "differences": differences,
+        "panel": [_panel_entry(values, label) for label in PRIMARY],
         "verdicts": _verdicts(differences, list(skills)),
         "quality": {name: quality(name, i, n_users) for i, name in enumerate(skills)}
         | {"truth": truth(n_users)},
@@ -131,6 +138,15 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "covers": "The intervals and tests cover other users like these, with these lists held fixed. They do not"
         " cover another training seed, another split of the data or another time.",
     }
+
+
+def _panel_entry(values: Any, label: str) -> dict[str, Any]:
+    def verdicts(columns: sample_panel.Values) -> dict[str, str]:
+        by_label = {model: {label: column} for model, column in columns.items()}
+        others = [model for model in columns if model != BASELINE]
+        return {m: _difference(by_label, m, BASELINE, label)["verdict"] for m in others}
+
+    return sample_panel.entry(label, {m: values[m][label] for m in values}, verdicts)
 
 
 def _hits(

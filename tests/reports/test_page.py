@@ -49,6 +49,7 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
         "leaderboard",
         "curves",
         "pairs",
+        "definitions",
         "data",
         "conventions",
         "provenance",

@@ -47,7 +47,7 @@ def test_text_is_readable_on_tinted_cells(tone: str, scheme: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize("tone", ["better", "worse", "even", "open"])
+@pytest.mark.parametrize("tone", ["better", "worse", "even", "open", *SERIES])
 def test_marks_can_be_seen_on_the_band(tone: str, scheme: int) -> None:
     assert _contrast(COLOURS[tone][scheme], COLOURS["band"][scheme]) >= 3
 
