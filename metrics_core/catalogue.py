@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from metrics_core import accuracy, agreement
+from metrics_core import accuracy, agreement, beyond, exposure
 from metrics_core.conventions import KNOB, Conventions, nearest
-from metrics_core.judged import Floats
 
 _LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>\d+))?$")
 _NUMBER = re.compile(r"^\d+(\.\d+)?$")
@@ -19,7 +19,7 @@ class Metric:
     """One metric: its function, where it comes from and how to read its values."""
 
     name: str
-    function: Callable[..., Floats]
+    function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
     source: str
     high: float = 1.0  # the upper end of its range under `standard`
     low: float = 0.0
@@ -32,6 +32,8 @@ class Metric:
     expects_ties: bool = False  # has an expected value under `ties: average`
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
+    of_catalogue: bool = False  # one number over all users, from the items that they are shown
+    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, k
 
     @property
     def range(self) -> tuple[float, float]:
@@ -58,6 +60,11 @@ class Metric:
 INFINITE = float("inf")
 JUDGED_ONLY = "judged_only"
 _EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric
+
+
+def _beyond(name: str, function: Callable[..., Any], source: str, **how: Any) -> Metric:
+    return Metric(name, function, source, family="beyond", of_list=True, **how)
+
 
 CATALOGUE: tuple[Metric, ...] = (
     Metric("P", accuracy.precision, "van Rijsbergen 1979", expects_ties=True),
@@ -103,6 +110,57 @@ CATALOGUE: tuple[Metric, ...] = (
             ("Kendall", agreement.kendall, "Kendall 1945", -1.0),
             ("FCP", agreement.concordant_pairs, "Koren & Sill 2011", 0.0),
         )
+    ),
+    _beyond("Coverage", exposure.coverage, "Ge et al. 2010", of_catalogue=True, high=INFINITE),
+    _beyond("UserCoverage", beyond.user_coverage, "Shani & Gunawardana 2011"),
+    _beyond("Novelty", beyond.novelty, "Zhou et al. 2010", needs=("train",), high=INFINITE),
+    _beyond(
+        "ARP",
+        beyond.average_popularity,
+        "Yin et al. 2012",
+        needs=("train",),
+        high=INFINITE,
+        higher_is_better=False,
+    ),
+    _beyond("LongTail", beyond.long_tail, "Abdollahpouri et al. 2017", needs=("train",)),
+    _beyond(
+        "Gini",
+        exposure.gini,
+        "Fleder & Hosanagar 2009",
+        of_catalogue=True,
+        higher_is_better=False,
+    ),
+    _beyond("Entropy", exposure.entropy, "Shannon 1948", of_catalogue=True, high=INFINITE),
+    _beyond(
+        "ILD",
+        beyond.intra_list_diversity,
+        "Ziegler et al. 2005",
+        needs=("features",),
+        high=INFINITE,
+    ),
+    _beyond("Serendipity", beyond.serendipity, "Ge et al. 2010", needs=("train",)),
+    _beyond(
+        "Personalization",
+        exposure.personalization,
+        "Zhou et al. 2010",
+        of_catalogue=True,
+        needs=("k",),
+    ),
+    _beyond(
+        "Calibration",
+        beyond.calibration,
+        "Steck 2018",
+        needs=("train", "features"),
+        high=INFINITE,
+        higher_is_better=False,
+    ),
+    _beyond(
+        "PopCorr",
+        beyond.popularity_correlation,
+        "Zhu et al. 2021",
+        needs=("train",),
+        low=-1.0,
+        higher_is_better=False,
     ),
 )
 
@@ -156,8 +214,8 @@ def _argument(name: str, value: float) -> str:
     return "true" if name == JUDGED_ONLY else f"{value:.15g}"
 
 
-def parse(text: str) -> Label:
-    """The label that a text such as `nDCG@10` or `RBP(p=0.8)@20` stands for.
+def parse(text: str, *, cut_later: bool = False) -> Label:
+    """The label that a text such as `nDCG@10` or `RBP(p=0.8)@20` stands for; `cut_later`: cutoffs are to follow.
 
     Raises
     ------
@@ -176,6 +234,9 @@ def parse(text: str) -> Label:
         why = "cutoffs start at 1" if k == 0 else f"{metric.name} takes no cutoff"
         msg = f"metric {text!r}: {why}"
         raise ValueError(msg)
+    if k is None and "k" in metric.needs and not cut_later:
+        msg = f"metric {text!r}: {metric.name} needs a cutoff, such as {metric.name}@10"
+        raise ValueError(msg)
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
 
 
@@ -189,7 +250,7 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
     cutoffs = sorted(ks)
     labels: list[Label] = []
     for text in metrics:
-        label = parse(text)
+        label = parse(text, cut_later=True)
         fixed = label.k is not None or not label.metric.takes_k
         labels += [label] if fixed else [label.at(k) for k in cutoffs]
     twice = sorted({str(label) for label in labels if labels.count(label) > 1})
@@ -209,6 +270,15 @@ def changed_by(knob: str) -> list[str]:
         if knob in m.knobs or (everywhere and not (m.of_list and knob in _SUCCESS))
     ]
 
+
+def _idle(metric: Metric, knob: str) -> bool:
+    """Is this one of the conventions of all metrics that this metric does not ask for?"""
+    if knob == "relevance_threshold" and metric.name == "Serendipity":
+        return False
+    return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
+
+
+_PER_USER = {"user_recs_only", "undefined"}
 
 # What is relevant, what the list lacks, and users without list or relevant items are no question to `of_list` metrics.
 _SUCCESS = {

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
+BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
 
@@ -271,6 +272,89 @@ KNOBS: tuple[Knob, ...] = (
         "What half-life utility is divided by.",
         {"ideal": "the utility of the relevant items, best first", "none": "1"},
     ),
+    Knob(
+        "user_coverage_kind",
+        "When a user counts as covered.",
+        {"any": "the list holds an item", "full": "the list holds at least k items"},
+    ),
+    Knob(
+        "novelty_population",
+        "What an item's train users are divided by, for its self-information.",
+        {
+            "users": "the train users: how many know the item",
+            "interactions": "the interactions: the item's share of them",
+        },
+    ),
+    Knob(
+        "novelty_norm",
+        "Whether novelty is scaled to its largest value.",
+        {"none": "in bits", "log2_users": "divided by log2 of the train users"},
+    ),
+    Knob(
+        "cold_item",
+        "What an item that no train user had adds to novelty.",
+        {
+            "one_user": "as if one user had had it",
+            "skip": "it is left out of sum and divisor",
+            "zero": "it is left out of the sum only",
+        },
+    ),
+    Knob(
+        "longtail_head",
+        "The share of the interactions that the most popular items, the head, hold; all others are the tail.",
+        {},
+        lambda v: is_number(v) and 0 < v <= 1,
+        "number in (0, 1]",
+    ),
+    Knob(
+        "ild_distance",
+        "The distance between two items' features.",
+        {
+            "cosine": "1 - cosine similarity",
+            "jaccard": "1 - common / united categories",
+            "hamming": "the number of categories that only one of the two has",
+        },
+    ),
+    Knob(
+        "serendipity_kind",
+        "What makes a relevant item a surprise.",
+        {
+            "popularity": "a better place than its popularity gives it",
+            "history": "little likeness to what the user had",
+        },
+    ),
+    Knob(
+        "calibration_alpha",
+        "How much of the history is mixed into the list's distribution, so that no category is missing.",
+        {},
+        lambda v: is_number(v) and 0 < v < 1,
+        "number in (0, 1)",
+    ),
+    Knob(
+        "coverage_items",
+        "The items that coverage divides by.",
+        {"catalogue": "the items of the catalogue", "train": "the items with a train user"},
+    ),
+    Knob(
+        "gini_items",
+        "The items among which the Gini index measures inequality.",
+        {
+            "catalogue": "all of the catalogue, recommended or not",
+            "recommended": "those that are recommended",
+        },
+    ),
+    Knob(
+        "entropy_base",
+        "The logarithm of the entropy.",
+        {"e": "nats"},
+        lambda v: v == BINARY_LOGARITHM and not isinstance(v, bool),
+        "2",
+    ),
+    Knob(
+        "entropy_norm",
+        "What the entropy is divided by.",
+        {"none": "1", "recommended_items": "the number of distinct recommended items"},
+    ),
     Knob("user_no_recs", "A user with relevant items who got no list.", _USER_POLICY),
     Knob("user_empty_truth", "A user with a list and no relevant items.", _USER_POLICY),
     Knob("user_recs_only", "A user with a list whom the truth does not know.", _USER_POLICY),
@@ -331,6 +415,18 @@ class Conventions:
     err_max_grade: float
     hlu_neutral: float
     hlu_norm: str
+    user_coverage_kind: str
+    novelty_population: str
+    novelty_norm: str
+    cold_item: str
+    longtail_head: float
+    ild_distance: str
+    serendipity_kind: str
+    calibration_alpha: float
+    coverage_items: str
+    gini_items: str
+    entropy_base: int | str
+    entropy_norm: str
     user_no_recs: UserPolicy
     user_empty_truth: UserPolicy
     user_recs_only: UserPolicy

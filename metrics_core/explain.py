@@ -136,6 +136,9 @@ def explain(
     """
     data = _data_of(user, recs, truth)
     label = parse(metric)
+    if label.metric.family == "beyond":
+        msg = f"{label}: explain covers metrics of lists and truth; {label.name} reads {', '.join(label.metric.needs) or 'all lists'}"
+        raise ValueError(msg)
     ours = _derive(data, user, label, conventions)
     if versus is None:
         print(ours)
@@ -169,7 +172,8 @@ def _value(data: _Frames, label: Label, conventions: Conventions) -> float | Non
     own = replace(conventions.of(label.name), overrides={})
     with duckdb.connect() as connection:
         register(connection, *data, own)
-        found: float | None = evaluate_partition(connection, Task([label], own))[str(label)][0]
+        part = evaluate_partition(connection, Task([label], own))
+        found: float | None = part.values[str(label)][0]
     return found
 
 

@@ -26,8 +26,8 @@ def lists_frame(recs: Data) -> pl.DataFrame:
             ),
             "rank",
         )
-    frame = _frame(recs, "recs")
-    _require(frame, "recs", ["user", "item"])
+    frame = frame_of(recs, "recs")
+    require(frame, "recs", ["user", "item"])
     order = [name for name in ("rank", "score") if name in frame.columns]
     if not order:
         msg = f"recs: there is neither a column 'rank' nor 'score'; found {frame.columns}. Add one of them"
@@ -45,8 +45,8 @@ def truth_frame(truth: Data) -> pl.DataFrame:
     if isinstance(truth, Mapping):
         frame = _long(_judgements(truth), "grade")
     else:
-        frame = _frame(truth, "truth")
-        _require(frame, "truth", ["user", "item"])
+        frame = frame_of(truth, "truth")
+        require(frame, "truth", ["user", "item"])
         if "grade" not in frame.columns:
             frame = frame.with_columns(grade=pl.lit(1.0))
     frame = frame.select("user", "item", pl.col("grade").cast(pl.Float64))
@@ -57,15 +57,15 @@ def truth_frame(truth: Data) -> pl.DataFrame:
 def known_users(truth: Data, frame: pl.DataFrame) -> pl.DataFrame:
     """Whom the truth knows; in a dict a user may have no judged item."""
     if isinstance(truth, Mapping):
-        return pl.DataFrame({"user": _ids(list(truth))})
+        return pl.DataFrame({"user": ids_of(list(truth))})
     return frame.select("user").unique()
 
 
 def users_frame(users: Iterable[Any]) -> pl.DataFrame:
     """Who is evaluated: ids, or a frame with a column `user`."""
     if hasattr(users, "columns"):
-        return _frame(users, "users").select("user").unique()
-    return pl.DataFrame({"user": _ids(list(users))}).unique()
+        return frame_of(users, "users").select("user").unique()
+    return pl.DataFrame({"user": ids_of(list(users))}).unique()
 
 
 def same_id_types(*frames: pl.DataFrame) -> list[pl.DataFrame]:
@@ -81,7 +81,8 @@ def _as_text(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(column).cast(pl.String)) if column in frame.columns else frame
 
 
-def _frame(data: Data, what: str) -> pl.DataFrame:
+def frame_of(data: Data, what: str) -> pl.DataFrame:
+    """A polars frame of any frame or path; `what` names it in the message of a refusal."""
     if isinstance(data, str | Path):
         return _read(Path(data), what)
     if isinstance(data, pl.LazyFrame):
@@ -107,7 +108,8 @@ def _read(path: Path, what: str) -> pl.DataFrame:
     raise ValueError(msg)
 
 
-def _require(frame: pl.DataFrame, what: str, names: list[str]) -> None:
+def require(frame: pl.DataFrame, what: str, names: list[str]) -> None:
+    """Refuse a frame that lacks a column."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
         msg = f"{what}: column(s) {missing} not found; found {frame.columns}. Rename yours"
@@ -125,11 +127,12 @@ def _long(rows: Iterable[tuple[Any, Any, Any]], third: str) -> pl.DataFrame:
     users, items, numbers = ([row[n] for row in held] for n in range(3))
     kind = pl.Int64 if third == "rank" else pl.Float64
     return pl.DataFrame(
-        {"user": _ids(users), "item": _ids(items), third: pl.Series(numbers, dtype=kind)}
+        {"user": ids_of(users), "item": ids_of(items), third: pl.Series(numbers, dtype=kind)}
     )
 
 
-def _ids(ids: list[Any]) -> pl.Series:
+def ids_of(ids: list[Any]) -> pl.Series:
+    """Ids as one column: all integers, or all text."""
     if all(isinstance(one, int) and not isinstance(one, bool) for one in ids):
         return pl.Series(ids, dtype=pl.Int64)
     other = [one for one in ids if not isinstance(one, str)]

@@ -52,9 +52,9 @@ def judge(
     first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
     restricted = "HAVING bool_or(known)" if only_known else ""
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
-    users = _fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    truth = _fetch(connection, _TRUTH.format(place=place))
-    hits = _fetch(connection, _HITS.format(lists=lists, first=first, tied=tied))
+    users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
+    truth = fetch(connection, _TRUTH.format(place=place))
+    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied))
     connection.execute("DROP TABLE judged_users")
     return Judged(
         users=users["user"],
@@ -75,6 +75,7 @@ def _columns(connection: DuckDBPyConnection, relation: str) -> list[str]:
     return [row[0] for row in connection.execute(f"DESCRIBE {relation}").fetchall()]
 
 
-def _fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
+def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The columns of a query as arrays."""
     columns: dict[str, Any] = connection.execute(query).fetchnumpy()
     return columns

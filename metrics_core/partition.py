@@ -4,16 +4,20 @@ A partition holds whole users. What comes out is one row a user, so that partiti
 anywhere, in any number, and set one below the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions, Ranking
+from metrics_core.exposure import Exposure, expose
 from metrics_core.judged import Judged
 from metrics_core.judging import judge
+from metrics_core.listed import Items, Listed
+from metrics_core.listing import listed
 from metrics_core.panel import Definition
 from metrics_core.score import Column, score
 
@@ -28,25 +32,45 @@ class Task:
     conventions: Conventions
     only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
     definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
+    items: Items | None = None  # what is known of the items, for metrics beyond accuracy
 
     @property
     def cutoffs(self) -> list[int]:
         """All cutoffs of the labels, ascending."""
         return sorted({label.k for label in self.labels if label.k is not None})
 
+    @property
+    def per_user(self) -> list[Label]:
+        """The labels that have a value for each user."""
+        return [label for label in self.labels if not label.metric.of_catalogue]
+
+    @property
+    def needs_items(self) -> bool:
+        """Does any label read whole lists and what is known of their items?"""
+        labels = [*self.labels, *(definition.label for definition in self.definitions)]
+        return any(label.metric.family == "beyond" for label in labels)
+
     def ranking_of(self, label: Label) -> Ranking:
         """How the lists are ranked for a label."""
         return self.conventions.ranking_of(label.name)
 
 
-def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFrame:
-    """One row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
+@dataclass(frozen=True)
+class Part:
+    """What a partition gives: `values` of its users, and by label what its lists show of the items."""
+
+    values: pl.DataFrame
+    exposures: Mapping[str, Exposure]
+
+
+def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
+    """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
     `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
     definitions have columns of their own, by their name.
     """
-    judged, columns = _scored(connection, task)
+    judged, columns, exposures = _scored(connection, task)
     relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
@@ -57,26 +81,48 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> pl.DataFra
         *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
         *(series for name, column in columns.items() for series in _parts(name, column)),
     ]
-    return pl.DataFrame(series)
+    return Part(pl.DataFrame(series), exposures)
 
 
-def _scored(connection: DuckDBPyConnection, task: Task) -> tuple[Judged, dict[str, Column]]:
-    """The lists as most metrics rank them, and all columns by name, labels first."""
+def _scored(
+    connection: DuckDBPyConnection, task: Task
+) -> tuple[Judged, dict[str, Column], dict[str, Exposure]]:
+    """The lists as most metrics rank them, all columns by name, labels first, and the exposures."""
     columns: dict[str, Column] = {}
+    exposures: dict[str, Exposure] = {}
     ranked: list[Judged] = []
     for number, ranking in enumerate(task.conventions.rankings):
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
-        if number == 0 or labels or definitions:
-            known = task.only_known
-            ranked.append(judge(connection, only_known=known, ranking=ranking, number=number))
-            for column in score(ranked[-1], labels, task.conventions):
-                columns[str(column.label)] = column
-            for definition in definitions:
-                (column,) = score(ranked[-1], [definition.label], definition.conventions)
-                columns[definition.column] = column
-    names = [*map(str, task.labels), *(definition.column for definition in task.definitions)]
-    return ranked[0], {name: columns[name] for name in names}
+        if number and not labels and not definitions:
+            continue
+        judged = judge(connection, only_known=task.only_known, ranking=ranking, number=number)
+        ranked.append(judged)
+        whole = _whole(connection, task, judged, number)
+        per_user = [label for label in labels if not label.metric.of_catalogue]
+        for column in score(judged, per_user, task.conventions, whole):
+            columns[str(column.label)] = column
+        for definition in definitions:
+            (column,) = score(judged, [definition.label], definition.conventions, whole)
+            columns[definition.column] = column
+        for label in labels:
+            if label.metric.of_catalogue:
+                exposures[str(label)] = expose(whole(None), label.k)
+    names = [*map(str, task.per_user), *(definition.column for definition in task.definitions)]
+    return ranked[0], {name: columns[name] for name in names}, exposures
+
+
+def _whole(
+    connection: DuckDBPyConnection, task: Task, judged: Judged, number: int
+) -> Callable[[float | None], Listed]:
+    @cache
+    def whole(threshold: float | None) -> Listed:
+        if task.items is None:
+            msg = "metrics beyond accuracy need `train` or `items`"
+            raise ValueError(msg)
+        return listed(connection, judged, task.items, number=number, threshold=threshold)
+
+    return whole
 
 
 def judged_at(k: int) -> str:
@@ -120,6 +166,8 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
 
 def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
     """User and labels, without the users of whom the conventions keep no value."""
-    names = [str(label) for label in task.labels]
-    kept = pl.col(KNOWN) | pl.any_horizontal(pl.col(names).is_not_null())
+    names = [str(label) for label in task.per_user]
+    kept = pl.col(KNOWN)
+    if names:
+        kept |= pl.any_horizontal(pl.col(names).is_not_null())
     return values.filter(kept).select("user", *names)

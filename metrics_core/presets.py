@@ -28,6 +28,18 @@ _STANDARD: dict[str, Any] = {
     "err_max_grade": 4,
     "hlu_neutral": 0,
     "hlu_norm": "ideal",
+    "user_coverage_kind": "any",
+    "novelty_population": "users",
+    "novelty_norm": "none",
+    "cold_item": "one_user",
+    "longtail_head": 0.8,
+    "ild_distance": "cosine",
+    "serendipity_kind": "popularity",
+    "calibration_alpha": 0.01,
+    "coverage_items": "catalogue",
+    "gini_items": "catalogue",
+    "entropy_base": 2,
+    "entropy_norm": "none",
     "user_no_recs": "zero",
     "user_empty_truth": "nan",
     "user_recs_only": "drop",
@@ -62,6 +74,7 @@ _IR_MEASURES = {
     "overrides": {
         "RR": {"rr_cutoff": "k", "ties": "item_asc"},
         "Judged": {"ties": "item_asc"},
+        "ERR": {"round": {"user": 5}},
     },
 }
 _REPLAY = {**_LIBRARY, "ap_denominator": "min_k_relevant"}
@@ -385,7 +398,13 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "sklearn_ndcg": Preset(
         "scikit-learn, ndcg_score and dcg_score: equal scores are averaged over.",
-        {**_LIBRARY, **_EMPTY_IS_ZERO, "ties": "average", "gain": "linear"},
+        {
+            **_LIBRARY,
+            **_EMPTY_IS_ZERO,
+            "ties": "average",
+            "gain": "linear",
+            "user_no_recs": "drop",
+        },
         metrics="DCG nDCG",
         package="scikit-learn 1.9.1",
     ),

@@ -1,6 +1,6 @@
 """Score: every label on judged lists, with the policies for users whom a formula does not cover."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from metrics_core.agreement import judged_only
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.conventions import Conventions
 from metrics_core.judged import Bools, Floats, Judged
+from metrics_core.listed import Listed
 
 Cases = dict[str, Bools]
 
@@ -34,8 +35,18 @@ class Column:
     parts: tuple[Floats, ...]
 
 
-def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> list[Column]:
-    """One column a label, users in the order of `judged`.
+Whole = Callable[
+    [float | None], Listed
+]  # the whole lists, with what is relevant from this threshold on
+
+
+def score(
+    judged: Judged,
+    labels: Sequence[Label],
+    conventions: Conventions,
+    whole: Whole | None = None,
+) -> list[Column]:
+    """One column a label, users in the order of `judged`; `whole` is for metrics beyond accuracy.
 
     Raises
     ------
@@ -47,14 +58,19 @@ def score(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> 
         if why := why_not(label, own):
             msg = f"{label}: {why}"
             raise ValueError(msg)
-        columns.append(_column(judged_only(judged) if label.judged_only else judged, label, own))
+        seen = judged_only(judged) if label.judged_only else judged
+        columns.append(_column(seen, label, own, whole))
     return columns
 
 
-def _column(judged: Judged, label: Label, own: Conventions) -> Column:
+def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None) -> Column:
     metric = label.metric
     lists = judged.relevant(own.relevance_threshold, own.truth_visible)
-    read = judged.relevant(None, own.truth_visible) if metric.reads_judged else lists
+    read: Judged | Listed = lists
+    if metric.reads_judged:
+        read = judged.relevant(None, own.truth_visible)
+    elif whole is not None and metric.family == "beyond":
+        read = whole(own.relevance_threshold)
     values = metric.function(
         read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
     )

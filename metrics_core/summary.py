@@ -8,6 +8,7 @@ from scipy.special import stdtrit
 
 from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions
+from metrics_core.exposure import Exposure
 from metrics_core.judged import Floats
 
 
@@ -50,6 +51,17 @@ def summarise(
     if own.round is not None and "mean" in own.round and math.isfinite(mean):
         mean = round(mean, own.round["mean"])
     return Summary(mean, low, high, len(counted), n_undefined)
+
+
+def summarise_catalogue(label: Label, exposure: Exposure, conventions: Conventions) -> Summary:
+    """The one number of a metric over all users; it has no interval over users."""
+    own = label.conventions(conventions)
+    value = label.metric.function(
+        exposure, **{knob: getattr(own, knob) for knob in label.metric.knobs}
+    )
+    if own.round is not None and "mean" in own.round and math.isfinite(value):
+        value = round(value, own.round["mean"])
+    return Summary(value, math.nan, math.nan, exposure.n_users, 0)
 
 
 def _zeroed(values: Floats, undefined: str) -> Floats:

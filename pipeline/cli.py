@@ -29,12 +29,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands")
     _add(commands, "metrics", _metrics, "the metrics, their formulas and sources")
-    presets = _add(commands, "presets", _presets, "the named conventions, or the knobs of one")
-    presets.add_argument("name", nargs="?", help="a preset, such as standard")
+    presets = _add(
+        commands, "presets", _presets, "the named conventions, the knobs of one, or `diff A B`"
+    )
+    presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
+    pin = _add(commands, "pin", _pin, "write a preset's values into params.yaml")
+    pin.add_argument("preset", help="a preset, such as ir_measures")
     explain = _add(commands, "explain", _explain, "how one user's number came about")
     explain.add_argument("user", help="a user's id")
     explain.add_argument("metric", help="a label, such as nDCG@10")
     explain.add_argument("--model", required=True, help="a model of params.yaml")
+    explain.add_argument("--versus", metavar="PRESET", help="beside it, as this preset defines it")
+    explain.add_argument("--markdown", action="store_true", help="as Markdown")
+    reconcile = _add(commands, "reconcile", _reconcile, "which definition gives this number?")
+    reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
+    reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
+    reconcile.add_argument("--model", required=True, help="a model of params.yaml")
     return parser
 
 
@@ -46,78 +56,47 @@ def _add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: 
 
 def _metrics(_: argparse.Namespace) -> None:
     from metrics_core.catalogue import CATALOGUE
+    from pipeline.commands.table import print_table
 
-    _print_table(
+    print_table(
         ("metric", "formula", "conventions", "source"),
         [(m.name, m.formula, ", ".join(m.knobs), m.source) for m in CATALOGUE],
     )
 
 
 def _presets(chosen: argparse.Namespace) -> None:
-    from metrics_core.conventions import KNOB
-    from metrics_core.presets import describe, preset, presets
     from pipeline.checks import refuse
+    from pipeline.commands.presets import diff_presets, list_presets, show_preset
 
-    if chosen.name is None:
-        _print_table(("preset", "stands for"), [(name, describe(name)) for name in presets()])
-        return
-    try:
-        knobs = preset(chosen.name).knobs()
-    except ValueError as error:
-        what, fix = str(error).split("\n  fix: ")
-        raise refuse("command line", what, fix) from None
-    rows = [
-        (name, _word(value), KNOB[name].means(value) or KNOB[name].sentence)
-        for name, value in knobs.items()
-    ]
-    _print_table(("convention", "value", "meaning"), rows)
+    match chosen.names:
+        case []:
+            list_presets()
+        case ["diff", one, other]:
+            diff_presets(one, other)
+        case [name]:
+            show_preset(name)
+        case _:
+            what = f"`presets {' '.join(chosen.names)}` is not understood"
+            fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"
+            raise refuse("command line", what, fix)
+
+
+def _pin(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.pin import pin
+
+    pin(chosen.preset)
 
 
 def _explain(chosen: argparse.Namespace) -> None:
-    from pathlib import Path
+    from pipeline.commands.explain import explain
 
-    import polars as pl
-
-    import metrics_core as mc
-    from pipeline.checks import refuse
-    from pipeline.params import read_params
-
-    params = read_params()
-    if chosen.model not in params.models:
-        known = ", ".join(params.models)
-        raise refuse(
-            "command line", f"{chosen.model!r} is not among the models", f"name one of: {known}"
-        )
-    paths = [
-        Path(params.results.lists) / f"{chosen.model}.parquet",
-        Path(params.results.data) / "truth.parquet",
-    ]
-    missing = [str(path) for path in paths if not path.exists()]
-    if missing:
-        raise refuse(missing[0], "is not there yet", "run `dvc repro` first")
-    lists, truth = (pl.read_parquet(path, glob=False) for path in paths)
-    try:
-        mc.explain(lists, truth, user=chosen.user, metric=chosen.metric, conventions=params.pinned)
-    except ValueError as error:
-        raise refuse(
-            "command line", str(error), "name a user of the data and a metric of the catalogue"
-        ) from None
+    explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
-def _word(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {_word(inner)}" for name, inner in value.items())
-    return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _reconcile(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.reconcile import reconcile_number
 
-
-def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*header, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*row)
-    Console(markup=False, highlight=False).print(table)
+    reconcile_number(chosen.value, chosen.metric, chosen.model)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,12 @@ import pyarrow as pa
 
 from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions
+from metrics_core.exposure import Exposure
 from metrics_core.panel import Panel
-from metrics_core.partition import Task, count_users, evaluated, part_names
-from metrics_core.summary import Summary, summarise
+from metrics_core.partition import Part, Task, count_users, evaluated, part_names
+from metrics_core.summary import Summary, summarise, summarise_catalogue
 from pipeline.checks import refuse
-from pipeline.engines import duckdb as duckdb_engine
-from pipeline.engines import polars as polars_engine
+from pipeline.engines.partitions import partitions
 from pipeline.labels import labels_of, panels_of
 from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
@@ -42,16 +44,24 @@ def evaluate(params: Params, model: str) -> None:
     task = Task(labels_of(params), params.pinned, definitions=definitions)
     folders = params.results
     files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
-    counts, parts = _write_values(params, model, task, files)
-    labels = [(str(label), label, params.pinned) for label in task.labels]
-    others = [(d.column, d.label, d.conventions) for d in definitions]
-    summaries, of_panel = (
+    gathered = _write_values(params, model, task, files)
+    confidence = params.comparison.confidence
+    labels = {str(label): (label, params.pinned) for label in task.per_user}
+    others = {d.column: (d.label, d.conventions) for d in definitions}
+    of_users, of_panel = (
         {
-            name: _summary(path, name, label, own, params=params, parts=parts)
-            for name, label, own in columns
+            name: _summary(path, name, *how, confidence=confidence, parts=gathered.parts(name))
+            for name, how in columns.items()
         }
         for path, columns in zip(files, (labels, others), strict=True)
     )
+    of_catalogue = {
+        str(label): summarise_catalogue(label, gathered.exposures[str(label)], params.pinned)
+        for label in task.labels
+        if label.metric.of_catalogue
+    }
+    summaries = {name: (of_users | of_catalogue)[name] for name in map(str, task.labels)}
+    counts = gathered.counts
     write_json(Path(folders.metrics) / f"{model}.json", _metrics(summaries))
     content = _content(params, model, task, summaries, counts) | {
         "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()}
@@ -73,56 +83,58 @@ def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> dict[str, Any]:
     }
 
 
-def _partitions(params: Params, model: str, task: Task) -> Iterator[pl.DataFrame]:
-    lists = Path(params.results.lists) / f"{model}.parquet"
-    truth = Path(params.results.data) / "truth.parquet"
-    if params.evaluation.engine == "polars":
-        return polars_engine.partitions(lists, truth, task)
-    return duckdb_engine.partitions(lists, truth, task, params.evaluation.rows_per_partition)
+@dataclass
+class _Gathered:
+    """What is kept of all partitions beside the files."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    exposures: dict[str, Exposure] = field(default_factory=dict)
+
+    def add(self, part: Part, task: Task, names: Sequence[str]) -> None:
+        self.counts.update(count_users(part.values, task))
+        for name in names:
+            if set(part_names(name)) <= set(part.values.columns):
+                kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
+                self.pooled.setdefault(name, []).append(kept)
+        for label, exposure in part.exposures.items():
+            before = self.exposures.get(label)
+            self.exposures[label] = exposure if before is None else before + exposure
+
+    def parts(self, name: str) -> tuple[np.ndarray, ...]:
+        """What the pooled mean of a column is made of; nothing where it is not pooled."""
+        frames = self.pooled.get(name)
+        if frames is None:
+            return ()
+        return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
-def _write_values(
-    params: Params, model: str, task: Task, files: Sequence[Path]
-) -> tuple[Counter[str], dict[str, tuple[np.ndarray, ...]]]:
-    """Writes the values of labels and definitions; returns the counts and what pooled means are made of."""
+def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> _Gathered:
+    """Writes the values of labels and definitions."""
     carried = {"model": model, **_pinned(params)}
-    partitions = _refusals_named(_partitions(params, model, task))
-    first = next(partitions)
-    id_type = pa.int64() if first.schema["user"].is_integer() else pa.string()
-    counts: Counter[str] = Counter()
-    pooled: dict[str, list[pl.DataFrame]] = {}
-    names = [[str(label) for label in task.labels], [d.column for d in task.definitions]]
+    parts = _refusals_named(partitions(params, model, task))
+    first = next(parts)
+    id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
+    gathered = _Gathered()
+    names = [[str(label) for label in task.per_user], [d.column for d in task.definitions]]
     with (
         per_user_writer(files[0], id_type, names[0], carried) as labels,
         per_user_writer(files[1], id_type, names[1], carried) as definitions,
     ):
-        for values in _chain(first, partitions):
-            counts.update(count_users(values, task))
-            labels.write(evaluated(values, task))
-            definitions.write(values.select("user", *names[1]))
-            for name in (*names[0], *names[1]):
-                if set(part_names(name)) <= set(values.columns):
-                    kept = values.filter(pl.col(name).is_not_null()).select(part_names(name))
-                    pooled.setdefault(name, []).append(kept)
-    return counts, {name: _arrays(frames) for name, frames in pooled.items()}
+        for part in chain([first], parts):
+            gathered.add(part, task, [*names[0], *names[1]])
+            labels.write(evaluated(part.values, task))
+            definitions.write(part.values.select("user", *names[1]))
+    return gathered
 
 
-def _chain(first: pl.DataFrame, rest: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    yield first
-    yield from rest
-
-
-def _refusals_named(partitions: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
     """What the library refuses under the pinned conventions is for the user to mend in params.yaml."""
     try:
-        yield from partitions
+        yield from parts
     except ValueError as error:
         fix = "change the convention that is named, or the data"
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
-
-
-def _arrays(frames: list[pl.DataFrame]) -> tuple[np.ndarray, ...]:
-    return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
 def _summary(
@@ -131,13 +143,12 @@ def _summary(
     label: Label,
     conventions: Conventions,
     *,
-    params: Params,
-    parts: Mapping[str, tuple[np.ndarray, ...]],
+    confidence: float,
+    parts: tuple[np.ndarray, ...],
 ) -> Summary:
     """One column at a time, so that memory does not grow with the number of labels."""
     column = pl.read_parquet(path, columns=[name], glob=False)[name].drop_nulls().to_numpy()
-    confidence = params.comparison.confidence
-    return summarise(label, column, conventions, confidence=confidence, parts=parts.get(name, ()))
+    return summarise(label, column, conventions, confidence=confidence, parts=parts)
 
 
 def _numbers(summary: Summary) -> dict[str, float | None]:
@@ -176,6 +187,7 @@ def _content(
         "inputs": {
             "truth": _input(params, "truth"),
             "lists": _input(params, model),
+            **{name: _input(params, name) for name in params.background},
         },
         "versions": {
             **{name: version(name) for name in MADE_NUMBERS},

@@ -15,6 +15,7 @@ from pipeline.checks import InputError, Problem, refuse
 
 PARAMS = Path("params.yaml")
 TRUTH = "truth"  # its files stand beside those of the models
+BACKGROUND = ("train", "items")  # of metrics beyond accuracy
 MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
@@ -38,6 +39,12 @@ class ListsFile(_Section):
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
+
+
+class BackgroundFile(_Section):
+    path: str
+    format: Format | None = None
+    columns: dict[Literal["user", "item", "categories", "vector"], str] = {}
 
 
 class Data(_Section):
@@ -99,6 +106,7 @@ class Results(_Section):
 
 class Params(_Section):
     data: Data
+    background: dict[Literal["train", "items"], BackgroundFile]
     models: dict[str, ListsFile] = Field(min_length=1)
     input: Input
     evaluation: Evaluation
@@ -153,7 +161,7 @@ def _refuse_model_names(path: Path, models: Any) -> None:
     wrong = [name for name in names if not _is_model_name(name)]
     fix = (
         "use letters, digits, `_` and `-`, starting with a letter or digit; quote a name of digits only; "
-        f"{TRUTH!r} is taken"
+        f"{', '.join(map(repr, (TRUTH, *BACKGROUND)))} are taken"
     )
     if wrong:
         raise InputError(
@@ -162,7 +170,11 @@ def _refuse_model_names(path: Path, models: Any) -> None:
 
 
 def _is_model_name(name: Any) -> bool:
-    return isinstance(name, str) and MODEL_NAME.match(name) is not None and name != TRUTH
+    return (
+        isinstance(name, str)
+        and MODEL_NAME.match(name) is not None
+        and name not in {TRUTH, *BACKGROUND}
+    )
 
 
 def _problem(path: Path, found: Any) -> Problem:

@@ -5,22 +5,25 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
 from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
 
-from metrics_core.partition import Task, evaluate_partition
+from metrics_core.partition import Part, Task, evaluate_partition
+from pipeline.engines.background import NONE, Background, with_items
 from pipeline.threads import thread_settings
 
 
 def partitions(
-    lists: Path, truth: Path, task: Task, rows_per_partition: int
-) -> Iterator[pl.DataFrame]:
-    """The values of one range of users after the other, in the order of the users."""
+    lists: Path, truth: Path, task: Task, rows_per_partition: int, background: Background = NONE
+) -> Iterator[Part]:
+    """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
     config = {**thread_settings(), "preserve_insertion_order": False}
     with duckdb.connect(config=config) as connection:
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
+        if task.needs_items:
+            _between(all_lists, casts, None, None).create_view("lists", replace=True)
+            task = with_items(connection, task, background, as_text=casts)
         cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])
         for low, high in zip([None, *cuts], [*cuts, None], strict=True):
             _between(all_lists, casts, low, high).create_view("lists", replace=True)

@@ -7,12 +7,15 @@ import duckdb
 import polars as pl
 
 from metrics_core.frames import same_id_types
-from metrics_core.partition import Task, evaluate_partition
+from metrics_core.partition import Part, Task, evaluate_partition
+from pipeline.engines.background import NONE, Background, with_items
 from pipeline.threads import thread_settings
 
 
-def partitions(lists: Path, truth: Path, task: Task) -> Iterator[pl.DataFrame]:
-    """The values of all users at once."""
+def partitions(
+    lists: Path, truth: Path, task: Task, background: Background = NONE
+) -> Iterator[Part]:
+    """What all users give at once."""
     listed, judged = same_id_types(
         pl.read_parquet(lists, glob=False), pl.read_parquet(truth, glob=False)
     )
@@ -20,4 +23,7 @@ def partitions(lists: Path, truth: Path, task: Task) -> Iterator[pl.DataFrame]:
         connection.register("lists", listed.to_arrow())
         connection.register("truth", judged.to_arrow())
         connection.register("known", judged.select("user").to_arrow())
+        if task.needs_items:
+            as_text = {name: listed.schema[name] == pl.String for name in ("user", "item")}
+            task = with_items(connection, task, background, as_text=as_text)
         yield evaluate_partition(connection, task)

@@ -77,8 +77,10 @@ def clean() -> Case:
 
 
 def graded() -> Case:
-    """Grades 0 to 3; grade 0 is judged and not relevant."""
-    return _population("graded", 2, users=30, lengths=(20,), judged=(8, 15, 25), grades=GRADES)
+    """Grades 0 to 3; grade 0 is judged and not relevant, and for one user all that is judged."""
+    case = _population("graded", 2, users=30, lengths=(20,), judged=(8, 15, 25), grades=GRADES)
+    case["truth"]["u29"] = dict.fromkeys(case["truth"]["u29"], 0)
+    return case
 
 
 def ties() -> Case:
@@ -108,6 +110,15 @@ def random50() -> Case:
     )  # fmt: skip
 
 
+def whole() -> Case:
+    """Every item is ranked for every user, as libraries that score the whole catalogue have it."""
+    case = _population("whole", 8, users=20, lengths=(40,), judged=(4, 9), grades=(1,))
+    for user, held in case["truth"].items():
+        listed = {item for item, _ in case["lists"][user]}
+        case["truth"][user] = {item: g for item, g in held.items() if item in listed} or {"i00": 1}
+    return case
+
+
 def movielens(folder: Path) -> Case:
     """671 users, the top 20 of a model, ratings of 4 and more as relevant."""
     lists: dict[str, Any] = {}
@@ -123,4 +134,5 @@ def movielens(folder: Path) -> Case:
 
 def small_cases() -> list[Case]:
     """All cases but the real data."""
-    return [make() for make in (bellei, clean, graded, ties, duplicates, short, missing, random50)]
+    makers = (bellei, clean, graded, ties, duplicates, short, missing, random50, whole)
+    return [make() for make in makers]

@@ -11,11 +11,12 @@ from typing import Any
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE / "libraries"
+BUILD = "# build: "
 KEPT = HERE.parents[1] / ".cache" / "parity"
 
 
 def requirements(library: str) -> Path:
-    """The library and what it needs, pinned; `# python 3.11` in the first line names an interpreter."""
+    """The library and what it needs, pinned; lines `# build: …` pin what it is built with."""
     return LIBRARIES / f"{library}.txt"
 
 
@@ -28,8 +29,14 @@ def python_of(library: str) -> Path:
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
         _run("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
+        built_with = folder / "built_with.txt"
+        lines = wanted.read_text().splitlines()
+        built_with.write_text(
+            "\n".join(x.removeprefix(BUILD) for x in lines if x.startswith(BUILD))
+        )
         # pip, not uv: it also finds wheels of the machine, such as a CPU build of torch
-        _run(str(python), "-m", "pip", "install", "--quiet", "--requirement", str(wanted))
+        pip = (str(python), "-m", "pip", "install", "--quiet", "--requirement", str(wanted))
+        _run(*pip, PIP_BUILD_CONSTRAINT=str(built_with), PIP_CONSTRAINT=str(built_with))
         (folder / "made").touch()
     return python
 
@@ -42,10 +49,13 @@ def measure(library: str, cases: list[dict[str, Any]], folder: Path) -> dict[str
     return dict(json.loads(made.read_text()))
 
 
-def _run(*command: str) -> None:
+def _run(*command: str, **environment: str) -> None:
     plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**plain, "PYTHONWARNINGS": "ignore"}
+        command,
+        capture_output=True,
+        text=True,
+        env={**plain, "PYTHONWARNINGS": "ignore", **environment},
     )
     if done.returncode:
         msg = f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"

@@ -49,6 +49,7 @@ def params_of(
     return Params.model_validate(
         {
             "data": {"truth": {"path": "truth.parquet"}},
+            "background": {},
             "models": {model: {"path": f"{model}.csv"} for model in models},
             "input": {"rank_base": 1},
             "evaluation": {

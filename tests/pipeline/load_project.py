@@ -48,6 +48,7 @@ def params_of(path: str, **changes: Any) -> Params:
     return Params.model_validate(
         {
             "data": {"truth": {"path": path, **truth}},
+            "background": {},
             "models": {"m": {"path": path, **lists}},
             "input": {"rank_base": rank_base},
             "evaluation": {

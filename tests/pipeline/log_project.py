@@ -38,6 +38,7 @@ def write_project(
     root.mkdir(parents=True, exist_ok=True)
     params = {
         "data": {"truth": {"path": "data/truth.parquet"}},
+        "background": {},
         "models": {model: {"path": f"data/{model}.csv"} for model in MEANS},
         "input": {"rank_base": 1},
         "evaluation": {

@@ -9,11 +9,13 @@ import pytest
 
 import metrics_core as mc
 from metrics_core.catalogue import CATALOGUE, expand
-from metrics_core.partition import Task, count_users
+from metrics_core.partition import Part, Task, count_users
 from pipeline.engines import duckdb, polars
 
 GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
-LABELS = expand([m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20])
+LABELS = expand(
+    [m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
+)
 USERS, DEPTH = 300, 12
 
 
@@ -48,8 +50,8 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: str) -> None:
     task = Task(LABELS, mc.preset("standard", user_recs_only=policy))
 
-    def whole(partitions: Iterator[pl.DataFrame]) -> tuple[pl.DataFrame, int]:
-        frames = list(partitions)
+    def whole(partitions: Iterator[Part]) -> tuple[pl.DataFrame, int]:
+        frames = [part.values for part in partitions]
         return pl.concat(frames), len(frames)
 
     in_memory, _ = whole(polars.partitions(*files, task))
@@ -65,8 +67,8 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
 
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, mc.preset("standard"))
-    parts = [count_users(frame, task) for frame in duckdb.partitions(*files, task, 1_000)]
-    (whole,) = (count_users(frame, task) for frame in polars.partitions(*files, task))
+    parts = [count_users(part.values, task) for part in duckdb.partitions(*files, task, 1_000)]
+    (whole,) = (count_users(part.values, task) for part in polars.partitions(*files, task))
 
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
     assert whole["without_list"] > 0
@@ -80,7 +82,7 @@ def test_threads_do_not_change_a_bit(
     frames = []
     for threads in ("1", "2", "8"):
         monkeypatch.setenv("CONCORD_THREADS", threads)
-        frames.append(pl.concat(list(duckdb.partitions(*files, task, 1_000))))
+        frames.append(pl.concat([p.values for p in duckdb.partitions(*files, task, 1_000)]))
 
     assert frames[0].equals(frames[1])
     assert frames[0].equals(frames[2])

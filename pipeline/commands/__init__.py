@@ -1,0 +1,1 @@
+"""What the commands of `concord` do; each is imported when it runs."""

@@ -1,0 +1,65 @@
+"""`concord presets`: all of them, the knobs of one, or where two differ."""
+
+from typing import Any
+
+from metrics_core.catalogue import changed_by
+from metrics_core.conventions import KNOB, Conventions
+from metrics_core.presets import PRESETS
+from pipeline.commands.chosen import preset_named
+from pipeline.commands.table import console, print_table, word
+
+
+def list_presets() -> None:
+    """Every preset with the library that its parity test runs."""
+    rows = [(name, each.package or "-", each.sentence) for name, each in PRESETS.items()]
+    print_table(("preset", "checked against", "stands for"), rows)
+
+
+def show_preset(name: str) -> None:
+    """Every knob of a preset, and its overrides."""
+    own = preset_named(name)
+    rows = [(knob, word(value), _means(knob, value)) for knob, value in own.knobs().items()]
+    print_table(("convention", "value", "meaning"), rows)
+    for metric, changed in own.overrides.items():
+        for knob, value in changed.items():
+            console().print(f"but for {metric}: {knob}: {word(value)} ({_means(knob, value)})")
+
+
+def diff_presets(one: str, other: str) -> None:
+    """Knob by knob, in words, with the metrics that each can change."""
+    a, b = preset_named(one), preset_named(other)
+    rows = [
+        (knob, _told(knob, ours), _told(knob, theirs), ", ".join(changed_by(knob)))
+        for knob, (ours, theirs) in _differing(a, b).items()
+    ]
+    rows += _overrides(a, b)
+    if not rows:
+        console().print(f"{one} and {other} are the same in every convention.")
+        return
+    print_table(("convention", one, other, "changes"), rows)
+
+
+def _differing(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
+    ours, theirs = a.knobs(), b.knobs()
+    return {knob: (ours[knob], theirs[knob]) for knob in ours if ours[knob] != theirs[knob]}
+
+
+def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]]:
+    """Metrics whose own knobs differ where the general ones do not say so already."""
+    general = _differing(a, b)
+    metrics = sorted({*a.overrides, *b.overrides})
+    return [
+        (f"{knob}, for {metric}", _told(knob, ours), _told(knob, theirs), metric)
+        for metric in metrics
+        for knob, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
+        if general.get(knob) != (ours, theirs)
+    ]
+
+
+def _told(knob: str, value: Any) -> str:
+    meaning = KNOB[knob].means(value)
+    return f"{word(value)} ({meaning})" if meaning else word(value)
+
+
+def _means(knob: str, value: Any) -> str:
+    return KNOB[knob].means(value) or KNOB[knob].sentence

@@ -1,0 +1,66 @@
+"""`concord reconcile`: the definitions under which a model's lists give a number got elsewhere."""
+
+from collections.abc import Sequence
+
+import duckdb
+
+from metrics_core.evaluate import mean_of
+from metrics_core.panel import Definition
+from metrics_core.partition import Task
+from metrics_core.reconcile import Found, given, reconcile
+from pipeline.commands.chosen import label_named, model_files, refused
+from pipeline.commands.table import console, print_table, word
+from pipeline.engines.partitions import partitions
+from pipeline.params import Params, read_params
+
+MOST_GRADES = 10  # thresholds that are tried
+SHOWN = 12  # definitions that match
+
+
+def reconcile_number(text: str, metric: str, model: str) -> None:
+    """Prints the definitions that give the number, nearest first; else the nearest ones."""
+    params = read_params()
+    _, truth = model_files(params, model)
+    label = label_named(metric)
+    try:
+        given(text)
+    except ValueError as error:
+        raise refused(error, "write it as it was printed, such as 0.330") from None
+
+    def means(definitions: Sequence[Definition]) -> list[float]:
+        return _means(params, model, definitions)
+
+    found = reconcile(text, label, params.pinned, means, grades=_grades(str(truth)))
+    matching = [each for each in found if each.matches]
+    out = console()
+    if matching:
+        out.print(f"{len(matching)} definition(s) give {metric} = {text} on {model}:", style="bold")
+    else:
+        out.print(f"no definition tried gives {metric} = {text} on {model}; nearest:", style="bold")
+    shown = matching[:SHOWN] or found
+    print_table(("value", "presets", "differs from what is pinned"), [_row(each) for each in shown])
+    if len(matching) > SHOWN:
+        out.print(f"… {len(matching) - SHOWN} more")
+    if not matching:
+        out.print(
+            "Other lists, another truth or another cutoff give another number too: "
+            "compare `concord explain` of one user with the other side."
+        )
+
+
+def _means(params: Params, model: str, definitions: Sequence[Definition]) -> list[float]:
+    task = Task((), params.pinned, definitions=definitions)
+    frames = [part.values for part in partitions(params, model, task)]
+    return [mean_of(frames, definition) for definition in definitions]
+
+
+def _grades(truth: str) -> list[float]:
+    query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
+    found = [row[0] for row in duckdb.execute(query, [truth]).fetchall()]
+    return found if len(found) <= MOST_GRADES else []
+
+
+def _row(found: Found) -> tuple[str, str, str]:
+    changes = "; ".join(f"{knob}: {word(value)}" for knob, value in found.changes.items())
+    value = f"{found.mean:.6g}" + (" (cut off, not rounded)" if found.cut else "")
+    return value, ", ".join(found.presets) or "none", changes or "nothing: as pinned"
