@@ -2,15 +2,19 @@
 
 from metrics_core.conventions import Conventions
 from metrics_core.evaluate import Result, evaluate
-from metrics_core.explain import Derivation, explain
+from metrics_core.explain import Derivation, Versus, explain
 from metrics_core.presets import preset, presets
+from metrics_core.reconcile import Found, reconcile
 
 __all__ = [
     "Conventions",
     "Derivation",
+    "Found",
     "Result",
+    "Versus",
     "evaluate",
     "explain",
     "preset",
     "presets",
+    "reconcile",
 ]

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 
 from metrics_core.frames import Data, frame_of, ids_of, require
+from metrics_core.listing import Features
 from metrics_core.partition import Task
-
-Features = Mapping[Any, Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ def catalogue_of(items: Data) -> Catalogue:
     ValueError : an item stands twice or has no id, vectors differ in length
     """
     if isinstance(items, Mapping):
-        known = {item: list(values) for item, values in items.items()}
-        return Catalogue(pl.DataFrame({"item": ids_of(list(known))}), _features(known))
+        known = {str(item): list(values) for item, values in items.items()}
+        return Catalogue(pl.DataFrame({"item": ids_of(list(items))}), _features(known))
     frame = frame_of(items, "items")
     require(frame, "items", ["item"])
     _refuse_nulls(frame.select("item"), "items")
@@ -60,7 +59,7 @@ def catalogue_of(items: Data) -> Catalogue:
     if column is None:
         return Catalogue(frame.select("item"), None)
     ids, values = frame["item"].to_list(), frame[column].to_list()
-    known = {item: held or [] for item, held in zip(ids, values, strict=True)}
+    known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
     return Catalogue(frame.select("item"), _features(known))
 
 
@@ -91,7 +90,7 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
             raise ValueError(msg)
 
 
-def _features(known: Mapping[Any, list[Any]]) -> Features | None:
+def _features(known: Mapping[str, list[Any]]) -> Features | None:
     if not any(known.values()):
         return None
     if all(isinstance(value, str) for held in known.values() for value in held):

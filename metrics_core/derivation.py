@@ -225,6 +225,8 @@ def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dic
         for rank, g, w in zip(one.ranks, earned, weight, strict=True)
     }
     added: Floats = earned * weight
+    if not terms:
+        return terms, "0"
     return terms, f"{_sum([_number(term) for term in added])} = {_number(float(np.sum(added)))}"
 
 

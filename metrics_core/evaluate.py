@@ -120,7 +120,7 @@ def register(
     """The relations that judging reads, ranked and with ids of one type."""
     had = lists.select("user", "item").clear() if train is None else train
     ids = lists.select("item").clear() if items is None else items
-    lists, truth, known, had, ids = same_id_types(lists, truth, known, had, ids)
+    lists, truth, known = same_id_types(lists, truth, known)
     connection.register("train", had.to_arrow())
     connection.register("items", ids.to_arrow())
     connection.register("given", lists.with_row_index("position").to_arrow())

@@ -134,11 +134,11 @@ def explain(
     ------
     ValueError : the user is neither in the lists nor in the truth; else as `evaluate`
     """
-    data = _data_of(user, recs, truth)
     label = parse(metric)
     if label.metric.family == "beyond":
         msg = f"{label}: explain covers metrics of lists and truth; {label.name} reads {', '.join(label.metric.needs) or 'all lists'}"
         raise ValueError(msg)
+    data = _data_of(user, recs, truth)
     ours = _derive(data, user, label, conventions)
     if versus is None:
         print(ours)

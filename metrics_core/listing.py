@@ -1,11 +1,11 @@
 """Items and whole lists for the metrics beyond accuracy, read from DuckDB.
 
 Beside `lists`, `truth` and `known` there are `train` (user, item) and `items` (item), each empty where none is given.
-Items are numbered in the order of their ids, users as `judge` numbers them.
+Items are numbered in the order of their ids as text, users as `judge` numbers them; ids of files of different
+types meet as decimal text.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,32 +15,36 @@ from metrics_core.judged import Floats, Ints, Judged, position_in_user
 from metrics_core.judging import fetch
 from metrics_core.listed import Items, Listed
 
+Features = Mapping[str, Sequence[float]]  # by the item's id as text
+
 _NUMBERS = """
 CREATE OR REPLACE TEMP TABLE item_numbers AS
 SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known
-FROM (SELECT DISTINCT item, FALSE AS known FROM lists WHERE item IS NOT NULL
-      UNION ALL SELECT DISTINCT item, FALSE FROM train
-      UNION ALL SELECT item, TRUE FROM items)
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known FROM lists WHERE item IS NOT NULL
+      UNION ALL SELECT DISTINCT CAST(item AS VARCHAR), FALSE FROM train
+      UNION ALL SELECT CAST(item AS VARCHAR), TRUE FROM items)
 GROUP BY item
 """
 _HAD = """
-SELECT item_number, known, count(DISTINCT user) AS users
-FROM item_numbers LEFT JOIN train USING (item) GROUP BY item_number, known ORDER BY item_number
+SELECT item_number, known, count(DISTINCT train.user) AS users
+FROM item_numbers LEFT JOIN train ON CAST(train.item AS VARCHAR) = item_numbers.item
+GROUP BY item_number, known ORDER BY item_number
 """
 _ROWS = """
 SELECT number, rank, item_number, {relevant} AS relevant
-FROM {lists} JOIN listed_users USING (user) JOIN item_numbers USING (item) LEFT JOIN truth USING (user, item)
+FROM {lists} AS lists JOIN listed_users USING (user) LEFT JOIN truth USING (user, item)
+JOIN item_numbers ON CAST(lists.item AS VARCHAR) = item_numbers.item
 ORDER BY number, rank
 """
 _HISTORY = """
-SELECT DISTINCT number, item_number FROM train JOIN listed_users USING (user) JOIN item_numbers USING (item)
+SELECT DISTINCT number, item_number
+FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = CAST(listed_users.user AS VARCHAR)
+JOIN item_numbers ON CAST(train.item AS VARCHAR) = item_numbers.item
 ORDER BY number, item_number
 """
 
 
-def number_items(
-    connection: DuckDBPyConnection, features: Mapping[Any, Sequence[float]] | None
-) -> Items:
+def number_items(connection: DuckDBPyConnection, features: Features | None) -> Items:
     """Number every item of `lists`, `train` and `items`, for all partitions, and count who had it."""
     connection.execute(_NUMBERS)
     had = fetch(connection, _HAD)

@@ -10,12 +10,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from metrics_core.catalogue import Label, changed_by
+import duckdb
+
+from metrics_core.catalogue import Label, changed_by, parse
 from metrics_core.conventions import KNOBS, Conventions
+from metrics_core.evaluate import mean_of, register
+from metrics_core.frames import Data, known_users, lists_frame, truth_frame
 from metrics_core.panel import Definition, differing, panel
+from metrics_core.partition import Task, evaluate_partition
 from metrics_core.score import why_not
 
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
+MOST_GRADES = 10  # thresholds that are tried
 KEPT = 5  # of the nearest that do not match
 AT_ONCE = 64  # definitions that are computed in one pass
 SLACK = 1e-9
@@ -26,7 +32,7 @@ _NUMBERS: Mapping[str, tuple[Any, ...]] = {
     "discount": ({"log": 2}, {"log": math.e}, {"log": 10}, {"jk": 2}, {"halflife": 5}),
     "err_max_grade": (1, 2, 3, 4, 5),
 }
-_UNTRIED = {"error", "propagate"}  # they refuse or undo a number
+_UNTRIED = ("error", "propagate")  # they refuse or undo a number
 
 Means = Callable[[Sequence[Definition]], Sequence[float]]
 
@@ -83,6 +89,34 @@ def given(text: str) -> Given:
 
 
 def reconcile(
+    recs: Data, truth: Data, *, value: str, metric: str, conventions: Conventions
+) -> list[Found]:
+    """Definitions under which the lists give a number got elsewhere, nearest first; then the nearest of the others.
+
+    Parameters
+    ----------
+    value       : the number as it was printed, such as "0.330"; its last digit says how exact a match must be
+    conventions : what is pinned here; the lists are ranked as it says, whatever the definition
+
+    Raises
+    ------
+    ValueError : the value is no number; else as `evaluate`
+    """
+    lists, judgements = lists_frame(recs), truth_frame(truth)
+    grades = judgements["grade"].filter(judgements["grade"] > 0).unique().sort().to_list()
+    known = known_users(truth, judgements)
+    with duckdb.connect() as connection:
+        register(connection, lists, judgements, known, conventions)
+
+        def means(definitions: Sequence[Definition]) -> list[float]:
+            part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
+            return [mean_of([part.values], definition) for definition in definitions]
+
+        thresholds = grades if len(grades) <= MOST_GRADES else []
+        return search(value, parse(metric), conventions, means, grades=thresholds)
+
+
+def search(
     text: str,
     label: Label,
     pinned: Conventions,
@@ -90,7 +124,7 @@ def reconcile(
     *,
     grades: Sequence[float] = (),
 ) -> list[Found]:
-    """Definitions that give the number, the nearest and simplest first; then the nearest of the others.
+    """The search of `reconcile`, whatever computes the means.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Stage `load-background@<name>`: train or catalogue, for the metrics beyond accuracy, checked and sorted."""
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ from pipeline.params import BackgroundFile, Params, read_params
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
+_READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
+    "parquet": lambda path: pl.read_parquet(path, glob=False),
+    "csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False),
+    "tsv": lambda path: pl.read_csv(path, separator="\t", infer_schema=False, glob=False),
+    "jsonl": pl.read_ndjson,
+}
 
 
 def main() -> None:
@@ -60,12 +67,9 @@ def _load_items(
     key, path = "background.items", Path(entry.path)
     refuse_missing(key, path)
     form = format_of(key, path, entry.format)
-    if form not in {"parquet", "csv", "tsv", "jsonl"}:
+    if form not in _READERS:
         raise refuse(f"{path}", f"is {form}", "give the catalogue as parquet, csv, tsv or jsonl")
-    read = {"parquet": "read_parquet(?)", "jsonl": "read_json_auto(?)"}.get(
-        form, "read_csv(?, all_varchar = true)"
-    )
-    frame = pl.DataFrame(connection.execute(f"SELECT * FROM {read}", [str(path)]).to_arrow_table())
+    frame = _READERS[form](path)
     named = {theirs: ours for ours, theirs in entry.columns.items()}
     frame = frame.rename({name: named[name] for name in frame.columns if name in named})
     if frame.schema.get("categories") == pl.String:

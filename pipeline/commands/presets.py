@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metrics_core.catalogue import changed_by
+from metrics_core.catalogue import CATALOGUE, changed_by
 from metrics_core.conventions import KNOB, Conventions
 from metrics_core.presets import PRESETS
 from pipeline.commands.chosen import preset_named
@@ -29,7 +29,7 @@ def diff_presets(one: str, other: str) -> None:
     """Knob by knob, in words, with the metrics that each can change."""
     a, b = preset_named(one), preset_named(other)
     rows = [
-        (knob, _told(knob, ours), _told(knob, theirs), ", ".join(changed_by(knob)))
+        (knob, _told(knob, ours), _told(knob, theirs), _in_short(changed_by(knob)))
         for knob, (ours, theirs) in _differing(a, b).items()
     ]
     rows += _overrides(a, b)
@@ -54,6 +54,14 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
         for knob, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
         if general.get(knob) != (ours, theirs)
     ]
+
+
+def _in_short(metrics: list[str]) -> str:
+    """The metrics, or whose family they all are where that is shorter."""
+    if len(metrics) == len(CATALOGUE):
+        return "every metric"
+    of_truth = [metric.name for metric in CATALOGUE if not metric.of_list]
+    return "every metric of relevance" if metrics == of_truth else ", ".join(metrics)
 
 
 def _told(knob: str, value: Any) -> str:

@@ -7,13 +7,12 @@ import duckdb
 from metrics_core.evaluate import mean_of
 from metrics_core.panel import Definition
 from metrics_core.partition import Task
-from metrics_core.reconcile import Found, given, reconcile
+from metrics_core.reconcile import MOST_GRADES, Found, given, search
 from pipeline.commands.chosen import label_named, model_files, refused
 from pipeline.commands.table import console, print_table, word
 from pipeline.engines.partitions import partitions
 from pipeline.params import Params, read_params
 
-MOST_GRADES = 10  # thresholds that are tried
 SHOWN = 12  # definitions that match
 
 
@@ -30,7 +29,7 @@ def reconcile_number(text: str, metric: str, model: str) -> None:
     def means(definitions: Sequence[Definition]) -> list[float]:
         return _means(params, model, definitions)
 
-    found = reconcile(text, label, params.pinned, means, grades=_grades(str(truth)))
+    found = search(text, label, params.pinned, means, grades=_grades(str(truth)))
     matching = [each for each in found if each.matches]
     out = console()
     if matching:

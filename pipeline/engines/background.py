@@ -1,6 +1,5 @@
 """Train and catalogue as the load stages left them, beside the lists of an engine."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,27 +22,14 @@ class Background:
 NONE = Background()
 
 
-def with_items(
-    connection: DuckDBPyConnection,
-    task: Task,
-    background: Background,
-    *,
-    as_text: Mapping[str, bool],
-) -> Task:
+def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
     """The task with all items of `lists`, train and catalogue numbered; registers `train` and `items`."""
     catalogue = None if background.items is None else catalogue_of(background.items)
     refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
-    types = dict(
-        connection.execute("SELECT column_name, column_type FROM (DESCRIBE lists)").fetchall()
-    )
-    empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-    train = empty if background.train is None else train_frame(background.train)
-    items = empty.select("item") if catalogue is None else catalogue.items
+    nobody = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+    train = nobody if background.train is None else train_frame(background.train)
+    items = nobody.select("item") if catalogue is None else catalogue.items
+    connection.register("train", train.to_arrow())
+    connection.register("items", items.to_arrow())
     features = None if catalogue is None else catalogue.features
-    texts = {name for name in ("user", "item") if as_text[name] or types[name] == "VARCHAR"}
-    for name, frame in (("train", train), ("items", items)):
-        cast = [pl.col(c).cast(pl.String if c in texts else pl.Int64) for c in frame.columns]
-        connection.register(name, frame.select(cast).to_arrow())
-    if features is not None and "item" in texts:
-        features = {str(item): values for item, values in features.items()}
     return replace(task, items=number_items(connection, features))

@@ -23,7 +23,7 @@ def partitions(
         casts = _shared_types(all_lists, all_truth)
         if task.needs_items:
             _between(all_lists, casts, None, None).create_view("lists", replace=True)
-            task = with_items(connection, task, background, as_text=casts)
+            task = with_items(connection, task, background)
         cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])
         for low, high in zip([None, *cuts], [*cuts, None], strict=True):
             _between(all_lists, casts, low, high).create_view("lists", replace=True)

@@ -24,6 +24,5 @@ def partitions(
         connection.register("truth", judged.to_arrow())
         connection.register("known", judged.select("user").to_arrow())
         if task.needs_items:
-            as_text = {name: listed.schema[name] == pl.String for name in ("user", "item")}
-            task = with_items(connection, task, background, as_text=as_text)
+            task = with_items(connection, task, background)
         yield evaluate_partition(connection, task)
