@@ -59,7 +59,7 @@ def number_items(connection: DuckDBPyConnection, features: Features | None) -> I
     )
 
 
-def _features(connection: DuckDBPyConnection, features: Mapping[Any, Sequence[float]]) -> Floats:
+def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
     width = len(next(iter(features.values()), ()))
     found = np.zeros((_count(connection), width))
     for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():

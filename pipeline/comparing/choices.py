@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metrics_core.catalogue import CATALOGUE, Label
+from metrics_core.catalogue import CATALOGUE, Label, parse
 from metrics_core.conventions import nearest
 from pipeline.checks import InputError, Problem
 from pipeline.labels import labels_of, spelled
@@ -47,6 +47,9 @@ def _primary_problems(params: Params, evaluated: set[str]) -> Iterator[Problem]:
     for label in dict.fromkeys(named):
         if label not in evaluated:
             yield _not_evaluated(where, label, evaluated)
+        elif parse(label).metric.of_catalogue:
+            what = f"{label} is one number over all users, so there is nothing to test"
+            yield Problem(where, what, "name a metric that has a value for each user")
         if named.count(label) > 1:
             yield Problem(where, f"names {label} more than once", "name each label once")
 

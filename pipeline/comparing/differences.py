@@ -46,6 +46,8 @@ def _compare(
     named = pairs(list(evaluations), comparison.baseline)
     aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
     for label in choices.labels:
+        if label.metric.of_catalogue:  # one number over all users: no user differs
+            continue
         text = str(label)
         means = {m: _or_nan(evaluation.mean(text)) for m, evaluation in evaluations.items()}
         effect = absolute(choices.min_effects[text], means[comparison.baseline])

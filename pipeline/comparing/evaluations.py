@@ -96,8 +96,10 @@ def _misfits(
             yield Problem(str(evaluation.per_user), what, again)
             return
     columns = set(pq.read_schema(evaluation.per_user).names)
+    of_catalogue = {str(label) for label in choices.labels if label.metric.of_catalogue}
     for label in map(str, choices.labels):
-        if label not in columns or label not in evaluation.summary["metrics"]:
+        kept = label in columns or label in of_catalogue
+        if not kept or label not in evaluation.summary["metrics"]:
             key = "comparison.primary" if label in choices.primary else "evaluation"
             what = f"has no {label}, which {key} in {PARAMS} names"
             yield Problem(str(evaluation.per_user), what, again)

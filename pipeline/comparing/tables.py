@@ -83,7 +83,8 @@ def leaderboard_rows(
         text = str(label)
         best = _best(label, {model: e.mean(text) for model, e in evaluations.items()})
         for model, evaluation in evaluations.items():
-            against = [tests[text, frozenset((model, one))] for one in best if one != model]
+            others = [] if label.metric.of_catalogue else [one for one in best if one != model]
+            against = [tests[text, frozenset((model, one))] for one in others]
             close = model in best or _none_differs(against, alpha)
             rows.append(
                 {

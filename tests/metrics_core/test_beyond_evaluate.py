@@ -1,0 +1,115 @@
+"""`mc.evaluate` with train and items: the metrics beyond accuracy on a world that fits on paper."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import metrics_core as mc
+
+LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d"], "cy": []}
+TRUTH = {"ann": ["c"], "bob": ["d"], "cy": ["a"]}
+TRAIN = {
+    "ann": ["a"],
+    "bob": ["a", "b"],
+    "cy": ["a", "b"],
+    "dee": ["a"],
+}  # a 4, b 2; c and d are cold
+ITEMS = {"a": ["x"], "b": ["x", "y"], "c": ["y"], "d": ["z"], "e": ["z"]}
+STANDARD = mc.preset("standard")
+
+EXPECTED = [
+    ("Novelty@2", "ann", (-math.log2(4 / 4) - math.log2(2 / 4)) / 2),
+    ("Novelty@2", "bob", (0 - math.log2(1 / 4)) / 2),  # a cold item as if one user had had it
+    ("ARP@2", "ann", (4 + 2) / 2),
+    ("ARP@2", "bob", (4 + 0) / 2),
+    ("UserCoverage", "bob", 1.0),
+    ("UserCoverage", "cy", 0.0),
+    ("LongTail@3", "ann", 1 / 3),  # the head holds 4 + 2 of 6 interactions
+    ("ILD@2", "ann", 1 - 1 / math.sqrt(2)),
+    ("ILD@2", "bob", 1.0),
+]
+OVERALL = [
+    ("Coverage@2", 3 / 5),  # a, b, d of five
+    ("Entropy@2", -(0.5 * math.log2(0.5) + 2 * 0.25 * math.log2(0.25))),  # a twice, b and d once
+    ("Gini@2", (-4 * 0 - 2 * 0 + 0 * 1 + 2 * 1 + 4 * 2) / (5 * 4)),
+    ("Personalization@2", 1 - 1 / 2),  # one of two places in common
+]
+
+
+def _evaluate(labels: list[str], **changed: Any) -> mc.Result:
+    given = {"train": TRAIN, "items": ITEMS} | changed
+    return mc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **given)
+
+
+@pytest.mark.parametrize(("label", "user", "value"), EXPECTED)
+def test_users_values_are_those_on_paper(label: str, user: str, value: float) -> None:
+    frame = _evaluate([label]).per_user
+
+    assert frame.filter(pl.col("user") == user)[label].item() == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("label", "value"), OVERALL)
+def test_numbers_over_all_users_are_those_on_paper(label: str, value: float) -> None:
+    result = _evaluate([label, "P@2"])
+
+    assert result[label] == pytest.approx(value)
+    assert result.per_user.columns == ["user", "P@2"]  # no user has a share in it
+    row = result.summary.row(0, named=True)
+    assert (row["metric"], row["n_users"]) == (label, 2)
+    assert math.isnan(row["ci_low"])
+
+
+def test_frames_and_integer_ids_give_the_same_as_dicts() -> None:
+    ids = {"a": 10, "b": 9, "c": 100, "d": 7, "e": 8}
+    lists = {u: [ids[i] for i in items] for u, items in LISTS.items()}
+    truth = {u: [ids[i] for i in items] for u, items in TRUTH.items()}
+    train = pd.DataFrame([(u, ids[i]) for u, held in TRAIN.items() for i in held], columns=["user", "item"])  # fmt: skip
+    items = pl.DataFrame({"item": [ids[i] for i in ITEMS], "categories": list(ITEMS.values())})
+    labels = [*dict.fromkeys(label for label, *_ in EXPECTED), *(label for label, _ in OVERALL)]
+
+    result = mc.evaluate(
+        lists, truth, metrics=labels, conventions=STANDARD, train=train, items=items
+    )
+
+    assert result.summary.equals(_evaluate(labels).summary)
+
+
+def test_vectors_serve_as_features() -> None:
+    vectors = {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 2.0], "d": [0.0, 1.0]}
+
+    frame = _evaluate(["ILD@2"], items=vectors).per_user
+
+    assert frame["ILD@2"].to_list()[:2] == pytest.approx([1 - 1 / math.sqrt(2), 1.0])
+
+
+def test_later_copies_are_passed_over() -> None:
+    twice = {"ann": ["a", "a", "b"]}
+    first = mc.preset("standard", duplicates="first")
+
+    result = mc.evaluate(twice, {"ann": ["a"]}, metrics=["ARP@2"], conventions=first, train=TRAIN)
+
+    assert result["ARP@2"] == (4 + 2) / 2
+
+
+@pytest.mark.parametrize(
+    ("label", "given", "message"),
+    [
+        ("Novelty@2", {"train": None}, r"Novelty@2: needs train \(user, item\)"),
+        ("Coverage", {"items": None}, r"Coverage: needs items \(the catalogue\)"),
+        ("ILD@2", {"items": None}, "ILD@2: needs items with `categories` or `vector`"),
+        ("Calibration@2", {"train": None, "items": None}, "items with `categories` or `vector` and train"),
+        ("Personalization", {}, "Personalization needs a cutoff"),
+        ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors of different lengths \[1, 2\]"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named(label: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _evaluate([label], **given)
+
+
+def test_explain_says_what_it_does_not_cover() -> None:
+    with pytest.raises(ValueError, match="explain covers metrics of lists and truth"):
+        mc.explain(LISTS, TRUTH, user="ann", metric="Novelty@2", conventions=STANDARD)

@@ -1,0 +1,75 @@
+"""The convention panel: one metric under every definition that a text or library has."""
+
+import pytest
+
+import metrics_core as mc
+from metrics_core.catalogue import parse
+from metrics_core.panel import differing, panel
+from metrics_core.partition import Task, evaluate_partition
+from metrics_core.presets import defines
+from tests.metrics_core.test_reconcile import LISTS, TRUTH
+
+STANDARD = mc.preset("standard")
+LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "RBP(p=0.8)@10"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
+    found = panel(parse(label), STANDARD)
+
+    named = [name for definition in found.definitions for name in definition.presets]
+    expected = [name for name in mc.presets() if defines(name, parse(label).name)]
+    assert sorted([*named, *found.left_out]) == sorted(expected)
+    assert "standard" in found.definitions[0].presets
+    assert [d.number for d in found.definitions] == list(range(len(found.definitions)))
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
+    import duckdb
+
+    from metrics_core.evaluate import mean_of, register
+    from metrics_core.frames import known_users, lists_frame, truth_frame
+
+    found = panel(parse(label), STANDARD)
+    others = [d for d in found.definitions if d.number]
+    lists, truth = lists_frame(LISTS), truth_frame(TRUTH)
+    with duckdb.connect() as connection:
+        register(connection, lists, truth, known_users(TRUTH, truth), STANDARD)
+        part = evaluate_partition(connection, Task((), STANDARD, definitions=others))
+
+    assert others
+    for definition in others:
+        for name in definition.presets:
+            own = mc.preset(name)
+            result = mc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)
+            assert mean_of([part.values], definition) == result[label], name
+
+
+def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
+    pinned = mc.preset("standard", relevance_threshold=3)
+    found = panel(parse("P@5"), pinned)
+
+    thresholds = {
+        name: definition.conventions.relevance_threshold
+        for definition in found.definitions
+        for name in definition.presets
+    }
+    assert thresholds["rectools"] == 3
+    assert thresholds["ms_recommenders"] is None  # every row of the truth, whatever its grade
+
+
+def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
+    pinned = mc.preset("standard", relevance_threshold=None)
+
+    left_out = panel(parse("nDCG@5"), pinned).left_out
+
+    assert list(left_out) == ["spark_mllib_graded"]
+    assert "the order of the truth's rows" in left_out["spark_mllib_graded"]
+
+
+def test_a_definition_is_told_by_the_knobs_that_matter_and_differ() -> None:
+    told = differing(parse("nDCG@5"), mc.preset("rectools"), STANDARD)
+
+    assert told["ideal"] == "full_k"
+    assert "ap_denominator" not in told

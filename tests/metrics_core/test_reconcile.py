@@ -1,0 +1,97 @@
+"""`mc.reconcile` leads a number back to the definition that gives it."""
+
+import random
+
+import pytest
+
+import metrics_core as mc
+from metrics_core.presets import defines
+from metrics_core.reconcile import given
+
+STANDARD = mc.preset("standard")
+
+
+def _world(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
+    """Long lists without ties or copies; some users lack a list, some have nothing relevant."""
+    generator = random.Random(seed)
+    items = [f"i{n}" for n in range(40)]
+    lists: dict[str, list[str]] = {}
+    truth: dict[str, dict[str, float]] = {}
+    for user in (f"u{n:02}" for n in range(60)):
+        if generator.random() < 0.9:
+            lists[user] = generator.sample(items, k=generator.choice([4, 12, 20]))
+        judged = generator.sample(items, k=generator.choice([3, 8, 14]))
+        truth[user] = {item: generator.choice([0, 1, 2, 3]) for item in judged}
+    return lists, truth
+
+
+LISTS, TRUTH = _world(3)
+METRICS = ["P", "R", "F1", "Hit", "AP", "RR", "nDCG"]
+CASES = [
+    (preset, metric)
+    for preset in mc.presets()
+    for metric in METRICS
+    if defines(preset, metric) and preset != "spark_mllib_graded"
+]
+
+
+@pytest.mark.parametrize(("preset", "metric"), CASES)
+def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
+    label = f"{metric}@5"
+    own = mc.preset(preset)
+    mean = mc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)[label]
+
+    found = mc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD)
+
+    assert any(preset in each.presets for each in found if each.matches)
+    assert all(abs(each.mean - mean) < 1.6e-6 for each in found if each.matches)
+
+
+def test_two_knobs_are_found_where_no_preset_fits() -> None:
+    changed = {"ap_denominator": "k", "relevance_threshold": 2}
+    mean = mc.evaluate(
+        LISTS, TRUTH, metrics=["AP@5"], conventions=mc.preset("standard", **changed)
+    )["AP@5"]
+
+    found = mc.reconcile(LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD)
+
+    assert found[0].matches
+    assert found[0].presets == ()
+    assert dict(found[0].changes) == changed
+
+
+def test_where_nothing_fits_the_nearest_come_first() -> None:
+    found = mc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
+
+    assert found
+    assert not any(each.matches for each in found)
+    assert [each.mean for each in found] == sorted((e.mean for e in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "mean", "matches", "cut"),
+    [
+        ("0.33", 0.3349, True, False),  # rounds to it
+        ("0.33", 0.3251, True, False),
+        ("0.33", 0.3249, False, False),
+        ("0.33", 0.3399, True, True),  # its further digits cut off
+        ("0.33", 0.3401, False, False),
+        ("0.330", 0.3304, True, False),
+        ("0.330", 0.3312, False, False),
+        ("33.0%", 0.3304, True, False),
+        (".5", 0.5, True, False),
+        ("1", 0.6, True, False),
+        ("-0.25", -0.25, True, False),
+    ],
+)
+def test_the_last_digit_says_how_exact(text: str, mean: float, matches: bool, cut: bool) -> None:
+    number = given(text)
+
+    assert number.matches(mean) is matches
+    assert (number.matches(mean) and number.cuts(mean)) is cut
+
+
+@pytest.mark.parametrize("text", ["", "abc", "0,33", "1e-3", "0.3.3", "nan"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no number such as"):
+        given(text)
