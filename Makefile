@@ -8,19 +8,26 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: repro test check ui bench demo lock clean
+.PHONY: repro test parity docs check ui bench demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 
 test: $(INSTALLED)  ## all tests
-	pytest -n 2 --dist loadfile
+	pytest -n 2 --dist loadfile -m "not slow"
+
+parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
+	pytest tests/parity
+
+docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions and the presets
+	python -m docs.make_docs
 
 check: $(INSTALLED)  ## style and types
 	ruff check .
 	ruff format --check .
 	mypy
+	python -m docs.make_docs --check
 
 ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057

@@ -16,31 +16,46 @@ KS = (1, 5, 10, 20, 50, 100)
 Files = tuple[str, str]
 
 
-def concord(files: Files, engine: str = "duckdb") -> Callable[[], float]:
-    """`evaluate`: users' values of all labels and their summaries."""
+def concord(
+    files: Files, engine: str = "duckdb", panel_of: tuple[str, ...] = ()
+) -> Callable[[], float]:
+    """`evaluate`: users' values of all labels, the panels asked for, and the summaries."""
     import polars as pl
 
-    from metrics_core.catalogue import expand
+    from metrics_core.catalogue import expand, parse
+    from metrics_core.evaluate import mean_of
+    from metrics_core.panel import panel
     from metrics_core.partition import Task
     from metrics_core.presets import preset
     from metrics_core.summary import summarise
 
     engines = importlib.import_module(f"pipeline.engines.{engine}")
     lists, truth = map(Path, files)
-    task = Task(expand(METRICS, KS), preset("standard"))
+    pinned = preset("standard")
+    panels = [panel(parse(label), pinned) for label in panel_of]
+    definitions = [d for each in panels for d in each.definitions if d.number]
+    task = Task(expand(METRICS, KS), pinned, definitions=definitions)
     cut = {"rows_per_partition": 5_000_000} if engine == "duckdb" else {}
 
     def work() -> float:
-        values = pl.concat(list(engines.partitions(lists, truth, task, **cut)))
+        parts = [part.values for part in engines.partitions(lists, truth, task, **cut)]
+        values = pl.concat(parts)
         means = {
             str(label): summarise(
                 label, values[str(label)].to_numpy(), task.conventions, confidence=0.95
             )
             for label in task.labels
         }
+        for definition in definitions:
+            mean_of(parts, definition)
         return means["nDCG@10"].mean
 
     return work
+
+
+def concord_panel(files: Files) -> Callable[[], float]:
+    """The same with the convention panel of two primary metrics."""
+    return concord(files, panel_of=("nDCG@10", "R@20"))
 
 
 def concord_polars(files: Files) -> Callable[[], float]:
@@ -142,6 +157,7 @@ def ranx(files: Files) -> Callable[[], float]:
 
 CONTESTANTS = {
     "concord": concord,
+    "concord-panel": concord_panel,
     "concord-polars": concord_polars,
     "join": join,
     "rectools": rectools,

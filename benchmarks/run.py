@@ -39,7 +39,10 @@ def main() -> None:
     )
     write_trec(integer)
     rows = [
-        ("integer ids", _paired(("concord", "join", "concord-polars"), integer, 5)),
+        (
+            "integer ids",
+            _paired(("concord", "join", "concord-panel", "concord-polars"), integer, 5),
+        ),
         ("text ids", _paired(("concord", "join"), text, 5)),
         (
             "integer ids, peers",
@@ -108,6 +111,12 @@ def _checks(measured: dict[str, dict[str, Measured]]) -> list[tuple[str, float, 
             peers["pytrec_eval-files"].seconds / ours.seconds,
             40,
             "at least",
+        ),
+        (
+            "with the panel of two metrics / without",
+            measured["integer ids"]["concord-panel"].seconds / ours.seconds,
+            2,
+            "at most",
         ),
         ("peak memory, MiB", ours.peak_mib, 600, "at most"),
         ("text ids / integer ids", text.seconds / ours.seconds, 2, "at most"),

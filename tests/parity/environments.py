@@ -20,6 +20,11 @@ def requirements(library: str) -> Path:
     return LIBRARIES / f"{library}.txt"
 
 
+def is_slow(library: str) -> bool:
+    """Does it say that it takes minutes?"""
+    return requirements(library).read_text().startswith("# slow")
+
+
 def python_of(library: str) -> Path:
     """The interpreter of the library's environment, which is made if it is not there yet."""
     wanted = requirements(library)

@@ -1,0 +1,66 @@
+"""What well-known texts print, and what their own formulae give."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import metrics_core as mc
+
+BELLEI_LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
+BELLEI_TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
+BELLEI = "Bellei 2017, The confusion over information retrieval metrics in Recommender Systems"
+WIKIPEDIA = "Wikipedia, Discounted cumulative gain (2^rel - 1, p = 6)"
+RECOHUT = "recohut, NDCG"
+AMITNESS = "Evaluation Metrics For Information Retrieval"
+LIST = {"u": list("abcdef")}
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One number or sentence: as printed, as it should be, and why."""
+
+    text: str
+    what: str
+    printed: str
+    right: Callable[[], float | str]
+    why: str
+    digits: int = 4
+
+
+def _said(text: str) -> Callable[[], str]:
+    return lambda: text
+
+
+def _mean(lists: Any, truth: Any, label: str, preset: str) -> Callable[[], float]:
+    def value() -> float:
+        return mc.evaluate(lists, truth, metrics=[label], conventions=mc.preset(preset))[label]
+
+    return value
+
+
+def _bellei(label: str) -> Callable[[], float]:
+    return _mean(BELLEI_LISTS, BELLEI_TRUTH, label, "bellei")
+
+
+def _graded(label: str, preset: str, grades: list[int]) -> Callable[[], float]:
+    return _mean(LIST, {"u": dict(zip("abcdef", grades, strict=False))}, label, preset)
+
+
+def _binary(label: str) -> Callable[[], float]:
+    return _mean({"u": list("abcde")}, {"u": list("ace")}, label, "amitness")
+
+
+ERRATA: tuple[Erratum, ...] = (
+    Erratum(BELLEI, "MRR@3", "1/3", _bellei("RR@3"), "(1 + 1/2 + 0) / 3, by the terms of the text"),
+    Erratum(BELLEI, "MRR@5", "1/3", _bellei("RR@5"), "the same three terms"),
+    Erratum(BELLEI, "formula of recall", "TP / (TP + TN)", _said("TP / (TP + FN)"), "what is missed is a false negative"),
+    Erratum(BELLEI, "AP's denominator", "min(k, γ)", _said("hits in the top k"), "its formula and its code divide by the hits"),
+    Erratum(BELLEI, "`mrrAtk`", "0 for a first hit at rank 4, cutoffs 5 and 10", _said("1/4"), "the code compares the rank with the place of k among the cutoffs"),
+    Erratum(WIKIPEDIA, "DCG6 of 3, 2, 3, 0, 1, 2", "16.047", _graded("DCG@6", "wikipedia_exp", [3, 2, 3, 0, 1, 2]), "the term of rank 5 was added as 2.585, its discount, and not as 1/2.585", digits=3),
+    Erratum(RECOHUT, "`ndcg_one` with a hit below k", "IndexError", _said("the hit does not count"), "the list is longer than k"),
+    Erratum(RECOHUT, "`ndcg_one` and `ndcg_at_k_v2`", "two values for one list", _said("two definitions"), "the ideal is of the top k in one, of the whole retrieved list in the other"),
+    Erratum(AMITNESS, "AP of 1, 0, 1, 0, 1", "0.7575", _binary("AP@5"), "(1 + 2/3 + 3/5) / 3"),
+    Erratum(AMITNESS, "F1@5", "0.749", _binary("F1@5"), "2 × 3/5 × 1 / (3/5 + 1)"),
+    Erratum(AMITNESS, "nDCG@3 of 3, 2, 3, 0, 1", "0.9777", _graded("nDCG@3", "amitness", [3, 2, 3, 0, 1]), "cut off where it should be rounded"),
+    Erratum(AMITNESS, "nDCG@5 of 3, 2, 3, 0, 1", "0.9723", _graded("nDCG@5", "amitness", [3, 2, 3, 0, 1]), "cut off where it should be rounded"),
+)  # fmt: skip

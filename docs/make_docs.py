@@ -1,0 +1,257 @@
+"""Write the reference pages from the catalogue, the conventions and the presets.
+
+`python -m docs.make_docs` writes them; with `--check` it changes nothing and fails if a page is out of date.
+"""
+
+import contextlib
+import inspect
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import metrics_core as mc
+from docs.errata import ERRATA, Erratum
+from metrics_core.catalogue import CATALOGUE, Metric, changed_by, parse
+from metrics_core.conventions import KNOBS, Knob
+from metrics_core.panel import differing, panel
+from metrics_core.presets import PRESETS, Preset
+from tests.parity.residue import RESIDUE
+
+DOCS = Path(__file__).parent
+STANDARD = mc.preset("standard")
+MADE = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
+LISTS = {"u": ["a", "b", "c", "d", "e"]}
+TRUTH = {"u": {"b": 1, "d": 3, "f": 2, "e": 0}}
+PARAMETERS = {"p": "0.8", "halflife": "5"}
+NEEDS = {
+    "train": "`train` (user, item)",
+    "items": "`items` (the catalogue)",
+    "features": "`items` with categories or vectors",
+    "k": "a cutoff",
+}
+
+
+def main() -> None:
+    """Write all pages, or compare them with what stands there."""
+    pages = dict(_pages())
+    stale = [path for path, text in pages.items() if _read(path) != text]
+    left = {path for path in (DOCS / "metrics").glob("*.md") if path not in pages}
+    if "--check" in sys.argv:
+        for path in [*stale, *sorted(left)]:
+            print(f"{path.relative_to(DOCS.parent)} is out of date; run `make docs`")
+        sys.exit(bool(stale or left))
+    (DOCS / "metrics").mkdir(exist_ok=True)
+    for path in stale:
+        path.write_text(pages[path], encoding="utf-8")
+    for path in left:
+        path.unlink()
+    print(f"{len(pages)} pages, {len(stale)} of them new or changed")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _pages() -> Iterator[tuple[Path, str]]:
+    yield DOCS / "README.md", _index()
+    for metric in CATALOGUE:
+        yield DOCS / "metrics" / f"{metric.name}.md", _metric_page(metric)
+    yield DOCS / "conventions.md", _conventions_page()
+    yield DOCS / "presets.md", _presets_page()
+    yield DOCS / "errata.md", _errata_page()
+
+
+def _index() -> str:
+    lines = [
+        MADE,
+        "# Reference\n",
+        "- [Conventions](conventions.md): every knob, its values, the metrics that it changes",
+        "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
+        "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
+        "## Metrics\n",
+        "| metric | formula | family | better | source |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| [{m.name}](metrics/{m.name}.md) | {_cell(m.formula)} | {m.family} | {_better(m)} | {m.source} |"
+        for m in CATALOGUE
+    ]
+    return _text(lines)
+
+
+def _metric_page(metric: Metric) -> str:
+    label = _label(metric)
+    lines = [MADE, f"# {metric.name}\n", f"**{_cell(metric.formula)}**\n"]
+    body = (inspect.getdoc(metric.function) or "").split("\n", 1)[1:]
+    lines += _prose(body[0]) if body else []
+    low, high = (f"{bound:g}" for bound in metric.range)
+    lines += [
+        f"- written as `{label}`" + ("" if metric.takes_k else "; it takes no cutoff"),
+        f"- range under `standard`: {low} to {'∞' if high == 'inf' else high}; {_better(metric)} is better",
+        f"- family: {metric.family}"
+        + ("; one number over all users" if metric.of_catalogue else ""),
+    ]
+    if metric.needs:
+        lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
+    if metric.family != "beyond":
+        averages = "gives the expected value" if metric.expects_ties else "is refused"
+        lines.append(f"- `ties: average` {averages}")
+        lines.append(f"- on judged items only: `{_label(metric, 'judged_only=true')}`")
+    lines += ["", *_knob_table(metric), *_who_does_what(metric, label)]
+    if metric.family != "beyond":
+        lines += ["## On paper\n", "```text", _derivation(label), "```\n"]
+    return _text(lines)
+
+
+def _label(metric: Metric, more: str = "") -> str:
+    inside = [f"{name}={PARAMETERS[name]}" for name in metric.parameters]
+    inside += [more] if more else []
+    stem = metric.name + (f"({','.join(inside)})" if inside else "")
+    return f"{stem}@5" if metric.takes_k else stem
+
+
+def _prose(body: str) -> list[str]:
+    """A docstring's sections as Markdown."""
+    lines: list[str] = []
+    for line in body.strip().splitlines():
+        if set(line) == {"-"}:
+            lines[-1] = f"**{lines[-1]}**\n"
+        else:
+            lines.append(line.rstrip())
+    return [*lines, ""]
+
+
+def _knob_table(metric: Metric) -> list[str]:
+    knobs = [knob for knob in KNOBS if metric.name in changed_by(knob.name)]
+    rows = [
+        f"| `{knob.name}` | {_value(getattr(STANDARD, knob.name))} | {_cell(knob.allowed())} | {_cell(knob.sentence)} |"
+        for knob in knobs
+    ]
+    head = ["## Conventions that change it\n", "| knob | standard | values | what it says |"]
+    return [*head, "|---|---|---|---|", *rows, ""]
+
+
+def _who_does_what(metric: Metric, label: str) -> list[str]:
+    found = panel(parse(label), STANDARD)
+    named = [d for d in found.definitions if set(d.presets) - {"standard"}]
+    if not named:
+        return []
+    head = ["## Who does what\n", "| as defined by | differs from `standard` in |", "|---|---|"]
+    rows = [
+        f"| {', '.join(f'`{name}`' for name in d.presets)} | {_changes(label, d.conventions)} |"
+        for d in named
+    ]
+    note = (
+        "\nHow lists are ranked (ties, copies) is left out here: [presets](../presets.md) say it.\n"
+    )
+    return [*head, *rows, note]
+
+
+def _changes(label: str, own: Any) -> str:
+    changed = differing(parse(label), own, STANDARD)
+    return ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in changed.items()) or "nothing"
+
+
+def _derivation(label: str) -> str:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return str(mc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
+
+
+def _conventions_page() -> str:
+    lines = [MADE, "# Conventions\n"]
+    lines += [
+        "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric.\n"
+    ]
+    for knob in KNOBS:
+        lines += [f"## `{knob.name}`\n", f"{knob.sentence}\n", *_values(knob)]
+        lines += [f"Changes {_in_short(changed_by(knob.name))}.\n"]
+    return _text(lines)
+
+
+def _values(knob: Knob) -> list[str]:
+    known = [*knob.values.items(), *((f"{{{word}: …}}", said) for word, said in knob.forms.items())]
+    rows = [f"- `{word}`: {said}" for word, said in known]
+    if knob.form and not knob.forms:
+        rows.append(f"- `{knob.form}`")
+    return [*rows, f"\n`standard` has `{_plain(getattr(STANDARD, knob.name))}`."]
+
+
+def _in_short(names: list[str]) -> str:
+    return "every metric" if len(names) == len(CATALOGUE) else ", ".join(names)
+
+
+def _presets_page() -> str:
+    lines = [MADE, "# Presets\n"]
+    lines += [
+        "`concord pin NAME` writes one into `params.yaml`; `concord presets diff A B` compares two. "
+        "A preset with a package is compared with that package, value by value (`make parity`); "
+        "one without stands for a text, or for a library that cannot be installed from a package, by its source.\n"
+    ]
+    for name, preset in PRESETS.items():
+        lines += [f"## `{name}`\n", f"{preset.sentence}\n", *_preset(name, preset)]
+    return _text(lines)
+
+
+def _preset(name: str, preset: Preset) -> Iterator[str]:
+    if preset.package:
+        yield f"- checked against {preset.package}"
+    yield f"- defines {', '.join(preset.metrics.split()) or 'every metric'}"
+    ours, own = STANDARD.knobs(), mc.preset(name).knobs()
+    changed = [f"`{knob}: {_plain(own[knob])}`" for knob in own if own[knob] != ours[knob]]
+    if changed:
+        yield f"- differs from `standard` in {', '.join(changed)}"
+    for metric, knobs in mc.preset(name).overrides.items():
+        said = ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in knobs.items())
+        yield f"- for {metric}: {said}"
+    for residue in RESIDUE:
+        if residue.preset == name:
+            yield f"- no knob expresses ({residue.labels}, case `{residue.cases}`): {residue.why}"
+    yield ""
+
+
+def _errata_page() -> str:
+    lines = [MADE, "# Errata of well-known texts\n"]
+    lines += [
+        "Readers arrive with these numbers. Where a text contradicts its own formula, the formula wins; "
+        "the right-hand number is computed here, by the preset of that text.\n"
+    ]
+    for text in dict.fromkeys(erratum.text for erratum in ERRATA):
+        lines += [f"## {text}\n", "| what | printed | right | why |", "|---|---|---|---|"]
+        lines += [_erratum(erratum) for erratum in ERRATA if erratum.text == text]
+        lines.append("")
+    return _text(lines)
+
+
+def _erratum(erratum: Erratum) -> str:
+    right = erratum.right()
+    shown = right if isinstance(right, str) else f"{right:.{erratum.digits}f}"
+    return f"| {_cell(erratum.what)} | {_cell(erratum.printed)} | {shown} | {_cell(erratum.why)} |"
+
+
+def _better(metric: Metric) -> str:
+    return "higher" if metric.higher_is_better else "lower"
+
+
+def _value(value: Any) -> str:
+    return f"`{_plain(value)}`"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}: {_plain(inner)}" for name, inner in value.items()) + "}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    main()
