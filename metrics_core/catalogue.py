@@ -52,6 +52,11 @@ class Metric:
         return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in KNOB)
 
     @property
+    def asks_relevance(self) -> bool:
+        """Does it tell relevant items from others?"""
+        return not self.of_list and (not self.reads_judged or "relevance_threshold" in self.knobs)
+
+    @property
     def formula(self) -> str:
         """The first line of the function's docstring."""
         return (inspect.getdoc(self.function) or "").splitlines()[0].rstrip(".")
@@ -267,14 +272,14 @@ def changed_by(knob: str) -> list[str]:
     return pooled.get(knob) or [
         m.name
         for m in CATALOGUE
-        if knob in m.knobs or (everywhere and not (m.of_list and knob in _SUCCESS))
+        if knob in m.knobs or (everywhere and not _idle(m, knob))
     ]
 
 
 def _idle(metric: Metric, knob: str) -> bool:
     """Is this one of the conventions of all metrics that this metric does not ask for?"""
-    if knob == "relevance_threshold" and metric.name == "Serendipity":
-        return False
+    if knob == "relevance_threshold":
+        return not metric.asks_relevance and metric.name != "Serendipity"
     return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
 
 

@@ -70,7 +70,7 @@ def steps(one: One) -> Steps:
 
 
 def _policy(one: One) -> str:
-    lists = one.lists
+    lists = one.lists if one.label.metric.asks_relevance else one.judged
     listed, relevant = bool(lists.n_listed[0]), bool(lists.n_relevant[0])
     if listed and relevant:
         return ""

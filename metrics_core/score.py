@@ -74,7 +74,8 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
     values = metric.function(
         read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
     )
-    cases = {} if metric.of_list else _cases(lists)
+    known = lists if metric.asks_relevance else judged.relevant(None, own.truth_visible)
+    cases = {} if metric.of_list else _cases(known)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
     if own.round is not None and "user" in own.round:
@@ -88,20 +89,17 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
 
 def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
-    if own.gain == "exp2_above_threshold" and own.relevance_threshold is None:
+    asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
+    if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
         return "gain exp2_above_threshold needs a number as relevance_threshold"
-    if own.ideal == "truth_given_order_at_k" and own.truth_visible == "retrieved":
+    if asked.get("ideal") == "truth_given_order_at_k" and own.truth_visible == "retrieved":
         return "ideal truth_given_order_at_k needs truth_visible: all"
     if own.ties != "average":
         return ""
-    knobs = [
-        knob
-        for knob, value in _WITHOUT_EXPECTATION.items()
-        if knob in label.metric.knobs and getattr(own, knob) == value
-    ]
+    knobs = [knob for knob, value in _WITHOUT_EXPECTATION.items() if asked.get(knob) == value]
     if label.metric.expects_ties and not knobs:
         return ""
-    why = f" with {knobs[0]}: {getattr(own, knobs[0])}" if knobs else ""
+    why = f" with {knobs[0]}: {asked[knobs[0]]}" if knobs else ""
     return (
         f"`ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
         f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"

@@ -18,6 +18,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = run(project, "dvc", "repro")
     every = [
         "load-truth",
+        "load-background@train",
+        "load-background@items",
         *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in MODELS),
     ]
     assert sorted(stages_run(output)) == sorted(every + SHARED)

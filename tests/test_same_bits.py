@@ -10,7 +10,7 @@ import pytest
 
 from tests.project import change_params, copied, run
 
-STAGES = ("load-truth", "load", "evaluate", "compare", "report")
+STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report")
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 

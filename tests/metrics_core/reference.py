@@ -57,7 +57,8 @@ def value(
     user = User(list(ranked or []), truth, k, pinned)
     if metric in OF_LIST and truth is None and pinned.user_recs_only == "drop":
         return None
-    policy = None if metric in OF_LIST else _policy(user)
+    known = user.judged if metric == "Judged" else user.relevant
+    policy = None if metric in OF_LIST else _policy(user, known)
     if policy == "drop":
         return None
     exact = METRICS[metric](user, **parameters) if policy is None else _by_policy(policy)
@@ -119,6 +120,13 @@ class User:
         if self.pinned.truth_visible == "all":
             return self.all_relevant
         return {item: g for item, g in self.all_relevant.items() if item in self.ranked}
+
+    @property
+    def judged(self) -> dict[Item, float]:
+        known = dict(self.truth or {})
+        if self.pinned.truth_visible == "all":
+            return known
+        return {item: g for item, g in known.items() if item in self.ranked}
 
     @property
     def n(self) -> int:
@@ -264,11 +272,11 @@ def _pin(
     return replace(pinned, relevance_threshold=parameters["rel"]), others
 
 
-def _policy(user: User) -> str | None:
+def _policy(user: User, known: Mapping[Item, float]) -> str | None:
     pinned = user.pinned
     if user.truth is None and user.ranked:
         return pinned.user_recs_only
-    if user.relevant:
+    if known:
         return None if user.ranked else pinned.user_no_recs
     return pinned.user_empty_truth if user.ranked else pinned.user_both_empty
 

@@ -43,6 +43,9 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
     ),
     "err_max_grade": (4, 5),
     "hlu_neutral": (0, 1.5),
+    "longtail_head": (0.8, 0.5),
+    "calibration_alpha": (0.01, 0.2),
+    "entropy_base": (2,),
     "round": (None, {"user": 9}, {"mean": 9}),  # so many digits that no value lies halfway
 }
 VALUES: dict[str, tuple[Any, ...]] = {
@@ -200,7 +203,7 @@ def possible(conventions: Conventions) -> Conventions:
     if "average" in {ranking.ties for ranking in conventions.rankings}:
         conventions = _expectable(conventions)
     if conventions.ideal == "truth_given_order_at_k":
-        return replace(conventions, truth_visible="all", overrides={})
+        conventions = replace(conventions, truth_visible="all", overrides={})
     if conventions.ideal == "full_k":
         return replace(conventions, gain="binary")
     if conventions.gain == "exp2_above_threshold" and conventions.relevance_threshold is None:

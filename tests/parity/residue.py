@@ -28,6 +28,18 @@ RESIDUE: tuple[Residue, ...] = (
     ),
     Residue(
         "ir_measures",
+        "bellei",
+        r"(RR|ERR|RBP.*)@.*",
+        "a user whose truth is {} is left out of these, and counts 0 for the others",
+    ),
+    Residue(
+        "ir_measures_exp",
+        "bellei",
+        r"nDCG@.*",
+        "a user whose truth is {} is left out",
+    ),
+    Residue(
+        "ir_measures",
         "ties",
         "RR",
         "without a cutoff equal scores go by item descending, with one by item ascending",

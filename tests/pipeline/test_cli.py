@@ -44,7 +44,7 @@ def test_metrics_and_presets_are_listed() -> None:
     [
         (
             ("presets", "belei"),
-            "command line: preset: 'belei' is not a preset\n  fix: did you mean 'bellei'?\n",
+            "command line: 'belei' is not a preset\n  fix: did you mean 'bellei'?\n",
         ),
         (
             ("explain", "u1", "P@5", "--model", "nobody"),
