@@ -2,13 +2,17 @@
 
 import csv
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import polars as pl
 import pytest
 import pytrec_eval
 
+import metrics_core as mc
 from tests.project import change_params, copied, movielens, run
 
 KS = [1, 5, 10, 20, 50, 100]
@@ -54,7 +58,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "nDCG",
                 "Rprec",
                 "RBP(p=0.8)",
+                "Novelty@10",
+                "Coverage@10",
+                "ILD@10",
             ],
+            "background": {
+                "train": {"path": str(data / "train.parquet")},
+                "items": {
+                    "path": str(data / "items.parquet"),
+                    "columns": {"categories": "genres"},
+                },
+            },
             "evaluation.ks": KS,
             "comparison.baseline": "popularity",
             "comparison.primary": ["nDCG@10", "R@20"],
@@ -151,6 +165,58 @@ def test_means_equal_ir_measures(project: Path, name: str) -> None:
     means = _means(project, name)
 
     assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def _panel(project: Path, label: str) -> dict[str, Any]:
+    comparison = json.loads((project / "results/comparison/comparison.json").read_text())
+    found: dict[str, Any] = next(p for p in comparison["panel"] if p["metric"] == label)
+    return found
+
+
+@pytest.mark.parametrize("label", ["nDCG@10", "R@20"])
+def test_the_panel_says_what_each_library_would_report(project: Path, label: str) -> None:
+    truth = pl.read_parquet(project / "results/data/truth.parquet")
+    metric = label.partition("@")[0]
+    threshold = 0.5 if metric == "nDCG" else 4  # as pinned: the scale of the grades is the data's
+    compared = 0
+    for model in ("als", "popularity"):
+        lists = pl.read_parquet(project / f"results/lists/{model}.parquet")
+        for definition in _panel(project, label)["definitions"]:
+            for name in definition["presets"]:
+                own = mc.preset(name)
+                own = replace(own.of(metric), overrides={}, ties="given", duplicates="error")
+                if own.relevance_threshold is not None:
+                    own = replace(own, relevance_threshold=threshold)
+                result = mc.evaluate(lists, truth, metrics=[label], conventions=own)
+                assert definition["values"][model] == result[label], (model, name)
+                compared += 1
+
+    assert compared > 40
+
+
+def test_the_panel_shows_how_far_the_definitions_lie_apart(project: Path) -> None:
+    panel = _panel(project, "nDCG@10")
+    of_als = [definition["values"]["als"] for definition in panel["definitions"]]
+
+    assert max(of_als) > 2 * min(of_als)
+    assert f"of {len(panel['definitions'])} definitions" in panel["sentence"]
+
+
+def test_metrics_beyond_accuracy_equal_their_definitions(project: Path) -> None:
+    train = pl.read_parquet(movielens() / "train.parquet")
+    n_users = train["user"].n_unique()
+    had = dict(train.group_by("item").agg(pl.col("user").n_unique()).iter_rows())
+    lists = pl.read_parquet(project / "results/lists/bpr.parquet").filter(pl.col("rank") <= 10)
+    items = lists["item"].to_list()
+    of_item = [-math.log2(max(had.get(int(item), 0), 1) / n_users) for item in items]
+    per_user = pl.DataFrame({"user": lists["user"], "novelty": of_item}).group_by("user").mean()
+    catalogue = len(pl.read_parquet(movielens() / "items.parquet"))
+
+    means = _means(project, "bpr")
+
+    assert means["Novelty@10"] == pytest.approx(per_user["novelty"].mean(), abs=1e-9)
+    assert means["Coverage@10"] == lists["item"].n_unique() / catalogue
+    assert 0 < means["ILD@10"] < 1
 
 
 def test_the_report_and_the_runs_are_there(project: Path) -> None:
