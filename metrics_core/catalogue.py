@@ -270,9 +270,7 @@ def changed_by(knob: str) -> list[str]:
     pooled = {"precision_aggregate": ["P"], "f1_aggregate": ["F1"]}
     everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
     return pooled.get(knob) or [
-        m.name
-        for m in CATALOGUE
-        if knob in m.knobs or (everywhere and not _idle(m, knob))
+        m.name for m in CATALOGUE if knob in m.knobs or (everywhere and not _idle(m, knob))
     ]
 
 

@@ -216,8 +216,8 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "rectools": Preset(
         "RecTools: the ideal of nDCG is k hits, however many relevant items there are.",
-        {**_LIBRARY, "ties": "given", "ideal": "full_k"},
-        metrics="P R F1 Hit AP RR nDCG",
+        {**_LIBRARY, "ties": "given", "ideal": "full_k", "ild_distance": "hamming"},
+        metrics="P R F1 Hit AP RR nDCG Coverage Novelty ARP ILD Serendipity",
         package="rectools 0.19.0",
     ),
     "rectools_achievable": Preset(
@@ -248,9 +248,10 @@ PRESETS: Mapping[str, Preset] = {
         {
             **_REPLAY,
             "ties": "item_desc",
+            "novelty_norm": "log2_users",
             "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
         },
-        metrics="P R Hit AP RR nDCG AUC",
+        metrics="P R Hit AP RR nDCG Novelty",
         package="replay-rec 0.22.0",
     ),
     "replay_dict": Preset(
@@ -261,7 +262,7 @@ PRESETS: Mapping[str, Preset] = {
             "ties": "given",
             "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
         },
-        metrics="P R Hit AP RR nDCG AUC",
+        metrics="P R Hit AP RR nDCG",
         package="replay-rec 0.22.0",
     ),
     "ms_recommenders": Preset(

@@ -119,6 +119,19 @@ def whole() -> Case:
     return case
 
 
+def beyond() -> Case:
+    """Lists with what stands behind them: a train, a catalogue with categories, items that nobody had."""
+    case = _population("beyond", 9, users=30, lengths=(12,), judged=(5, 10), grades=(1,))
+    generator = random.Random(10)
+    items = [f"i{n:02}" for n in range(60)]
+    had = {u: generator.sample(items[:34], k=generator.choice([2, 5, 9])) for u in case["truth"]}
+    kinds = ["action", "comedy", "drama", "war"]
+    return case | {
+        "train": {user: sorted(held) for user, held in had.items()},
+        "categories": {item: sorted(generator.sample(kinds, k=2)) for item in items},
+    }
+
+
 def movielens(folder: Path) -> Case:
     """671 users, the top 20 of a model, ratings of 4 and more as relevant."""
     lists: dict[str, Any] = {}
@@ -134,5 +147,5 @@ def movielens(folder: Path) -> Case:
 
 def small_cases() -> list[Case]:
     """All cases but the real data."""
-    makers = (bellei, clean, graded, ties, duplicates, short, missing, random50, whole)
+    makers = (bellei, clean, graded, ties, duplicates, short, missing, random50, whole, beyond)
     return [make() for make in makers]

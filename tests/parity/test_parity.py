@@ -103,8 +103,15 @@ def _rows(value: list[Any], result: mc.Result) -> list[Row]:
 
 
 def _result(preset: str, name: str, labels: list[str]) -> mc.Result:
-    truth = _cases()[name]["truth"]
-    return mc.evaluate(_recs(name), truth, metrics=labels, conventions=mc.preset(preset))
+    case = _cases()[name]
+    return mc.evaluate(
+        _recs(name),
+        case["truth"],
+        metrics=labels,
+        conventions=mc.preset(preset),
+        train=case.get("train"),
+        items=case.get("categories"),
+    )
 
 
 def _recs(name: str) -> pl.DataFrame:

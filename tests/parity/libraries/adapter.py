@@ -19,12 +19,17 @@ Items = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Case:
-    """lists: user -> [(item, score)], best first; truth: user -> {item: grade}."""
+    """lists: user -> [(item, score)], best first; truth: user -> {item: grade}.
+
+    train: user -> [item], and categories: item -> [category]; None but in the case `beyond`.
+    """
 
     name: str
     lists: Mapping[str, list[tuple[str, float]]]
     truth: Mapping[str, Items]
     ks: list[int]
+    train: Mapping[str, list[str]] | None
+    categories: Mapping[str, list[str]] | None
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ def _plain_all(users: Mapping[str, float]) -> dict[str, float | str]:
 
 def _case(case: dict[str, Any]) -> Case:
     lists = {u: [(item, score) for item, score in rows] for u, rows in case["lists"].items()}
-    return Case(case["name"], lists, case["truth"], case["ks"])
+    behind = (case.get("train"), case.get("categories"))
+    return Case(case["name"], lists, case["truth"], case["ks"], *behind)
 
 
 def _plain(value: float) -> float | str:

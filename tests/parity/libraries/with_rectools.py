@@ -43,6 +43,34 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
         for preset, name, metric in asked:
             users = metric.calc_per_user(reco, truth).to_dict()
             yield Value(preset, f"{name}@{k}", users, metric.calc(reco, truth))
+    if case.train is not None:
+        yield from _beyond(case, reco, truth)
+
+
+def _beyond(case: Case, reco: pd.DataFrame, truth: pd.DataFrame) -> Iterator[Value]:
+    """The metrics that read the train and the catalogue."""
+    rows = [(user, item) for user, held in case.train.items() for item in held]
+    train = pd.DataFrame(rows, columns=["user_id", "item_id"])
+    catalogue = list(case.categories)
+    kinds = sorted({kind for held in case.categories.values() for kind in held})
+    features = pd.DataFrame(
+        [[float(kind in held) for kind in kinds] for held in case.categories.values()],
+        index=catalogue,
+        columns=kinds,
+    )
+    hamming = metrics.PairwiseHammingDistanceCalculator(features)
+    for k in case.ks:
+        asked = [
+            ("Novelty", metrics.MeanInvUserFreq(k), (train,)),
+            ("ARP", metrics.AvgRecPopularity(k), (train,)),
+            ("Serendipity", metrics.Serendipity(k), (truth, train, catalogue)),
+        ]
+        asked += [("ILD", metrics.IntraListDiversity(k, hamming), ())] if k > 1 else []
+        for name, metric, given in asked:
+            users = metric.calc_per_user(reco, *given).to_dict()
+            yield Value("rectools", f"{name}@{k}", users, metric.calc(reco, *given))
+        coverage = metrics.CatalogCoverage(k, normalize=True).calc(reco, catalogue)
+        yield Value("rectools", f"Coverage@{k}", None, coverage)
 
 
 if __name__ == "__main__":

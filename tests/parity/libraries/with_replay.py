@@ -27,6 +27,10 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     lists = pl.DataFrame(listed, schema=["query_id", "item_id", "rating"], orient="row")
     truth = pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
     yield from _measured(case, "replay", lists, truth)
+    if case.train is not None:
+        rows = [(user, item) for user, held in case.train.items() for item in held]
+        train = pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
+        yield from _surprisal(case, lists, train)
     given = {user: list(rows) for user, rows in case.lists.items() if rows}
     yield from _measured(case, "replay_dict", given, held)
 
@@ -43,6 +47,15 @@ def _measured(case: Case, preset: str, lists, truth) -> Iterator[Value | Refusal
         for key, value in mean.items():
             k = key.rsplit("@", 1)[1]
             yield Value(preset, f"{name}@{k}", users[k], value)
+
+
+def _surprisal(case: Case, lists: pl.DataFrame, train: pl.DataFrame) -> Iterator[Value]:
+    each = metrics.Surprisal(case.ks, mode=metrics.PerUser())(lists, train)
+    mean = metrics.Surprisal(case.ks)(lists, train)
+    users = {key.rsplit("@", 1)[1]: values for key, values in _by_k(each).items()}
+    for key, value in mean.items():
+        k = key.rsplit("@", 1)[1]
+        yield Value("replay", f"Novelty@{k}", users[k], value)
 
 
 def _by_k(found):
