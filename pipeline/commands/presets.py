@@ -29,7 +29,7 @@ def diff_presets(one: str, other: str) -> None:
     """Knob by knob, in words, with the metrics that each can change."""
     a, b = preset_named(one), preset_named(other)
     rows = [
-        (knob, _told(knob, ours), _told(knob, theirs), _in_short(changed_by(knob)))
+        (knob, _told(knob, ours), _told(knob, theirs), _changes(knob, a, b))
         for knob, (ours, theirs) in _differing(a, b).items()
     ]
     rows += _overrides(a, b)
@@ -54,6 +54,15 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
         for knob, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
         if general.get(knob) != (ours, theirs)
     ]
+
+
+def _changes(knob: str, a: Conventions, b: Conventions) -> str:
+    """The metrics that the knob can change, without those whose overrides agree."""
+    able = changed_by(knob)
+    agreeing = [name for name in able if getattr(a.of(name), knob) == getattr(b.of(name), knob)]
+    if agreeing == able:
+        return "no metric"
+    return _in_short(able) + (f" but {', '.join(agreeing)}" if agreeing else "")
 
 
 def _in_short(metrics: list[str]) -> str:

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ruamel.yaml import YAML
 
 import metrics_core as mc
-from pipeline.params import read_params
 from tests.project import attempt, copied, run
 
 MODEL = "ease"
@@ -132,49 +130,3 @@ def test_presets_diff_of_what_is_pinned_says_that_nothing_differs(project: Path)
     shown = _concord(project, "presets", "diff", "recohut_method1", "recohut_method1")
 
     assert shown == "recohut_method1 and recohut_method1 are the same in every convention.\n"
-
-
-@pytest.mark.parametrize("preset", [name for name in mc.presets() if name != "standard"])
-def test_pin_changes_values_and_keeps_all_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, project: Path
-) -> None:
-    from pipeline.commands.pin import pin
-
-    before = (project / "params.yaml").read_text()
-    (tmp_path / "params.yaml").write_text(before)
-    monkeypatch.chdir(tmp_path)
-
-    pin(preset)
-
-    after = Path("params.yaml").read_text()
-    assert [_without_values(line) for line in after.splitlines()] == [
-        _without_values(line) for line in before.splitlines()
-    ]
-    pinned = read_params().pinned
-    kept = {"relevance_threshold", "err_max_grade", "hlu_neutral"}
-    wanted = mc.preset(preset).as_dict()
-    assert {k: v for k, v in pinned.as_dict().items() if k not in kept} == {
-        k: v for k, v in wanted.items() if k not in kept
-    }
-    assert pinned.err_max_grade == 3  # the scale of this project's grades
-
-
-def _without_values(line: str) -> tuple[str, str]:
-    """Key and comment of a line."""
-    key, _, rest = line.partition(":")
-    return key, rest.partition(" #")[2]
-
-
-def test_pin_adds_what_the_file_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:  # fmt: skip
-    from pipeline.commands.pin import pin
-
-    lines = (project / "params.yaml").read_text().splitlines()
-    kept = [line for line in lines if "hlu_norm" not in line]
-    (tmp_path / "params.yaml").write_text("\n".join(kept) + "\n")
-    monkeypatch.chdir(tmp_path)
-
-    pin("standard")
-
-    content = YAML(typ="safe").load(Path("params.yaml").read_text())
-    assert content["conventions"]["hlu_norm"] == "ideal"
-    assert "hlu_norm: ideal # ideal | none" in Path("params.yaml").read_text()

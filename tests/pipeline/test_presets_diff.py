@@ -79,6 +79,15 @@ def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_a_metric_whose_overrides_agree_is_not_said_to_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {row[0]: row[-1] for row in _shown("standard", "ir_measures", capsys)}
+
+    assert told["rr_cutoff"] == "no metric"  # RR is cut at k in both
+    assert told["ties"] == "every metric but RR, Judged"
+
+
 def test_params_yaml_is_what_is_pinned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
