@@ -294,6 +294,21 @@ _SUCCESS = {
 _EVERY_METRIC = {*_SUCCESS, "user_recs_only", "undefined", "round"}
 
 
+def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
+    """Overrides that nothing honours, as (key, what, fix): of unknown metrics, or of knobs that do not concern them."""
+    problems = []
+    for metric, changed in conventions.overrides.items():
+        where = f"overrides.{metric}"
+        if metric not in METRIC:
+            problems.append((where, f"{metric!r} is no metric", nearest(metric, set(METRIC))))
+            continue
+        for knob in changed:
+            if metric not in changed_by(knob):
+                fix = f"remove it; {knob} concerns {', '.join(changed_by(knob))}"
+                problems.append((f"{where}.{knob}", f"does not change {metric}", fix))
+    return problems
+
+
 def is_pooled(label: Label, conventions: Conventions) -> bool:
     """Is the mean pooled over users, so that it is no mean of the users' values?"""
     own = label.conventions(conventions)

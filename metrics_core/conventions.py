@@ -116,7 +116,7 @@ KNOBS: tuple[Knob, ...] = (
             "item_asc": "by item, ascending",
             "item_desc": "by item, descending",
             "given": "scores are ignored: the rank column, or else the order of the rows",
-            "average": "in every order alike: the expected value over all of them",
+            "average": "in every order alike: the expected value over all of them, once copies are settled",
             "error": "ties are refused",
         },
         ranking=True,
@@ -504,7 +504,8 @@ class Conventions:
 
 def nearest(word: str, words: set[str]) -> str:
     """A hint that names the nearest of the known words, or all of them."""
-    close = difflib.get_close_matches(word, sorted(words), n=1)
+    other_case = [known for known in sorted(words) if known.casefold() == word.casefold()]
+    close = other_case or difflib.get_close_matches(word, sorted(words), n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(words))}"
 
 

@@ -9,8 +9,8 @@ import duckdb
 import polars as pl
 
 from metrics_core.background import catalogue_of, refuse_missing, train_frame
-from metrics_core.catalogue import Label, parse
-from metrics_core.conventions import Conventions
+from metrics_core.catalogue import Label, idle_overrides, parse
+from metrics_core.conventions import ConventionError, Conventions
 from metrics_core.exposure import Exposure
 from metrics_core.frames import (
     Data,
@@ -90,6 +90,8 @@ def evaluate(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
+    if idle := idle_overrides(conventions):
+        raise ConventionError(idle)
     labels = [parse(text) for text in metrics]
     lists, judgements = lists_frame(recs), truth_frame(truth)
     known = known_users(truth, judgements) if users is None else users_frame(users)

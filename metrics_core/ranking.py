@@ -78,6 +78,8 @@ def rank_all(
         every = " UNION ALL BY NAME ".join(parts)
         query = f"SELECT * FROM ({every}) ORDER BY user, ranking, rank"
         connection.execute(f"CREATE OR REPLACE TABLE {into} AS {query}")
+    for each in found:
+        connection.execute(f"DROP TABLE IF EXISTS {each.relation}")
     return replace(found[0], relation=into)
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from metrics_core.catalogue import idle_overrides
 from metrics_core.conventions import ConventionError, Conventions, is_number
 from metrics_core.presets import departures
 from pipeline.checks import InputError, Problem, refuse
@@ -191,11 +192,11 @@ def _problem(path: Path, found: Any) -> Problem:
 
 def _convention_problems(path: Path, params: Params) -> list[Problem]:
     try:
-        differing = departures(params.pinned)
+        differing, idle = departures(params.pinned), idle_overrides(params.pinned)
     except ConventionError as error:
-        return [
-            Problem(f"{path}: conventions.{key}", what, fix) for key, what, fix in error.problems
-        ]
+        return _of_conventions(path, error.problems)
+    if idle:
+        return _of_conventions(path, idle)
     name = params.pinned.preset
     return [
         Problem(
@@ -205,6 +206,10 @@ def _convention_problems(path: Path, params: Params) -> list[Problem]:
         )
         for knob, (pinned, named) in differing.items()
     ]
+
+
+def _of_conventions(path: Path, found: list[tuple[str, str, str]]) -> list[Problem]:
+    return [Problem(f"{path}: conventions.{key}", what, fix) for key, what, fix in found]
 
 
 def _comparison_problems(path: Path, params: Params) -> list[Problem]:

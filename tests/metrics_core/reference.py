@@ -34,9 +34,7 @@ def rank(rows: Sequence[Row], conventions: Conventions) -> list[Item | None] | A
     """One user's items in ranked order, from rows in the order of the file."""
     scored = all(rank is None for _, _, rank in rows)
     if conventions.ties == "average" and scored:
-        return AnyOf(
-            [_without_copies(order, conventions.duplicates) for order in _orders(rows, conventions)]
-        )
+        return AnyOf(_orders(rows, conventions))
     return _without_copies(_ordered(list(rows), conventions), conventions.duplicates)
 
 
@@ -360,13 +358,21 @@ def _ordered(rows: list[Row], conventions: Conventions) -> list[Item]:
     return [item for item, _ in sorted(scored, key=lambda pair: -pair[1])]
 
 
-def _orders(rows: Sequence[Row], conventions: Conventions) -> list[list[Item]]:
-    """Every order in which no item stands above one with a higher score."""
+def _orders(rows: Sequence[Row], conventions: Conventions) -> list[list[Item | None]]:
+    """Copies are settled first; then every order in which nothing stands above a higher score."""
     single = conventions.score_dtype == "float32"
-    by_score: dict[float, list[Item]] = {}
-    for item, score, _ in rows:
-        by_score.setdefault(_comparable(score, single=single), []).append(item)
-    groups = [list(permutations(by_score[score])) for score in sorted(by_score, reverse=True)]
+    scored = [(item, _comparable(score, single=single)) for item, score, _ in rows]
+    scored.sort(key=lambda pair: (-pair[1], pair[0]))
+    settled = _without_copies([item for item, _ in scored], "first")
+    kept = [(item, score) for item, (_, score) in zip(settled, scored, strict=True)]
+    if conventions.duplicates == "drop":
+        kept = [(item, score) for item, score in kept if item is not None]
+    elif conventions.duplicates == "keep":
+        kept = list(scored)
+    by_score: dict[float, list[Item | None]] = {}
+    for item, score in kept:
+        by_score.setdefault(score, []).append(item)
+    groups = [list(permutations(group)) for group in by_score.values()]
     return [[item for group in chosen for item in group] for chosen in product(*groups)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import metrics_core as mc
-from metrics_core.catalogue import CATALOGUE
+from metrics_core.catalogue import CATALOGUE, changed_by
 from metrics_core.conventions import KNOBS, Conventions
 from tests.metrics_core import reference
 
@@ -187,14 +187,17 @@ def conventions(draw: st.DrawFn) -> Conventions:
     return possible(mc.preset("standard", **knobs, overrides=draw(_overrides())))
 
 
+_CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(changed_by(name))}
+
+
 @st.composite
 def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     """Nothing, or one knob that one metric has otherwise."""
-    own = sorted(set(VALUES) - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
+    own = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
     name = draw(st.none() | st.sampled_from(own))
     if name is None or name == "round":
         return {}
-    metric = draw(st.sampled_from(list(reference.METRICS)))
+    metric = draw(st.sampled_from([m for m in reference.METRICS if m in changed_by(name)]))
     return {metric: {name: draw(st.sampled_from([v for v in VALUES[name] if v != "error"]))}}
 
 

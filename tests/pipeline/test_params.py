@@ -49,6 +49,16 @@ def test_the_demo_is_accepted() -> None:
             "overrides.RR.ties: is 'item_best'",
         ),
         (
+            "  overrides: {}",
+            "  overrides: {NDCG: {gain: exp2}}",
+            "conventions.overrides.NDCG: 'NDCG' is no metric\n  fix: did you mean 'nDCG'?",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides: {RR: {gain: exp2}}",
+            "conventions.overrides.RR.gain: does not change RR\n  fix: remove it; gain concerns CG, DCG, nDCG",
+        ),
+        (
             "  baseline: popularity",
             "  baseline: pop",
             "comparison.baseline: 'pop' is not among the models",
