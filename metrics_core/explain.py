@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import duckdb
+import polars as pl
 
 from metrics_core.agreement import judged_only
 from metrics_core.catalogue import Label, parse
 from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
 from metrics_core.evaluate import register
-from metrics_core.frames import Data, known_users, lists_frame, truth_frame
+from metrics_core.frames import Data, known_users, lists_frame, same_id_types, truth_frame
 from metrics_core.judging import judge
 from metrics_core.partition import Task, evaluate_partition
 from metrics_core.presets import preset
@@ -134,53 +135,106 @@ def explain(
     ------
     ValueError : the user is neither in the lists nor in the truth; else as `evaluate`
     """
+    label = _label(metric)
+    lists, judgements = lists_frame(recs), truth_frame(truth)
+    data = _one(user, lists, judgements, known_users(truth, judgements), ranked=False)
+    other = preset(versus) if isinstance(versus, str) else versus
+    found = _explained(data, label, conventions, other)
+    print(found)
+    return found
+
+
+def explain_ranked(
+    lists: pl.DataFrame,
+    truth: pl.DataFrame,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Conventions,
+    versus: Conventions | None = None,
+) -> Derivation | Versus:
+    """`explain` of lists that are ranked already, as the pipeline keeps them; prints nothing.
+
+    With `versus` both definitions read the same ranked lists.
+    """
+    label = _label(metric)
+    ranking = conventions.ranking_of(label.name)
+    if "ranking" in lists.columns:
+        number = conventions.rankings.index(ranking)
+        lists = lists.filter(pl.col("ranking") == number).drop("ranking")
+    data = _one(user, lists, truth, truth.select("user").unique(), ranked=True)
+    if versus is not None:
+        own = replace(versus.of(label.name), overrides={})
+        versus = replace(own, **ranking._asdict())
+    return _explained(data, label, conventions, versus)
+
+
+def _label(metric: str) -> Label:
     label = parse(metric)
     if label.metric.family == "beyond":
-        msg = f"{label}: explain covers metrics of lists and truth; {label.name} reads {', '.join(label.metric.needs) or 'all lists'}"
+        reads = ", ".join(label.metric.needs) or "all lists"
+        msg = f"{label}: explain covers metrics of lists and truth; {label.name} reads {reads}"
         raise ValueError(msg)
-    data = _data_of(user, recs, truth)
-    ours = _derive(data, user, label, conventions)
+    return label
+
+
+@dataclass(frozen=True)
+class _One:
+    """What there is of one user; `ranked`: are the lists as they are to be judged?"""
+
+    user: Any
+    lists: pl.DataFrame
+    truth: pl.DataFrame
+    known: pl.DataFrame
+    ranked: bool
+
+    def register(self, connection: duckdb.DuckDBPyConnection, own: Conventions) -> None:
+        """The relations that judging reads."""
+        if not self.ranked:
+            register(connection, self.lists, self.truth, self.known, own)
+            return
+        frames = same_id_types(self.lists, self.truth, self.known)
+        for name, frame in zip(("lists", "truth", "known"), frames, strict=True):
+            connection.register(name, frame.to_arrow())
+
+
+def _one(
+    user: Any, lists: pl.DataFrame, truth: pl.DataFrame, known: pl.DataFrame, *, ranked: bool
+) -> _One:
+    frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth, known)]
+    if not any(len(frame) for frame in frames):
+        msg = f"user {user!r} is neither in the lists nor in the truth"
+        raise ValueError(msg)
+    return _One(user, frames[0], frames[1], frames[2], ranked)
+
+
+def _explained(
+    data: _One, label: Label, conventions: Conventions, versus: Conventions | None
+) -> Derivation | Versus:
+    ours = _derive(data, label, conventions)
     if versus is None:
-        print(ours)
         return ours
-    other = preset(versus) if isinstance(versus, str) else versus
-    theirs = _derive(data, user, label, other)
 
     def value(own: Conventions) -> float | None:
         return _value(data, label, own)
 
-    both = Versus(ours, theirs, path_between(label, conventions, other, value))
-    print(both)
-    return both
+    path = path_between(label, conventions, versus, value)
+    return Versus(ours, _derive(data, label, versus), path)
 
 
-_Frames = tuple[Any, Any, Any]
-
-
-def _data_of(user: Any, recs: Data, truth: Data) -> _Frames:
-    lists, judgements = lists_frame(recs), truth_frame(truth)
-    known = known_users(truth, judgements)
-    frames = (lists, judgements, known)
-    one = tuple(frame.filter(frame["user"].cast(str) == str(user)) for frame in frames)
-    if not any(len(frame) for frame in one):
-        msg = f"user {user!r} is neither in the lists nor in the truth"
-        raise ValueError(msg)
-    return one[0], one[1], one[2]
-
-
-def _value(data: _Frames, label: Label, conventions: Conventions) -> float | None:
+def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
     own = replace(conventions.of(label.name), overrides={})
     with duckdb.connect() as connection:
-        register(connection, *data, own)
+        data.register(connection, own)
         part = evaluate_partition(connection, Task([label], own))
         found: float | None = part.values[str(label)][0]
     return found
 
 
-def _derive(data: _Frames, user: Any, label: Label, conventions: Conventions) -> Derivation:
+def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     own = label.conventions(replace(conventions.of(label.name), overrides={}))
     with duckdb.connect() as connection:
-        register(connection, *data, own)
+        data.register(connection, own)
         judged = judge(connection, only_known=False, ranking=own.ranking_of(label.name))
         judged = judged_only(judged) if label.judged_only else judged
         rows = connection.execute(
@@ -193,9 +247,12 @@ def _derive(data: _Frames, user: Any, label: Label, conventions: Conventions) ->
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "
         f"{int(lists.n_relevant[0])} relevant item(s) in the truth, {int(judged.n_listed[0])} in the list"
     )
+    if label.judged_only:
+        known = [row for row in rows if row[2] is not None]
+        rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]
     listed = _listed(rows, how, label.k, least)
     value = _value(data, label, conventions)
-    return Derivation(user, str(label), value, conventions, head, listed, how.lines)
+    return Derivation(data.user, str(label), value, conventions, head, listed, how.lines)
 
 
 def _listed(

@@ -1,13 +1,9 @@
 """`concord explain`: how one user's number came about, under one definition or two."""
 
-import contextlib
-import io
-
 import polars as pl
 from rich.table import Table
 
-import metrics_core as mc
-from metrics_core.explain import SHOWN, Derivation, Versus
+from metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
 from pipeline.commands.chosen import label_named, model_files, preset_named, refused
 from pipeline.commands.table import console
 from pipeline.params import read_params
@@ -20,14 +16,9 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
     label = str(label_named(metric))
     other = None if versus is None else preset_named(versus)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # the library prints plain text
-            found = (
-                mc.explain(lists, truth, user=user, metric=label, conventions=params.pinned)
-                if other is None
-                else mc.explain(
-                    lists, truth, user=user, metric=label, conventions=params.pinned, versus=other
-                )
-            )
+        found = explain_ranked(
+            lists, truth, user=user, metric=label, conventions=params.pinned, versus=other
+        )
     except ValueError as error:
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
     if markdown:

@@ -8,6 +8,7 @@ import pytest
 
 import metrics_core as mc
 from metrics_core.catalogue import parse
+from metrics_core.explain import Derivation, explain_ranked
 from metrics_core.partition import Task
 from pipeline.engines import duckdb as duckdb_engine
 from pipeline.engines import polars as polars_engine
@@ -79,3 +80,39 @@ def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
     loaded = pl.read_parquet("results/lists/m.parquet")
     assert "ranking" not in loaded.columns
     assert len(loaded) == len(ROWS)
+
+
+@pytest.mark.parametrize("changed", CONVENTIONS[:3], ids=str)
+@pytest.mark.usefixtures("files")
+def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any]) -> None:
+    own = mc.preset("standard", **changed)
+    recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
+    expected = mc.evaluate(recs, truth, metrics=LABELS, conventions=own).per_user
+    with workspace() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+    lists = pl.read_parquet("results/lists/m.parquet")
+
+    for label in LABELS:
+        for user in USERS[:5]:
+            derived = explain_ranked(lists, truth, user=user, metric=label, conventions=own)
+            assert isinstance(derived, Derivation)
+            value = expected.filter(pl.col("user") == user)[label].item()
+            assert repr(derived.value) == repr(value)
+
+
+@pytest.mark.usefixtures("files")
+def test_later_copies_are_explained_as_misses() -> None:
+    pl.DataFrame({"user": "u", "item": ["a", "a", "b"], "rank": [1, 2, 3]}).write_csv("lists.csv")
+    changed = {"duplicates": "first"}
+    with workspace() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+    lists = pl.read_parquet("results/lists/m.parquet")
+    truth = pl.DataFrame({"user": "u", "item": ["a", "b"], "grade": [1.0, 1.0]})
+
+    derived = explain_ranked(
+        lists, truth, user="u", metric="AP@3", conventions=mc.preset("standard", **changed)
+    )
+
+    assert isinstance(derived, Derivation)
+    assert derived.value == (1 / 1 + 2 / 3) / 2
+    assert "  rank 2: (a later copy)" in derived.lines
