@@ -133,7 +133,7 @@ def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
     try:
         yield from parts
     except ValueError as error:
-        fix = "change the convention that is named, or the data"
+        fix = "change the convention that is named, or the data; train and items are named under `background:`"
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
 
 
