@@ -53,6 +53,14 @@ def summarise(
     return Summary(mean, low, high, len(counted), n_undefined)
 
 
+def interval_of(values: Floats, confidence: float) -> tuple[float, float]:
+    """The t interval of the mean over the users who have a value; NaN where there are none or one."""
+    counted = values[~np.isnan(values)]
+    mean = _mean(counted)
+    half = _half_width(counted, mean, confidence)
+    return mean - half, mean + half
+
+
 def summarise_catalogue(label: Label, exposure: Exposure, conventions: Conventions) -> Summary:
     """The one number of a metric over all users; it has no interval over users."""
     own = label.conventions(conventions)

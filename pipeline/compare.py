@@ -5,18 +5,25 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.comparing import content
+from pipeline.comparing.aligned import align
+from pipeline.comparing.best import best_rows
 from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.differences import difference_rows
+from pipeline.comparing.distributions import distribution_rows
 from pipeline.comparing.evaluations import Evaluation, read_evaluations
+from pipeline.comparing.examples import examples
 from pipeline.comparing.orphans import remove_orphans
 from pipeline.comparing.panel import panel_rows
+from pipeline.comparing.segments.rows import segment_rows
 from pipeline.comparing.tables import curve_rows, frame, leaderboard_rows, metric_rows
+from pipeline.comparing.tradeoffs import tradeoff_rows
+from pipeline.comparing.warnings import warning_rows
 from pipeline.comparing.wording import verdict_sentences
 from pipeline.outputs import write_csv, write_json, write_parquet
 from pipeline.params import Params, read_params
 from pipeline.stage import run
 
-SCHEMA = 1  # of comparison.json
+SCHEMA = 2  # of comparison.json
 
 
 def main() -> None:
@@ -46,7 +53,8 @@ def _comparison(
     params: Params, choices: Choices, evaluations: Mapping[str, Evaluation]
 ) -> dict[str, Any]:
     confidence = params.comparison.confidence
-    differences = difference_rows(params, choices, evaluations)
+    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
+    differences = difference_rows(params, choices, evaluations, aligned)
     leaderboard = leaderboard_rows(choices, evaluations, differences, alpha=1 - confidence)
     found = {
         "schema": SCHEMA,
@@ -64,6 +72,12 @@ def _comparison(
     return {
         **found,
         "verdicts": verdict_sentences(found),
+        "distributions": distribution_rows(params, choices, aligned),
+        "best": best_rows(params, choices, aligned),
+        "tradeoffs": tradeoff_rows(choices, evaluations),
+        "segments": segment_rows(params, choices, aligned, differences),
+        "examples": examples(params, choices, aligned, found),
+        "warnings": warning_rows(params, choices, evaluations),
         "quality": content.quality(params, evaluations),
         "conventions": content.conventions(params.pinned, choices),
         "provenance": content.provenance(params.pinned, evaluations),

@@ -29,6 +29,7 @@ from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
 from pipeline.stage import run
+from pipeline.validity import validity
 
 MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 
@@ -184,6 +185,7 @@ def _content(
             "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
         },
         "judged_share": shares,
+        "validity": _validity(params, model, ks),
         "inputs": {
             "truth": _input(params, "truth"),
             "lists": _input(params, model),
@@ -194,6 +196,17 @@ def _content(
             "python": ".".join(platform.python_version_tuple()[:2]),
         },
     }
+
+
+def _validity(params: Params, model: str, ks: Sequence[int]) -> dict[str, Any]:
+    data = Path(params.results.data)
+    return validity(
+        Path(params.results.lists) / f"{model}.parquet",
+        data / "truth.parquet",
+        data / "train.parquet" if "train" in params.background else None,
+        ks=ks,
+        threshold=params.pinned.relevance_threshold,
+    )
 
 
 def _input(params: Params, name: str) -> dict[str, str]:

@@ -40,7 +40,8 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
         raise InputError(problems)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     place = ", position AS place" if _order_counts(params.pinned) else ""
-    query = f"SELECT user, item, {grade}{place} FROM source ORDER BY user, grade DESC, item"
+    time = ", time" if "time" in source.columns else ""
+    query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
     quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)
@@ -57,7 +58,7 @@ def truth_file(entry: TruthFile) -> InputFile:
     refuse_missing(KEY, path)
     form = format_of(KEY, path, entry.format)
     columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    return InputFile(KEY, path, form, ("user", "item"), ("grade",), columns)
+    return InputFile(KEY, path, form, ("user", "item"), ("grade", "time"), columns)
 
 
 def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:

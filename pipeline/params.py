@@ -1,7 +1,9 @@
 """params.yaml, read as YAML 1.2 (as DVC reads it) and checked; the only place that knows its shape."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,13 +18,14 @@ from pipeline.checks import InputError, Problem, refuse
 
 PARAMS = Path("params.yaml")
 TRUTH = "truth"  # its files stand beside those of the models
-BACKGROUND = ("train", "items")  # of metrics beyond accuracy
+BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth
 MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
 PERCENT = re.compile(r"^\d+(\.\d+)?%$")
 Effect = float | str
+Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class _Section(BaseModel):
@@ -32,7 +35,7 @@ class _Section(BaseModel):
 class TruthFile(_Section):
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "grade"], str] = {}
+    columns: dict[Literal["user", "item", "grade", "time"], str] = {}
 
 
 class ListsFile(_Section):
@@ -45,7 +48,32 @@ class ListsFile(_Section):
 class BackgroundFile(_Section):
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "categories", "vector"], str] = {}
+    columns: dict[Literal["user", "item", "categories", "vector", "title", "time"], str] = {}
+
+
+class ByActivity(_Section):
+    """Users by their interactions in train; `edges` are the upper ends of the groups."""
+
+    by: Literal["activity"]
+    edges: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+
+
+class ByColumn(_Section):
+    """Users by a column of `background.users`; with `edges` it is a number, cut there."""
+
+    by: Literal["user"]
+    column: str
+    edges: list[float] | None = Field(default=None, min_length=1)
+
+
+class ByPopularity(_Section):
+    """Items by popularity in train: the head holds this share of the interactions, head and middle that one."""
+
+    by: Literal["truth_item", "recommended_item"]
+    shares: list[Share] = Field(min_length=2, max_length=2)
+
+
+Segmentation = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
 
 
 class Data(_Section):
@@ -69,6 +97,9 @@ class Comparison(_Section):
     primary: list[str] = Field(min_length=1)
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     min_effect: Effect | dict[str, Effect]
+    adjustment: Literal["holm", "max_t"]
+    resamples: Annotated[int, Field(ge=99)]
+    seed: Annotated[int, Field(ge=0)]
 
     @field_validator("min_effect", mode="before")
     @classmethod
@@ -107,11 +138,12 @@ class Results(_Section):
 
 class Params(_Section):
     data: Data
-    background: dict[Literal["train", "items"], BackgroundFile]
+    background: dict[Literal["train", "items", "users"], BackgroundFile]
     models: dict[str, ListsFile] = Field(min_length=1)
     input: Input
     evaluation: Evaluation
     comparison: Comparison
+    segments: dict[str, Segmentation]
     conventions: dict[str, Any]
     report: Report
     mlflow: MLflow
@@ -212,8 +244,20 @@ def _of_conventions(path: Path, found: list[tuple[str, str, str]]) -> list[Probl
     return [Problem(f"{path}: conventions.{key}", what, fix) for key, what, fix in found]
 
 
+def _segment_problems(path: Path, params: Params) -> Iterator[Problem]:
+    for name, segmentation in params.segments.items():
+        where = f"{path}: segments.{name}"
+        needs = "users" if isinstance(segmentation, ByColumn) else "train"
+        if needs not in params.background:
+            fix = f"name the file as `background.{needs}`, or remove the entry"
+            yield Problem(where, f"needs {needs}, which background does not name", fix)
+        ends = segmentation.shares if isinstance(segmentation, ByPopularity) else segmentation.edges
+        if ends and any(low >= high for low, high in pairwise(ends)):
+            yield Problem(where, f"{ends} does not rise", "give each end once, smallest first")
+
+
 def _comparison_problems(path: Path, params: Params) -> list[Problem]:
-    problems = []
+    problems = list(_segment_problems(path, params))
     ks = params.evaluation.ks
     if len(set(ks)) < len(ks):
         problems.append(

@@ -11,7 +11,7 @@ from pipeline.stage import run
 from reports.markdown import render_markdown
 from reports.page import render_html
 
-SCHEMA = 1  # of comparison.json
+SCHEMA = 2  # of comparison.json
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "load-truth",
         "load-background@train",
         "load-background@items",
+        "load-background@users",
         *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in MODELS),
     ]
     assert sorted(stages_run(output)) == sorted(every + SHARED)

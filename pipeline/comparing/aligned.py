@@ -15,11 +15,15 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Aligned:
-    """`places` says where each row of a model's file belongs; None if that is where it stands."""
+    """`users` in their places; `places` says where each row of a model's file belongs, None if that is where it stands."""
 
     paths: Mapping[str, Path]
     places: Mapping[str, Places | None]
-    n_users: int
+    users: pl.Series
+
+    @property
+    def n_users(self) -> int:
+        return len(self.users)
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
@@ -46,13 +50,11 @@ def align(paths: Mapping[str, Path]) -> Aligned:
     first, *others = paths.values()
     users = _users(first)
     if all(_same(users, _users(path)) for path in others):
-        return Aligned(paths, dict.fromkeys(paths), len(users))
+        return Aligned(paths, dict.fromkeys(paths), users)
     texts = {model: _users(path).cast(pl.String) for model, path in paths.items()}
-    every = pl.concat(texts.values()).unique(maintain_order=True)
+    every = pl.concat(texts.values()).unique().sort()
     index = pl.DataFrame({"user": every, "place": np.arange(len(every))})
-    return Aligned(
-        paths, {model: _places(text, index) for model, text in texts.items()}, len(every)
-    )
+    return Aligned(paths, {model: _places(text, index) for model, text in texts.items()}, every)
 
 
 def _users(path: Path) -> pl.Series:

@@ -21,6 +21,18 @@ class Choices:
     primary: list[str]
     min_effects: dict[str, Effect]
 
+    @property
+    def of_primary(self) -> list[Label]:
+        """The primary labels, in the order of params.yaml."""
+        return [parse(text) for text in self.primary]
+
+    @property
+    def main_k(self) -> int | None:
+        """The cutoff of the first primary label that has one; else the greatest that is evaluated."""
+        known = [label.k for label in self.of_primary if label.k is not None]
+        every = [label.k for label in self.labels if label.k is not None]
+        return known[0] if known else max(every, default=None)
+
 
 def read_choices(params: Params) -> Choices:
     """The choices, refused where they name a label that is not evaluated."""

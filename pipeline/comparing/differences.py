@@ -9,7 +9,7 @@ import numpy as np
 
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import Paired, adjust, compare, pairs, verdict
-from pipeline.comparing.aligned import align
+from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.params import Params
@@ -27,10 +27,13 @@ class _Found:
 
 
 def difference_rows(
-    params: Params, choices: Choices, evaluations: Mapping[str, Evaluation]
+    params: Params,
+    choices: Choices,
+    evaluations: Mapping[str, Evaluation],
+    aligned: Aligned,
 ) -> list[Row]:
     """One row a label and pair. Holm over pairs x primary labels, Benjamini-Hochberg over the others."""
-    found = list(_compare(params, choices, evaluations))
+    found = list(_compare(params, choices, evaluations, aligned))
     primary = np.array([str(each.label) in choices.primary for each in found], dtype=bool)
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
     return [
@@ -40,11 +43,13 @@ def difference_rows(
 
 
 def _compare(
-    params: Params, choices: Choices, evaluations: Mapping[str, Evaluation]
+    params: Params,
+    choices: Choices,
+    evaluations: Mapping[str, Evaluation],
+    aligned: Aligned,
 ) -> Iterator[_Found]:
     comparison, conventions = params.comparison, params.pinned
     named = pairs(list(evaluations), comparison.baseline)
-    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
     for label in choices.labels:
         if label.metric.of_catalogue:  # one number over all users: no user differs
             continue

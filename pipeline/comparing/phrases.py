@@ -36,6 +36,12 @@ def counted(n: int, thing: str) -> str:
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
+def percent(share: float) -> str:
+    """One decimal, more for small shares: something is never told as 0."""
+    written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
+    return f"{written.removesuffix('.0')}{PERCENT}"
+
+
 def size(gap: Gap, label: str, standing: Standing) -> str:
     """`0.041 above popularity (95 % interval 0.035 to 0.047, +15.2 %)`."""
     if gap.difference is None:

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from pipeline.checks import InputError, Problem, refuse
 
-Kind = Literal["text", "integer", "unsigned", "float", "json"]  # how a column's values are written
+Kind = Literal[
+    "text", "integer", "unsigned", "float", "json", "time"
+]  # how a column's values are written
 LINES = 1 << 32  # JSONL: position = line number * LINES + place in the list
 
 
@@ -20,7 +22,8 @@ class InputFile:
     """One entry of params.yaml that names a file.
 
     key     : where it stands in params.yaml, `models.als`
-    needs   : the columns that must be there; `may_have`: those that are read if they are there
+    needs   : the columns that must be there; `may_have`: those that are read if they are there,
+              `time` only if params.yaml maps it
     columns : ours -> theirs, where params.yaml maps them
     """
 
@@ -33,7 +36,7 @@ class InputFile:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return (*self.needs, *self.may_have)
+        return (*self.needs, *(n for n in self.may_have if n != "time" or n in self.columns))
 
     def theirs(self, name: str) -> str:
         return self.columns.get(name, name)

@@ -164,6 +164,8 @@ def _kind(name: str, found: pa.DataType) -> Kind | None:
         return "float"
     if pa.types.is_string(found):
         return "text"
+    if name == "time" and (pa.types.is_timestamp(found) or pa.types.is_date(found)):
+        return "time"
     return None
 
 

@@ -39,9 +39,20 @@ _ID = {
         WHEN regexp_full_match({x}, '-?[0-9]+') THEN CAST({x} AS VARCHAR) END""",
 }
 _NUMBER = "TRY_CAST({x} AS DOUBLE)"
+# Seconds since 1970, or the number as it is: times are only ever compared with each other.
+_TIME = {
+    "time": "epoch(CAST({x} AS TIMESTAMP))",
+    "text": f"coalesce({_NUMBER}, epoch(TRY_CAST({{x}} AS TIMESTAMP)))",
+    "json": "coalesce(TRY_CAST({x} AS DOUBLE), epoch(TRY_CAST(json_extract_string({x}, '$') AS TIMESTAMP)))",
+}
 _RANK = f"CASE WHEN {_WHOLE.format(x=_NUMBER)} THEN CAST({_NUMBER} AS BIGINT) END"
 _SAFE = {("id", "text"), ("id", "integer"), ("rank", "integer"), ("number", "integer")}
-_SAFE |= {("number", "unsigned"), ("number", "float")}  # always readable: nothing to keep beside
+_SAFE |= {
+    ("number", "unsigned"),
+    ("number", "float"),
+    ("time", "time"),
+    ("time", "integer"),
+}  # always readable: nothing to keep beside
 
 
 @dataclass(frozen=True)
@@ -135,13 +146,15 @@ def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputFile, r
 
 
 def _role(name: str) -> str:
-    return {"user": "id", "item": "id", "rank": "rank"}.get(name, "number")
+    return {"user": "id", "item": "id", "rank": "rank", "time": "time"}.get(name, "number")
 
 
 def _readable(name: str, kind: Kind) -> str:
     role = _role(name)
     if role == "id":
         return _ID[kind].format(x=name)
+    if role == "time":
+        return _TIME.get(kind, _NUMBER).format(x=name)
     return (_RANK if role == "rank" else _NUMBER).format(x=name)
 
 

@@ -17,7 +17,13 @@ def truth_checks(source: Source) -> list[RowCheck]:
             RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"),
             RowCheck("grade", "grade = 'inf'::DOUBLE", "is infinite", fix),
         ]
-    return checks
+    return [*checks, *time_checks(source)]
+
+
+def time_checks(source: Source) -> list[RowCheck]:
+    if "time" not in source.columns:
+        return []
+    return number_checks(source, "time", "is neither a number nor a time such as 2026-05-30 08:10")
 
 
 def repeated_judgements(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from metrics_core.catalogue import is_pooled, parse
 from metrics_core.presets import preset
 from metrics_core.summary import summarise
-from pipeline.outputs import write_json
+from pipeline.outputs import write_json, write_parquet
 from pipeline.params import Params
 from pipeline.per_user_file import per_user_writer
 
@@ -44,6 +44,9 @@ def params_of(
         "primary": [f"{metrics[0]}@{ks[0]}"],
         "confidence": 0.95,
         "min_effect": 0.005,
+        "adjustment": "holm",
+        "resamples": 199,
+        "seed": 1,
         **settings,
     }
     return Params.model_validate(
@@ -60,6 +63,7 @@ def params_of(
                 "panel": False,
             },
             "comparison": comparison,
+            "segments": {},
             "conventions": preset("standard", **knobs).as_dict(),
             "report": {"title": "Demo shop"},
             "mlflow": {"tracking_uri": "sqlite:///mlflow.db", "experiment": "demo"},
@@ -68,7 +72,15 @@ def params_of(
     )
 
 
-_COMPARISON = ("baseline", "primary", "confidence", "min_effect")
+_COMPARISON = (
+    "baseline",
+    "primary",
+    "confidence",
+    "min_effect",
+    "adjustment",
+    "resamples",
+    "seed",
+)
 
 
 def write_evaluation(
@@ -92,6 +104,7 @@ def write_evaluation(
     with per_user_writer(path, id_type, list(values), carried) as writer:
         writer.write(frame)
     summaries = {label: _summary(frame[label], label, params) for label in values}
+    _write_lists(params, model, frame["user"])
     write_json(
         Path(folders.metrics) / f"{model}.json", {k: v["mean"] for k, v in summaries.items()}
     )
@@ -113,6 +126,21 @@ def write_evaluation(
             "versions": {"concord": "0.1.0", "numpy": "2.4.6"},
         },
     )
+
+
+def _write_lists(params: Params, model: str, users: pl.Series) -> None:
+    """Two items a user, one of which the truth knows."""
+    n = len(users)
+    lists = pl.DataFrame(
+        {
+            "user": pl.concat([users, users]).sort(),
+            "item": [f"i{rank}" for _ in range(n) for rank in (1, 2)],
+            "rank": [1, 2] * n,
+        }
+    )
+    write_parquet(Path(params.results.lists) / f"{model}.parquet", lists)
+    truth = pl.DataFrame({"user": users.sort(), "item": ["i1"] * n, "grade": [1.0] * n})
+    write_parquet(Path(params.results.data) / "truth.parquet", truth)
 
 
 def _summary(column: pl.Series, text: str, params: Params) -> dict[str, Any]:

@@ -63,9 +63,13 @@ def params_of(path: str, **changes: Any) -> Params:
                 "primary": ["P@1"],
                 "confidence": 0.95,
                 "min_effect": 0.0,
+                "adjustment": "holm",
+                "resamples": 199,
+                "seed": 1,
             },
             "conventions": conventions,
             "report": {"title": "Lists"},
+            "segments": {},
             "mlflow": {"tracking_uri": "sqlite:///mlflow.db", "experiment": "lists"},
             "results": {name: f"results/{name}" for name in RESULTS},
         }

@@ -53,9 +53,13 @@ def write_project(
             "primary": ["nDCG@10"],
             "confidence": 0.95,
             "min_effect": 0.005,
+            "adjustment": "holm",
+            "resamples": 199,
+            "seed": 1,
         },
         "conventions": conventions,
         "report": {"title": "Demo shop"},
+        "segments": {},
         "mlflow": {"tracking_uri": uri, "experiment": experiment},
         "results": {folder: f"results/{folder}" for folder in FOLDERS},
     }

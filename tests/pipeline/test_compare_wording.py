@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.comparing.aligned import align
 from pipeline.comparing.choices import read_choices
 from pipeline.comparing.differences import difference_rows
 from pipeline.comparing.evaluations import read_evaluations
@@ -30,7 +31,8 @@ def sentences(
         write_evaluation(params, model, of_labels)
     choices = read_choices(params)
     evaluations = read_evaluations(params, choices)
-    differences = difference_rows(params, choices, evaluations)
+    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
+    differences = difference_rows(params, choices, evaluations, aligned)
     comparison = {
         "baseline": params.comparison.baseline,
         "primary": choices.primary,

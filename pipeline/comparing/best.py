@@ -1,0 +1,40 @@
+"""How probable it is that a model is the best, by resampling users: what intervals of pairs do not tell."""
+
+from typing import Any
+
+import numpy as np
+
+from metrics_core.bootstrap import best_probability, weighted_means
+from metrics_core.catalogue import is_pooled
+from pipeline.comparing.aligned import Aligned
+from pipeline.comparing.choices import Choices
+from pipeline.comparing.differences import or_null
+from pipeline.params import Params
+
+Row = dict[str, Any]
+
+
+def best_rows(params: Params, choices: Choices, aligned: Aligned) -> list[Row]:
+    """One row a primary label and model; models of equal mean share a resample."""
+    rows: list[Row] = []
+    comparison = params.comparison
+    for label in choices.of_primary:
+        if is_pooled(label, params.pinned):
+            continue
+        values = aligned.values(str(label), label.conventions(params.pinned).undefined)
+        means = weighted_means(
+            np.column_stack(list(values.values())),
+            resamples=comparison.resamples,
+            seed=comparison.seed,
+        )
+        shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
+        rows += [
+            {
+                "label": str(label),
+                "model": model,
+                "probability": or_null(float(share)),
+                "resamples": comparison.resamples,
+            }
+            for model, share in zip(values, shares, strict=True)
+        ]
+    return rows

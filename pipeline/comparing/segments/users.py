@@ -1,0 +1,93 @@
+"""Users in groups: by their interactions in the train, or by a column that says something of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pipeline.checks import refuse
+from pipeline.comparing.segments.grouped import up_to
+from pipeline.params import PARAMS, ByActivity, ByColumn, Params
+
+MOST_VALUES = 12  # of a column without edges
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class UserGroups:
+    """`of_user` numbers the group of each user."""
+
+    question: str
+    names: list[str]
+    of_user: NDArray[np.int64]
+
+
+def user_groups(
+    params: Params, name: str, segmentation: ByActivity | ByColumn, users: pl.Series
+) -> UserGroups:
+    """The groups of these users; nobody is left out.
+
+    Raises
+    ------
+    InputError : there is no such column, its values are too many, or no numbers where edges cut them
+    """
+    if isinstance(segmentation, ByActivity):
+        return _by_activity(params, segmentation, users)
+    return _by_column(params, name, segmentation, users)
+
+
+def _by_activity(params: Params, segmentation: ByActivity, users: pl.Series) -> UserGroups:
+    train = pl.scan_parquet(Path(params.results.data) / "train.parquet", glob=False)
+    counts = train.group_by(pl.col("user").cast(pl.String)).len().collect()
+    found = _joined(users, counts)["len"].fill_null(0).to_numpy()
+    names = up_to(segmentation.edges)
+    return UserGroups(
+        "Does it depend on how much is known of a user? Users by interactions in train.",
+        names,
+        np.searchsorted(segmentation.edges, found, side="left"),
+    )
+
+
+def _by_column(params: Params, name: str, segmentation: ByColumn, users: pl.Series) -> UserGroups:
+    column = segmentation.column
+    file = pl.read_parquet(Path(params.results.data) / "users.parquet", glob=False)
+    where = f"{PARAMS}: segments.{name}"
+    if column not in file.columns or column == "user":
+        known = ", ".join(c for c in file.columns if c != "user")
+        raise refuse(where, f"users have no column {column!r}", f"name one of: {known}")
+    question = f"Does it depend on the {column} of a user?"
+    values = _joined(users, file.select(pl.col("user").cast(pl.String), column))[column]
+    if segmentation.edges is not None:
+        return _cut(where, question, values, segmentation.edges)
+    texts = values.cast(pl.String).fill_null(UNKNOWN)
+    names = sorted(texts.unique().to_list(), key=lambda text: (text == UNKNOWN, text))
+    if len(names) > MOST_VALUES:
+        what = f"{column!r} has {len(names):,} different values, too many for groups"
+        raise refuse(where, what, "cut a number with `edges:`, or write a coarser column")
+    place = {text: number for number, text in enumerate(names)}
+    return UserGroups(question, names, np.array([place[text] for text in texts.to_list()]))
+
+
+def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -> UserGroups:
+    numbers = values.cast(pl.Float64, strict=False)
+    wrong = values.filter(numbers.is_null() & values.is_not_null())
+    if len(wrong):
+        what = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
+        raise refuse(where, what, "remove `edges:`, or mend the column")
+    names = [f"up to {edges[0]:g}"]
+    names += [f"over {low:g} to {high:g}" for low, high in pairwise(edges)]
+    names += [f"over {edges[-1]:g}"]
+    missing = numbers.is_null() | numbers.is_nan()
+    places = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left")
+    places[missing.to_numpy()] = len(names)
+    return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], places)
+
+
+def _joined(users: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
+    """What is known of each user, in the users' order; ids of different types meet as decimal text."""
+    asked = users.cast(pl.String).to_frame("user")
+    return asked.join(known, on="user", how="left", maintain_order="left")
