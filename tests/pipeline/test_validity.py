@@ -187,8 +187,8 @@ def test_lists_that_only_look_a_little_like_samples_are_no_samples(
 
 
 def test_models_that_all_repeat_the_train_are_told_but_no_alarm(tmp_path: Path) -> None:
-    repeats = {"k": {"in_train": 20}}
-    found = _kinds(tmp_path, {"pop": _evaluation(**repeats), "als": _evaluation(**repeats)})
+    repeats = _evaluation(k={"in_train": 20})
+    found = _kinds(tmp_path, {"pop": repeats, "als": repeats})
 
     assert found["train_items_recommended"]["severity"] == "notice"
 

@@ -97,10 +97,8 @@ def _read(
             f"count(*) FILTER (coalesce(place, 3) = {place}) / count(*) AS {group}"
             for place, group in enumerate(GROUPS)
         )
-        found = connection.execute(
-            _SHARES.format(columns=", ".join(shares)), {"k": k}
-        ).to_arrow_table()
-        return pl.DataFrame(found)
+        query = _SHARES.format(columns=", ".join(shares))
+        return pl.DataFrame(connection.sql(query, params={"k": k}).to_arrow_table())
     frames = [_recall(connection, params, place, group, k) for place, group in enumerate(GROUPS)]
     whole = frames[0]
     for frame in frames[1:]:
@@ -121,7 +119,7 @@ def _recall(
         for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):
             casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
             chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
-            alone.register(name, connection.execute(chosen).to_arrow_table())
+            alone.register(name, connection.sql(chosen).to_arrow_table())
         alone.sql("SELECT user FROM truth").create_view("known")
         task = Task([parse(f"R@{k}")], params.pinned, only_known=True)
         values = evaluate_partition(alone, task).values
