@@ -1,8 +1,7 @@
 """Poisson bootstrap over users, for numbers that have no interval in closed form.
 
 Each user counts Poisson(1) times in a resample, independently of the others, so that users need no drawing with
-replacement. Values are rounded to a grid so coarse that every sum of weights times values is exact in float64:
-the matrix product then gives the same bits in any order, on any machine, with any number of threads.
+replacement, and all sums come from one matrix product.
 
 References
 ----------
@@ -15,12 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import poisson
 
+from metrics_core.exact import on_grid
 from metrics_core.judged import Floats
 
 _BLOCK = 64  # resamples at a time
 _TABLE_SIZE = 1 << 16
-_HEAVIEST = 9  # the largest weight of the table
-_EXACT = 53  # bits of a float64
+HEAVIEST = 9  # no weight of the table is larger
 
 
 def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
@@ -28,21 +27,14 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
 
     Parameters
     ----------
-    values : (users, columns) float64; NaN where a user does not count in a column. They are rounded to a grid of
-             2^-g, g the greatest number with sum of weight x |value| < 2^53: for 138,000 users and values up to 1,
-             g = 32, an error below 3e-10.
+    values : (users, columns) float64; NaN where a user does not count in a column
     """
     counts = (~np.isnan(values)).astype(np.float64)
-    known = np.nan_to_num(values)
-    step = _grid(known)
-    rounded = np.round(known / step)
-    both = np.column_stack([rounded, counts])
+    both = np.column_stack([on_grid(np.nan_to_num(values), heaviest=HEAVIEST), counts])
     means = np.empty((resamples, values.shape[1]))
     for start, weights in _weights(len(values), resamples, seed):
-        sums = weights @ both
-        top, bottom = np.hsplit(sums, 2)
-        with np.errstate(invalid="ignore"):
-            means[start : start + len(weights)] = top * step / np.where(bottom, bottom, np.nan)
+        sums, users = np.hsplit(weights @ both, 2)
+        means[start : start + len(weights)] = sums / np.where(users > 0, users, np.nan)
     return means
 
 
@@ -64,13 +56,6 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
     tail = (1 - confidence) / 2
     low, high = np.quantile(known, [tail, 1 - tail], method="inverted_cdf")
     return float(low), float(high)
-
-
-def _grid(values: Floats) -> float:
-    """A power of two such that weights times values, in steps of it, add up to less than 2^53."""
-    largest = float(np.abs(values).max(initial=0.0)) or 1.0
-    bound = math.log2(largest) + math.log2(_HEAVIEST * len(values))
-    return 2.0 ** math.ceil(bound - _EXACT)
 
 
 def _weights(users: int, resamples: int, seed: int) -> Iterator[tuple[int, Floats]]:

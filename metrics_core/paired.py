@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from metrics_core.judged import Floats
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
+Test = Literal["t", "swap", "none"]
 FEWEST_INFORMATIVE = 10  # users with different values; with fewer there is no interval and no test
 CAUTION_BELOW = 30
 
@@ -21,7 +23,9 @@ CAUTION_BELOW = 30
 class Paired:
     """Model a against model b on the users whom both have a value for; NaN where a number does not exist.
 
-    `above`, `equal` and `below` are shares of users by the sign of a - b.
+    above, equal, below : shares of users by the sign of a - b
+    n_nonzero           : users with different values; for a number over all users, with different lists
+    test                : where p comes from
     """
 
     mean_a: float
@@ -36,7 +40,7 @@ class Paired:
     ci_high: float = math.nan
     effect_size: float = math.nan
     p: float = math.nan
-    pooled: bool = False
+    test: Test = "t"
 
     @property
     def relative(self) -> float:
@@ -59,7 +63,25 @@ class Paired:
             above=math.nan,
             equal=math.nan,
             below=math.nan,
-            pooled=True,
+            test="none",
+        )
+
+    @classmethod
+    def of_lists(
+        cls, mean_a: float, mean_b: float, *, n_users: int, n_nonzero: int, p: float
+    ) -> "Paired":
+        """The pair on a number over all users: a p value by swapping lists, and no interval."""
+        return cls(
+            mean_a=mean_a,
+            mean_b=mean_b,
+            difference=mean_a - mean_b,
+            n_users=n_users,
+            n_nonzero=n_nonzero,
+            above=math.nan,
+            equal=math.nan,
+            below=math.nan,
+            p=p,
+            test="swap",
         )
 
 

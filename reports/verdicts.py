@@ -34,6 +34,13 @@ VERDICTS: Mapping[str, Verdict] = {
     "better_below_threshold": Verdict(
         "slightly better", "though not surely by a difference that matters", "better", _UP, False
     ),
+    "better_without_interval": Verdict(
+        "better, no interval",
+        "significant by swapping lists; by how much has no interval",
+        "better",
+        _UP,
+        False,
+    ),
     "equivalent": Verdict(
         "equivalent", "any difference is too small to matter", "even", _DIAMOND, True
     ),
@@ -51,6 +58,13 @@ VERDICTS: Mapping[str, Verdict] = {
     "no_interval": Verdict(
         "no interval", "no interval can be given, hence no verdict", "open", _DASH, False
     ),
+    "worse_without_interval": Verdict(
+        "worse, no interval",
+        "significant by swapping lists; by how much has no interval",
+        "worse",
+        _DOWN,
+        False,
+    ),
     "worse_below_threshold": Verdict(
         "slightly worse", "though not surely by a difference that matters", "worse", _DOWN, False
     ),
@@ -64,4 +78,6 @@ MIRROR: Mapping[str, str] = {
     "worse": "better",
     "better_below_threshold": "worse_below_threshold",
     "worse_below_threshold": "better_below_threshold",
+    "better_without_interval": "worse_without_interval",
+    "worse_without_interval": "better_without_interval",
 }

@@ -1,7 +1,7 @@
 """The differences of comparison.json: every pair of models on every label, adjusted and judged together."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +9,15 @@ import numpy as np
 
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import Paired, adjust, compare, pairs, verdict
-from pipeline.comparing.aligned import Aligned
+from metrics_core.max_t import max_t
+from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.evaluations import Evaluation
+from pipeline.comparing.swaps import swap_results
 from pipeline.params import Params
 
 Row = dict[str, Any]
+MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,21 @@ def difference_rows(
     evaluations: Mapping[str, Evaluation],
     aligned: Aligned,
 ) -> list[Row]:
-    """One row a label and pair. Holm over pairs x primary labels, Benjamini-Hochberg over the others."""
-    found = list(_compare(params, choices, evaluations, aligned))
+    """One row a label and pair; from twelve models on, labels that are not primary against the baseline only.
+
+    Over pairs x primary labels Holm, or joint sign flips if params.yaml asks for them; Benjamini-Hochberg over the others.
+    """
+    found = [
+        *_compare(params, choices, evaluations, aligned),
+        *_swapped(params, choices, evaluations),
+    ]
+    order = {str(label): place for place, label in enumerate(choices.labels)}
+    found.sort(key=lambda each: order[str(each.label)])
     primary = np.array([str(each.label) in choices.primary for each in found], dtype=bool)
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
+    if params.comparison.adjustment == "max_t":
+        family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
+        adjusted[primary] = _jointly(params, family, aligned)
     return [
         _row(each, bool(is_primary), float(p), params)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
@@ -49,11 +63,14 @@ def _compare(
     aligned: Aligned,
 ) -> Iterator[_Found]:
     comparison, conventions = params.comparison, params.pinned
-    named = pairs(list(evaluations), comparison.baseline)
+    models = list(evaluations)
+    every_pair = pairs(models, comparison.baseline)
     for label in choices.labels:
         if label.metric.of_catalogue:  # one number over all users: no user differs
             continue
         text = str(label)
+        in_full = text in choices.primary or len(models) < MANY_MODELS
+        named = every_pair if in_full else every_pair[: len(models) - 1]
         means = {m: _or_nan(evaluation.mean(text)) for m, evaluation in evaluations.items()}
         effect = absolute(choices.min_effects[text], means[comparison.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
@@ -62,6 +79,38 @@ def _compare(
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
             yield _Found(label, a, b, kept, effect)
+
+
+def _jointly(params: Params, family: Sequence[_Found], aligned: Aligned) -> Floats:
+    """P values of the primary comparisons by joint sign flips; NaN where there is no test."""
+    adjusted = np.full(len(family), np.nan)
+    tested = [i for i, each in enumerate(family) if not math.isnan(each.paired.p)]
+    columns, held = [], {}
+    for each in (family[i] for i in tested):
+        text = str(each.label)
+        if text not in held:
+            held = {text: aligned.values(text, each.label.conventions(params.pinned).undefined)}
+        columns.append(held[text][each.a] - held[text][each.b])
+    if columns:
+        comparison = params.comparison
+        adjusted[tested] = max_t(
+            np.column_stack(columns), resamples=comparison.resamples, seed=comparison.seed
+        )
+    return adjusted
+
+
+def _swapped(
+    params: Params, choices: Choices, evaluations: Mapping[str, Evaluation]
+) -> Iterator[_Found]:
+    """The labels over all users, which no user has a value of: each model against the baseline."""
+    baseline = params.comparison.baseline
+    labels = {str(label): label for label in choices.labels}
+    for (text, model), test in swap_results(params, choices, list(evaluations)).items():
+        a, b = (_or_nan(evaluations[name].mean(text)) for name in (model, baseline))
+        effect = absolute(choices.min_effects[text], b)
+        counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
+        found = Paired.of_lists(a, b, **counts, p=test.p)
+        yield _Found(labels[text], model, baseline, found, effect)
 
 
 def _row(found: _Found, primary: bool, p_adjusted: float, params: Params) -> Row:
@@ -87,7 +136,8 @@ def _row(found: _Found, primary: bool, p_adjusted: float, params: Params) -> Row
         "caution": paired.caution,
         "p": or_null(paired.p),
         "p_adjusted": or_null(p_adjusted),
-        "adjustment": "holm" if primary else "bh",
+        "test": paired.test,
+        "adjustment": params.comparison.adjustment if primary else "bh",
         "min_effect": or_null(found.min_effect),
         "verdict": verdict(
             paired,

@@ -13,6 +13,8 @@ _MIRROR = {
     "worse": "better",
     "better_below_threshold": "worse_below_threshold",
     "worse_below_threshold": "better_below_threshold",
+    "better_without_interval": "worse_without_interval",
+    "worse_without_interval": "better_without_interval",
 }
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 6
 

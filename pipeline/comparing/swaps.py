@@ -1,0 +1,115 @@
+"""List-swap tests of the labels over all users: each model against the baseline, from the lists as `load` left them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.background import catalogue_of, train_frame
+from metrics_core.catalogue import Label
+from metrics_core.conventions import Conventions
+from metrics_core.exposure import Exposure
+from metrics_core.judging import fetch
+from metrics_core.listing import number_items
+from metrics_core.swap import Shown, Swapped, swap_tests
+from pipeline.comparing.choices import Choices
+from pipeline.params import Params
+from pipeline.threads import thread_settings
+
+_USER_NUMBERS = """
+CREATE TABLE user_numbers AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
+FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
+"""
+# Later copies of an item may stand as null: the places of the others close up, as in `evaluate`.
+_SHOWN = """
+SELECT DISTINCT user_number, item_number
+FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item,
+             row_number() OVER (PARTITION BY user ORDER BY rank) AS place
+      FROM "{model}" WHERE item IS NOT NULL AND ranking = {ranking})
+JOIN user_numbers USING (user) JOIN item_numbers USING (item)
+WHERE place <= {k} ORDER BY ALL
+"""
+_ALL = 1 << 40  # places: the whole list
+
+
+def swap_results(
+    params: Params, choices: Choices, models: Sequence[str]
+) -> dict[tuple[str, str], Swapped]:
+    """(label, model) -> the test of the model against the baseline."""
+    labels = [label for label in choices.labels if label.metric.of_catalogue]
+    baseline = params.comparison.baseline
+    found: dict[tuple[str, str], Swapped] = {}
+    if not labels or len(models) == 1:
+        return found
+    with _numbered(params, models) as connection:
+        items = number_items(connection, None)
+        for (k, ranking), group in _alike(labels, params.pinned).items():
+            measures = {str(label): _measure(label, params.pinned) for label in group}
+            ours = _shown(connection, baseline, k, ranking)
+            for model in models:
+                if model == baseline:
+                    continue
+                tests = swap_tests(
+                    _shown(connection, model, k, ranking),
+                    ours,
+                    measures,
+                    items=items,
+                    k=k,
+                    resamples=params.comparison.resamples,
+                    seed=params.comparison.seed,
+                )
+                found |= {(label, model): test for label, test in tests.items()}
+    return found
+
+
+def _alike(
+    labels: Sequence[Label], pinned: Conventions
+) -> Mapping[tuple[int | None, int], list[Label]]:
+    """Labels by what they read: the cutoff, and which of the rankings."""
+    groups: dict[tuple[int | None, int], list[Label]] = {}
+    for label in labels:
+        ranking = pinned.rankings.index(pinned.ranking_of(label.name))
+        groups.setdefault((label.k, ranking), []).append(label)
+    return groups
+
+
+def _measure(label: Label, pinned: Conventions) -> Callable[[Exposure], float]:
+    own = label.conventions(pinned)
+    return partial(
+        label.metric.function, **{knob: getattr(own, knob) for knob in label.metric.knobs}
+    )
+
+
+@contextmanager
+def _numbered(params: Params, models: Sequence[str]) -> Iterator[DuckDBPyConnection]:
+    """One view a model, `lists` with all of them, `train` and `items`, and the numbers of users."""
+    data = Path(params.results.data)
+    with duckdb.connect(config=thread_settings()) as connection:
+        for model in models:
+            lists = connection.read_parquet(str(Path(params.results.lists) / f"{model}.parquet"))
+            ranking = "ranking" if "ranking" in lists.columns else "0 AS ranking"
+            lists.project(f"user, item, rank, {ranking}").create_view(model)
+        every = " UNION ALL ".join(
+            f'SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM "{model}"'
+            for model in models
+        )
+        connection.execute(f"CREATE VIEW lists AS {every}")
+        nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+        known = params.background
+        train = train_frame(data / "train.parquet") if "train" in known else nothing
+        items = catalogue_of(data / "items.parquet").items if "items" in known else nothing
+        connection.register("train", train.to_arrow())
+        connection.register("items", items.select("item").to_arrow())
+        connection.execute(_USER_NUMBERS)
+        yield connection
+
+
+def _shown(connection: DuckDBPyConnection, model: str, k: int | None, ranking: int) -> Shown:
+    query = _SHOWN.format(model=model, ranking=ranking, k=_ALL if k is None else k)
+    rows = fetch(connection, query)
+    return Shown(rows["user_number"], rows["item_number"])
