@@ -3,14 +3,28 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from reports import numbers, palette, panel, quality, summary, tables
+from reports import (
+    distributions,
+    examples,
+    numbers,
+    palette,
+    panel,
+    quality,
+    segments,
+    summary,
+    tables,
+    tradeoffs,
+    validity,
+    wins,
+)
 from reports.bump import bump_chart, has_chart
 from reports.charts import difference_chart
 from reports.curves import curve_chart, curve_names, labels_of
@@ -38,6 +52,8 @@ def render_html(comparison: Mapping[str, Any]) -> str:
         script=Markup(script),
         script_hash=_sha256(script),
         difference_chart=difference_chart,
+        distribution_chart=distributions.distribution_chart,
+        tradeoff_chart=tradeoffs.tradeoff_chart,
         curve_chart=curve_chart,
         pair_heatmap=pair_heatmap,
         bump_chart=bump_chart,
@@ -58,14 +74,21 @@ def environment(*, autoescape: bool) -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals.update(
+        distributions=distributions,
+        examples=examples,
         numbers=numbers,
         panel=panel,
         quality=quality,
+        segments=segments,
         summary=summary,
         tables=tables,
+        tradeoffs=tradeoffs,
+        validity=validity,
+        wins=wins,
         VERDICTS=VERDICTS,
     )
     jinja.filters["knob"] = knob
+    jinja.filters["prose"] = prose
     return jinja
 
 
@@ -74,6 +97,11 @@ def knob(value: Any) -> str:
     return (
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False).replace('"', "")
     )
+
+
+def prose(text: str) -> Markup:
+    """A sentence in which `code` stands between backticks, escaped."""
+    return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _file(name: str) -> str:

@@ -43,9 +43,10 @@ def found_in(results: Results, model: str) -> list[Found]:
     quality = results.comparison["quality"][model]
     users, k = quality["users"], str(results.main_k)
     evaluated = users["evaluated"]
+    with_list = evaluated - users["without_list"]
     judged = quality["judged_share"].get(k)
     return [
-        Found(count(users["in_lists"]), f"of {count(evaluated)}", False, users["in_lists"]),
+        Found(count(with_list), f"of {count(evaluated)}", False, with_list),
         _part(users["without_list"], evaluated),
         _part(users["shorter_than"].get(k), evaluated),
         _under_policy(quality["ties"]),

@@ -6,6 +6,9 @@ from reports import numbers
 from reports.results import Results, Row
 
 
+_ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
+
+
 @dataclass(frozen=True)
 class Leader:
     """The best model by one primary metric; `against` is its difference to the baseline, None if it is the baseline."""
@@ -73,9 +76,10 @@ def how_sure(results: Results) -> str:
         else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
     )
     tests = sum(row["p"] is not None for row in rows)
+    how = _ADJUSTMENTS[rows[0]["adjustment"]] if rows else ""
     return (
         f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
-        f"The p values of the primary metrics are adjusted for {tests} comparisons (Holm)."
+        f"The p values of the primary metrics are adjusted for {tests} comparisons ({how})."
         if rows
         else "There is one model only, hence nothing to compare."
     )

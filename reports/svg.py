@@ -17,7 +17,7 @@ from reports.palette import light
 
 _SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", _SVG)
-_PAINT = {"fill", "opacity", "stroke", "stroke-width", "stroke-linecap"}
+_PAINT = {"fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"}
 _PLACE = {"d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"}
 _TEXT = {"text-anchor", "font-size", "font-weight"}
 _KEPT = _PAINT | _PLACE | _TEXT
@@ -31,13 +31,24 @@ def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 
 def picture(
-    layers: Layers, size: tuple[int, int], margins: dict[str, int], title: str, description: str
+    layers: Layers,
+    size: tuple[int, int],
+    margins: dict[str, int],
+    title: str,
+    description: str,
+    *,
+    own_scales: bool = False,
 ) -> Markup:
-    """The layers as one inline SVG of `size` within `margins`, announced by title and description."""
+    """The layers as one inline SVG of `size` within `margins`, announced by title and description.
+
+    own_scales : does each layer bring scales of its own for x and y?
+    """
     width, height = size
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding=margins, autosize=alt.AutoSizeParams(type="none")
     )
+    if own_scales:
+        chart = chart.resolve_scale(x="independent", y="independent")
     chart = chart.configure_view(stroke=None).configure(aria=False, background="transparent")
     root = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
     full_width = width + margins["left"] + margins["right"]

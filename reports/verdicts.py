@@ -13,6 +13,8 @@ _DIAMOND = "M0,-1L1,0L0,1L-1,0Z"
 _CIRCLE = "M0.85,0A0.85,0.85,0,1,1,-0.85,0A0.85,0.85,0,1,1,0.85,0Z"
 _SQUARE = "M-0.8,-0.8L0.8,-0.8L0.8,0.8L-0.8,0.8Z"
 _CROSS = "M-0.8,-0.8L0.8,0.8M0.8,-0.8L-0.8,0.8"
+_CHEVRON_UP = "M-0.9,0.5L0,-0.6L0.9,0.5"
+_CHEVRON_DOWN = "M-0.9,-0.5L0,0.6L0.9,-0.5"
 _DASH = "M-0.9,0L0.9,0"
 
 
@@ -38,7 +40,7 @@ VERDICTS: Mapping[str, Verdict] = {
         "better, no interval",
         "significant by swapping lists; by how much has no interval",
         "better",
-        _UP,
+        _CHEVRON_UP,
         False,
     ),
     "equivalent": Verdict(
@@ -62,7 +64,7 @@ VERDICTS: Mapping[str, Verdict] = {
         "worse, no interval",
         "significant by swapping lists; by how much has no interval",
         "worse",
-        _DOWN,
+        _CHEVRON_DOWN,
         False,
     ),
     "worse_below_threshold": Verdict(

@@ -147,7 +147,7 @@ class _Found:
 
     def tied(self) -> Iterator[Row]:
         counts = {
-            model: (self._at_k(each).get("tied", 0), each.summary["users"].get("in_lists", 0))
+            model: (self._at_k(each).get("tied", 0), each.summary["users"]["evaluated"])
             for model, each in self.evaluations.items()
         }
         shares = {m: tied / users for m, (tied, users) in counts.items() if users}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reports import sample_metrics, sample_panel
+from tests.reports import sample_metrics, sample_panel, sample_parts
 from tests.reports.sample_files import CONVENTIONS, provenance, quality, truth
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,15 @@ def hostile_names() -> Comparison:
     comparison["verdicts"] += HOSTILE
     comparison["quality"]["popularity"]["notes"] = list(HOSTILE)
     comparison["covers"] = HOSTILE[1]
+    for warning, text in zip(comparison["warnings"], HOSTILE, strict=False):
+        warning.update(sentence=text, fix=f"`{text}`")
+    for user, text in zip(comparison["examples"]["users"], HOSTILE, strict=False):
+        user["user"] = text
+        user["list_a"][0].update(item=text, title=text)
+        user["truth"][0].update(item=text, title=None)
+    segmentation = json.dumps(comparison["segments"][0])
+    renamed = segmentation.replace("0 to 5", json.dumps(HOSTILE[1])[1:-1])
+    comparison["segments"][0] = json.loads(renamed) | {"name": HOSTILE[2], "question": HOSTILE[0]}
     return comparison
 
 
@@ -131,6 +140,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "differences": differences,
         "panel": [_panel_entry(values, label) for label in PRIMARY],
         "verdicts": _verdicts(differences, list(skills)),
+        **sample_parts.parts(values, BASELINE, PRIMARY, _compared),
         "quality": {name: quality(name, i, n_users) for i, name in enumerate(skills)}
         | {"truth": truth(n_users)},
         "conventions": CONVENTIONS,
@@ -138,6 +148,10 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "covers": "The intervals and tests cover other users like these, with these lists held fixed. They do not"
         " cover another training seed, another split of the data or another time.",
     }
+
+
+def _compared(values: Any, model: str) -> dict[str, Any]:
+    return _difference({m: {"P@10": c} for m, c in values.items()}, model, BASELINE, "P@10")
 
 
 def _panel_entry(values: Any, label: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def test_the_story_is_told_in_short() -> None:
         "Leaderboard",
         "nDCG@10: difference to popularity",
         "R@20: difference to popularity",
+        "For whom is it better or worse?",
         "Would another definition change the answer?",
         "Data quality",
         "Conventions",

@@ -14,7 +14,7 @@ from tests.reports import sample
 from tests.reports.markup import Markup
 
 CONTRACT_VERDICTS = (
-    "better|worse|better_below_threshold|worse_below_threshold|equivalent|undecided"
+    "better|worse|better_below_threshold|worse_below_threshold|better_without_interval|worse_without_interval|equivalent|undecided"
     "|too_few_users|identical|no_interval"
 )
 
@@ -48,7 +48,12 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
         "differences",
         "leaderboard",
         "curves",
+        "tradeoffs",
         "pairs",
+        "wins",
+        "distributions",
+        "segments",
+        "examples",
         "definitions",
         "data",
         "conventions",
@@ -149,7 +154,7 @@ def test_every_picture_is_named_and_has_a_table_behind_it(page: str) -> None:
         r'<svg xmlns[^>]*class="chart" role="img"[^>]*>(<title>[^<]+</title><desc>)', page
     )
     assert len(charts) == page.count('class="chart"')
-    assert page.count("as a table</summary>") == len(sample.PRIMARY) + 1
+    assert page.count("as a table</summary>") == 2 * len(sample.PRIMARY) + 2
 
 
 def test_every_verdict_of_the_contract_has_a_word_and_a_shape_of_its_own() -> None:

@@ -1,0 +1,230 @@
+"""Trade-offs, wins, spreads, segments, example users and warnings: what is shown, and that absent parts leave no trace."""
+
+import copy
+import re
+
+import pytest
+
+from reports import numbers
+from reports.distributions import at, distribution_chart, drawn, rows, the_same
+from reports.examples import examples, users
+from reports.markdown import render_markdown
+from reports.page import prose, render_html
+from reports.results import Results
+from reports.segments import entries, first_of_each_kind, gaps, grids
+from reports.tradeoffs import entries as tradeoffs
+from reports.tradeoffs import sentence, tradeoff_chart
+from reports.validity import serious, who
+from reports.wins import likely, wins
+from tests.reports import sample
+from tests.reports.markup import Markup
+
+LABEL = "nDCG@10"
+
+
+@pytest.fixture(scope="module")
+def five() -> Results:
+    return Results(sample.five_models())
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_html(sample.five_models())
+
+
+def _section(page: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}">.*?</section>', page, re.DOTALL)
+    assert found is not None
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "section"),
+    [
+        ("tradeoffs", "tradeoffs"),
+        ("distributions", "distributions"),
+        ("segments", "segments"),
+        ("examples", "examples"),
+    ],
+)
+@pytest.mark.parametrize("content", [None, [], "absent"])
+def test_without_a_part_there_is_no_section_and_no_link(
+    key: str, section: str, content: object
+) -> None:
+    comparison = sample.five_models()
+    comparison[key] = content
+    if content == "absent":
+        del comparison[key]
+
+    page = render_html(comparison)
+
+    assert f'id="{section}"' not in page
+    assert f"#{section}" not in page
+    assert render_markdown(comparison)
+
+
+def test_segments_show_the_differences_with_verdict_and_interval(five: Results) -> None:
+    entry = entries(five)[0]
+    grid = next(grid for grid in grids(five, entry) if grid.label == LABEL)
+    cells = {(c["model"], c["segment"]): c for c in entry["cells"] if c["label"] == LABEL}
+
+    assert [name for name, _ in grid.heads] == ["0 to 5", "6 to 20", "over 20"]
+    assert [line.model for line in grid.lines] == [five.baseline, *five.challengers]
+    for line in grid.lines:
+        for (name, _), cell in zip(grid.heads, line.cells, strict=True):
+            found = cells[line.model, name]
+            if line.is_baseline:
+                assert cell.text == numbers.number(found["mean"], 3)
+            else:
+                assert cell.text == numbers.signed(found["difference"], 3)
+                assert cell.verdict == found["verdict"]
+            assert cell.turns == found["turns"]
+
+
+def test_what_is_shown_has_shares_and_no_verdict(five: Results) -> None:
+    entry = next(e for e in entries(five) if e["kind"] == "recommended_item")
+    (grid,) = grids(five, entry)
+
+    assert {cell.verdict for line in grid.lines for cell in line.cells} == {None}
+    assert all(cell.text.endswith("%") for line in grid.lines for cell in line.cells)
+
+
+def test_segments_are_in_the_page_with_their_flags_and_questions(page: str) -> None:
+    section = _section(page, "segments")
+
+    for words in ("Does it depend on wanted items?", "something turns for activity “0 to 5”"):
+        assert words in section
+    assert "sign turns" in section
+    assert section.count('class="matrix segments"') == 4  # two primary labels, two sides of items
+
+
+def test_many_models_show_the_best_and_those_that_turn() -> None:
+    results = Results(sample.many_models(30))
+    entry = copy.deepcopy(dict(entries(results)[0]))
+    last = results.models[-1]
+    for cell in entry["cells"]:
+        cell["turns"] = cell["model"] == last and cell["segment"] == "over 20"
+
+    grid = grids(results, entry)[0]
+
+    shown = [line.model for line in grid.lines]
+    assert shown == [results.baseline, *results.challengers[:3], last]
+    assert len(shown) + len(grid.more) == 30
+
+
+def test_gaps_are_told_with_their_interval(five: Results) -> None:
+    (first, *_) = gaps(entries(five)[0])
+
+    assert (first["gap_text"], first["interval"]) == ("0.012", "0.001 to 0.023")
+
+
+def test_the_short_form_takes_one_segmentation_of_each_kind(five: Results) -> None:
+    names = [entry["name"] for entry in first_of_each_kind(five)]
+
+    assert names == ["activity", "wanted items", "shown items"]
+
+
+def test_wins_are_the_shares_of_the_differences(five: Results) -> None:
+    for win in wins(five, LABEL):
+        row = five.difference(win.model, five.baseline, LABEL)
+        assert row is not None
+        assert win.better == pytest.approx(100 * row["better"])
+        assert win.words == tuple(numbers.share(row[k]) for k in ("better", "equal", "worse"))
+    assert [win.model for win in wins(five, LABEL)] == five.challengers
+    assert {win.best_words for win in wins(five, LABEL)} == {"> 99.9\u00a0%", "< 0.1\u00a0%"}
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [(0.0, "< 0.1 %"), (1.0, "> 99.9 %"), (0.664, "66.4 %"), (None, "")],
+)
+def test_resamples_give_no_certainty(probability: float | None, words: str) -> None:
+    assert likely(probability).replace("\u00a0", " ") == words
+
+
+def test_a_spread_is_drawn_at_its_percentiles(five: Results) -> None:
+    (row, *_) = rows(five, LABEL)
+    for narrow in (True, False):
+        chart = str(distribution_chart(five, LABEL, narrow=narrow))
+        for each in drawn(five, LABEL):
+            assert f"{each['a']}: percentiles 5 %: {at(five, each, 5)}" in chart
+    assert at(five, row, 50) == numbers.signed(row["quantiles"][50], 3)
+    assert the_same(row) == numbers.share(row["n_zero"] / row["n_users"])
+
+
+def test_a_model_that_never_differs_is_told_in_the_table_alone() -> None:
+    comparison = sample.five_models()
+    comparison["distributions"][0]["quantiles"] = []
+    results = Results(comparison)
+    model = comparison["distributions"][0]["a"]
+
+    assert model in [row["a"] for row in rows(results, LABEL)]
+    assert model not in [row["a"] for row in drawn(results, LABEL)]
+    assert numbers.MISSING in _section(render_html(comparison), "distributions")
+
+
+def test_the_front_is_filled_and_the_others_are_hollow(five: Results) -> None:
+    for entry in tradeoffs(five):
+        chart = str(tradeoff_chart(five, entry))
+        front = [p["model"] for p in entry["points"] if p["pareto"]]
+        hollow = chart.count('fill="#fcfbf8"')
+        assert hollow == len(entry["points"]) - len(front)
+        assert all(model in sentence(five, entry) for model in front[:4])
+        assert all(f"{p['model']}: {entry['x']}" in chart for p in entry["points"])
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_trade_offs_of_few_and_many_models(n: int) -> None:
+    results = Results(sample.two_models() if n == 2 else sample.many_models(n))
+
+    for entry in tradeoffs(results):
+        assert str(tradeoff_chart(results, entry)) == str(tradeoff_chart(results, entry))
+
+
+def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) -> None:
+    found = examples(five)
+    assert found is not None
+    shown = users(five, found)
+    section = _section(page, "examples")
+
+    assert len(shown) == 10
+    assert [user.wins for user in shown] == [u["difference"] > 0 for u in found["users"]]
+    assert {user.found_a for user in shown} == {1}
+    assert {user.known for user in shown} <= {"", "new to the train", "1 interaction in the train", "25 interactions in the train"}  # fmt: skip
+    assert section.count("<details") == 10
+    assert section.count("relevant: ") == sum(user.found_a + user.found_b for user in shown)
+    assert "no list" in section
+
+
+def test_serious_warnings_stand_above_every_number(five: Results, page: str) -> None:
+    (warning,) = serious(five)
+    alarm = page.index("Read this first</h2>")
+
+    assert page.index("<h1>") < alarm < page.index('class="cards"')
+    assert "<code>user_no_recs: zero</code> decides" in page
+    assert who(warning) == ", ".join(warning["who"])
+    assert "Scores tie across rank 10" in _section(page, "data")
+    assert "Scores tie" not in page[: page.index('class="cards"')]
+
+
+def test_nothing_wrong_is_said_once() -> None:
+    comparison = sample.five_models()
+    comparison["warnings"] = []
+    page = render_html(comparison)
+
+    assert "Read this first" not in page
+    assert page.count("No sign of sampled candidates") == 1
+
+
+def test_hostile_users_items_and_groups_are_text() -> None:
+    comparison = sample.hostile_names()
+    markup = Markup(render_html(comparison))
+
+    assert len(markup.all("script")) == 1
+    assert markup.all("img") == []
+    assert all(not any(name.startswith("on") for name in tag) for _, tag in markup.tags)
+    assert "<script" not in render_markdown(comparison)
+
+
+def test_code_in_a_sentence_is_escaped() -> None:
+    assert prose("a `b_c: d` <i> `<b>`") == "a <code>b_c: d</code> &lt;i&gt; `&lt;b&gt;`"
