@@ -13,7 +13,7 @@ from reports.palette import SERIES, light
 from reports.panel import Entry, entries, names_of
 from reports.results import Results, Row
 from reports.scales import shortened
-from reports.svg import picture, values
+from reports.svg import picture, told, values
 
 _NAME = 16  # characters of a name that fit
 _BESIDE_A_TIE = 0.3  # of a rank, between models that share it
@@ -125,8 +125,12 @@ def _point(results: Results, entry: Entry, line: Series, i: int, place: Place) -
         "colour": line.colour,
         "inside": light("page") if rank is None else line.colour,
         "shape": line.shape,
-        "about": f"{line.model}, {definition['name']}: "
-        + ("no value" if rank is None else f"rank {rank} with {written}"),
+        "about": told(
+            f"{line.model}, {definition['name']}: "
+            + ("no value" if rank is None else f"rank {rank} with {written}"),
+            line.model,
+        ),
+        "whose": told("", line.model),
     }
 
 
@@ -213,8 +217,8 @@ def _lines(points: Sequence[dict[str, Any]], axes: Axes) -> list[Layer]:
     stroke = alt.Stroke("colour:N", scale=None)
     return [
         values(points)
-        .mark_line(strokeWidth=1.75)
-        .encode(*axes, order="at:Q", detail="model:N", stroke=stroke),
+        .mark_line(strokeWidth=1.75, aria=True)
+        .encode(*axes, order="at:Q", detail="model:N", stroke=stroke, description="whose:N"),
         values(points)
         .mark_point(size=56, opacity=1, strokeWidth=1.25, aria=True)
         .encode(
@@ -272,6 +276,7 @@ def _names(
     rows: Sequence[dict[str, Any]], angle: int, align: Literal["left", "right"], axes: Axes
 ) -> Layer:
     text = values(rows).mark_text(
-        align=align, baseline="middle", fontSize=13, fontWeight=600, angle=angle, limit=0
+        align=align, baseline="middle", fontSize=13, fontWeight=600, angle=angle, limit=0, aria=True
     )
-    return text.encode(*axes, text="name:N", color=alt.Color("colour:N", scale=None))
+    colour = alt.Color("colour:N", scale=None)
+    return text.encode(*axes, text="name:N", color=colour, description="whose:N")

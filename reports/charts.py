@@ -1,5 +1,7 @@
 """The picture that decides: every model's difference to the baseline, with its interval."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import altair as alt
@@ -9,7 +11,7 @@ from reports.numbers import exact, signed, signed_interval
 from reports.palette import light
 from reports.results import Results, Row
 from reports.scales import nice_ticks, shortened, tick_digits
-from reports.svg import axis, picture, values
+from reports.svg import axis, picture, told, values
 from reports.verdicts import VERDICTS
 
 _NARROW, _WIDE = 22, 16  # characters of a model's name that fit
@@ -43,9 +45,11 @@ def difference_chart(results: Results, label: str, *, narrow: bool) -> Markup:
     margins |= {} if narrow else {"left": 140, "right": 190}
     width = (350 if narrow else 940) - margins["left"] - margins["right"]
     title = f"{label}: difference of each model to {results.baseline}"
-    return picture(
-        layers, (width, height), margins, title, "; ".join(point["about"] for point in points)
-    )
+    return picture(layers, (width, height), margins, title, "; ".join(map(_spoken, points)))
+
+
+def _spoken(point: dict[str, Any]) -> str:
+    return f"{point['model']}: {point['number_and_word']}"
 
 
 def _domain(rows: list[Row]) -> tuple[float, float]:
@@ -74,6 +78,7 @@ def _point(i: int, row: Row, digits: int) -> dict[str, Any]:
     span = signed_interval(row["ci_low"], row["ci_high"], digits)
     return {
         "row": i,
+        "model": row["a"],
         "name": shortened(row["a"], _WIDE),
         "long_name": shortened(row["a"], _NARROW),
         "difference": row["difference"],
@@ -85,7 +90,10 @@ def _point(i: int, row: Row, digits: int) -> dict[str, Any]:
         "colour": light(verdict.tone),
         "inside": light(verdict.tone) if verdict.filled else light("raised"),
         "number_and_word": f"{written} {verdict.word}",
-        "about": f"{row['a']}: {written}{f' ({span})' if span else ''}, {verdict.word}",
+        "about": told(
+            f"{row['a']}: {written}{f' ({span})' if span else ''}, {verdict.word}", row["a"]
+        ),
+        "whose": told("", row["a"]),
     }
 
 
@@ -101,7 +109,7 @@ def _stripes(rows: list[Row], *, narrow: bool) -> list[dict[str, Any]]:
             "zero": 0,
             "from": i - above,
             "to": i + below,
-            "about": about,
+            "about": "" if i else about,  # told once
         }
         for i in range(len(rows))
     ]
@@ -161,7 +169,7 @@ def _marks(points: list[dict[str, Any]], x: alt.X, y: alt.Y) -> list[Layer]:
 
 def _texts_beside(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     width = 610
-    text = values(points).mark_text
+    text = _names(points)
     return [
         text(align="left", fontSize=14, color=light("ink"), limit=0).encode(
             x=alt.value(-140), y=y, text="name:N"
@@ -175,8 +183,14 @@ def _texts_beside(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     ]
 
 
+def _names(points: list[dict[str, Any]]) -> Callable[..., Layer]:
+    """Texts that belong to the model of their row."""
+    rows = values(points).encode(description="whose:N")
+    return partial(rows.mark_text, aria=True)
+
+
 def _texts_above(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
-    text = values(points).mark_text
+    text = _names(points)
     return [
         text(align="left", fontSize=13, dy=-17, color=light("ink"), limit=0).encode(
             x=alt.value(0), y=y, text="long_name:N"

@@ -12,7 +12,7 @@ from reports.numbers import interval, number
 from reports.palette import SERIES, light
 from reports.results import Results
 from reports.scales import nice_ticks, shortened, tick_digits
-from reports.svg import axis, picture, values
+from reports.svg import axis, picture, told, values
 
 SHAPES = [
     "square",
@@ -85,7 +85,7 @@ def curve_chart(results: Results, name: str) -> Markup:
     bottom = min(0.0, *(row["low"] for row in rows)) if rows else 0.0
     ks = [results.metrics[label]["k"] for label in labels]
     title = f"{name} by cutoff k"
-    ends = "; ".join(row["about"] for row in rows if row["k"] == ks[-1] and row["named"])
+    ends = "; ".join(row["spoken"] for row in rows if row["k"] == ks[-1] and row["named"])
     return picture(_layers(rows, ks, (bottom, top * 1.04)), _SIZE, _MARGINS, title, ends)
 
 
@@ -102,8 +102,13 @@ def _points(results: Results, line: Series, labels: Sequence[str]) -> list[dict[
             "colour": line.colour,
             "shape": line.shape,
             "named": line.named,
-            "about": f"{line.model}, {metric['label']}: {number(row['mean'], digits)}"
-            f" ({interval(row['ci_low'], row['ci_high'], digits)})",
+            "spoken": f"{line.model}, {metric['label']}: {number(row['mean'], digits)}",
+            "about": told(
+                f"{line.model}, {metric['label']}: {number(row['mean'], digits)}"
+                f" ({interval(row['ci_low'], row['ci_high'], digits)})",
+                line.model,
+            ),
+            "whose": told("", line.model),
         }
         for metric, row in found
         if row["mean"] is not None
@@ -128,12 +133,15 @@ def _layers(
     named = [row for row in rows if row["named"]]
     colour, shape = alt.Stroke("colour:N", scale=None), alt.Shape("shape:N", scale=None)
     fill = alt.Fill("colour:N", scale=None)
-    lines = [values(part).mark_line(strokeWidth=w) for part, w in ((crowd, 1.25), (named, 1.75))]
+    lines = [
+        values(part).mark_line(strokeWidth=width, aria=True).encode(description="whose:N")
+        for part, width in ((crowd, 1.25), (named, 1.75))
+    ]
     return [
         *(line.encode(x=x, y=y, detail="model:N", stroke=colour) for line in lines),
         values(named)
-        .mark_rule(strokeWidth=1.25, opacity=0.55)
-        .encode(x=x, y="low:Q", y2="high", stroke=colour),
+        .mark_rule(strokeWidth=1.25, opacity=0.55, aria=True)
+        .encode(x=x, y="low:Q", y2="high", stroke=colour, description="whose:N"),
         values(named)
         .mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
         .encode(x=x, y=y, shape=shape, stroke=colour, fill=fill, description="about:N"),
@@ -153,15 +161,22 @@ def _names(rows: list[dict[str, Any]], last_k: int, domain: tuple[float, float])
             for row, at in zip(ends, spread(wanted, height), strict=True)
         ]
     )
-    ties = placed.mark_rule(strokeWidth=1, opacity=0.6).encode(
+    ties = placed.mark_rule(strokeWidth=1, opacity=0.6, aria=True).encode(
+        description="whose:N",
         x=alt.value(width),
         x2=alt.value(width + 10),
         y="mean:Q",
         y2="place",
         stroke=alt.Stroke("colour:N", scale=None),
     )
-    names = placed.mark_text(align="left", baseline="middle", fontSize=12, limit=0).encode(
-        x=alt.value(width + 14), y="place:Q", text="text:N", color=alt.Color("colour:N", scale=None)
+    names = placed.mark_text(
+        align="left", baseline="middle", fontSize=12, limit=0, aria=True
+    ).encode(
+        description="whose:N",
+        x=alt.value(width + 14),
+        y="place:Q",
+        text="text:N",
+        color=alt.Color("colour:N", scale=None),
     )
     return [ties, names]
 

@@ -1,6 +1,7 @@
 """How users' differences are spread: a strip a model, from the 5th to the 95th percentile of those that are not 0."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -10,7 +11,7 @@ from reports import numbers
 from reports.palette import light
 from reports.results import Results
 from reports.scales import nice_ticks, shortened, tick_digits
-from reports.svg import axis, picture, values
+from reports.svg import axis, picture, told, values
 
 Row = Mapping[str, Any]
 PERCENTILES = (5, 25, 50, 75, 95)
@@ -78,20 +79,23 @@ def distribution_chart(results: Results, label: str, *, narrow: bool) -> Markup:
     height = len(strips) * (46 if narrow else 30)
     title = f"{label}: differences of users to {results.baseline}, without those that are 0"
     return picture(
-        layers, (width, height), margins, title, "; ".join(strip["about"] for strip in strips)
+        layers, (width, height), margins, title, "; ".join(strip["spoken"] for strip in strips)
     )
 
 
 def _strip(results: Results, i: int, row: Row) -> dict[str, Any]:
     numbered = {f"p{p}": row["quantiles"][p] for p in PERCENTILES}
-    told = ", ".join(f"{p} %: {at(results, row, p)}" for p in PERCENTILES)
+    numbered_words = ", ".join(f"{p} %: {at(results, row, p)}" for p in PERCENTILES)
+    spoken = f"{row['a']}: percentiles {numbered_words}; {the_same(row)} of the users the same"
     return {
         "row": i,
         **numbered,
         "name": shortened(row["a"], _WIDE),
         "long_name": shortened(row["a"], _NARROW),
         "same": f"{the_same(row)} the same",
-        "about": f"{row['a']}: percentiles {told}; {the_same(row)} of the users the same",
+        "spoken": spoken,
+        "about": told(spoken, row["a"]),
+        "whose": told("", row["a"]),
     }
 
 
@@ -103,11 +107,12 @@ def _ends(strips: list[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _reach(strips: list[dict[str, Any]], width: float) -> alt.Chart:
-    return values(strips).mark_rule(strokeWidth=width, color=light("line-strong"))
+    rules = values(strips).mark_rule(strokeWidth=width, color=light("line-strong"), aria=True)
+    return rules.encode(description="whose:N")
 
 
 def _texts(strips: list[dict[str, Any]], y: alt.Y, width: int, *, narrow: bool) -> list[alt.Chart]:
-    text = values(strips).mark_text
+    text = partial(values(strips).encode(description="whose:N").mark_text, aria=True)
     if narrow:
         above: dict[str, Any] = {"fontSize": 13, "dy": -15, "limit": 0}
         return [

@@ -9,7 +9,7 @@ from reports.numbers import signed, signed_interval
 from reports.palette import light
 from reports.results import Results
 from reports.scales import shortened
-from reports.svg import picture, values
+from reports.svg import picture, told, values
 from reports.verdicts import VERDICTS
 
 _WIDTH = 776  # pixels for all cells
@@ -83,5 +83,9 @@ def _cell(results: Results, label: str, i: int, j: int) -> dict[str, Any] | None
         "verdict": row["verdict"],
         "colour": light(verdict.tone),
         "inside": light(verdict.tone) if verdict.filled else light("band"),
-        "about": f"{row['a']} minus {row['b']}: {signed(row['difference'], digits)} ({span}), {verdict.word}",
+        "about": told(
+            f"{row['a']} minus {row['b']}: {signed(row['difference'], digits)} ({span}), {verdict.word}",
+            row["a"],
+            row["b"],
+        ),
     }

@@ -43,7 +43,7 @@ def render_html(comparison: Mapping[str, Any]) -> str:
     comparison : the content of comparison.json
     """
     results = Results(comparison)
-    script = _file("sort.js")
+    script = _file("sort.js") + _file("interact.js")
     page = environment(autoescape=True).get_template("report.html.j2")
     return page.render(
         results=results,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from reports import numbers
 from reports.results import Results, Row
 
-
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 
 

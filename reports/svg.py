@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from reports.palette import light
 
+_WHOSE = "\N{INVISIBLE SEPARATOR}"
 _SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", _SVG)
 _PAINT = {"fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"}
@@ -28,6 +29,11 @@ Layers = Sequence[alt.Chart]
 def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
     """A chart on these rows; every mark says in `description` what a hover shows."""
     return alt.Chart(alt.InlineData(values=list(rows)))
+
+
+def told(text: str, *models: str) -> str:
+    """A mark's `description`: what a hover shows, and whose mark it is. The page can then light up or hide a model."""
+    return _WHOSE.join([*models, text])
 
 
 def picture(
@@ -94,7 +100,9 @@ def _cleaned(element: ElementTree.Element) -> ElementTree.Element | None:
     )
     kept.text = element.text
     kept.extend(child for found in element if (child := _cleaned(found)) is not None)
-    if about := element.get("aria-label"):
+    *models, about = element.get("aria-label", "").split(_WHOSE)
+    kept.attrib |= dict(zip(("data-model", "data-other"), models, strict=False))
+    if about:
         title = ElementTree.Element(f"{{{_SVG}}}title")
         title.text = about
         kept.insert(0, title)

@@ -12,7 +12,7 @@ from reports.curves import all_series
 from reports.palette import light
 from reports.results import Results
 from reports.scales import nice_ticks, shortened, tick_digits
-from reports.svg import axis, picture, values
+from reports.svg import axis, picture, told, values
 
 Entry = Mapping[str, Any]
 Point = dict[str, Any]
@@ -56,7 +56,7 @@ def tradeoff_chart(results: Results, entry: Entry) -> Markup:
     front = sorted((p for p in points if p["pareto"]), key=lambda p: (p["x"], p["y"]))
     line = values(front).mark_line(strokeWidth=1.25, color=light("ink-faint"), strokeDash=[4, 3])
     marks = values(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
-    names = values(_placed(points, ends)).mark_text(baseline="middle", fontSize=12, limit=0)
+    names = values(_placed(points, ends))
     layers = [
         line.encode(x=x.axis(None), y=y.axis(None), order="x:Q"),
         marks.encode(
@@ -69,8 +69,9 @@ def tradeoff_chart(results: Results, entry: Entry) -> Markup:
         ),
         *(
             names.transform_filter(alt.datum.align == side)
-            .mark_text(align=side, baseline="middle", fontSize=12, limit=0)
+            .mark_text(align=side, baseline="middle", fontSize=12, limit=0, aria=True)
             .encode(
+                description="whose:N",
                 x=alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None),
                 y=alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None),
                 text="name:N",
@@ -94,8 +95,12 @@ def _points(results: Results, entry: Entry) -> list[Point]:
             "inside": series[point["model"]].colour if point["pareto"] else light("page"),
             "name": shortened(point["model"], _LONGEST),
             "named": point["model"] in named or point["pareto"],
-            "about": f"{point['model']}: {entry['x']} {coordinate(entry, point, 'x')}, "
-            f"{entry['y']} {coordinate(entry, point, 'y')}",
+            "about": told(
+                f"{point['model']}: {entry['x']} {coordinate(entry, point, 'x')}, "
+                f"{entry['y']} {coordinate(entry, point, 'y')}",
+                point["model"],
+            ),
+            "whose": told("", point["model"]),
         }
         for point in entry["points"]
     ]
