@@ -45,6 +45,12 @@ def _parser() -> argparse.ArgumentParser:
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
     reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
     reconcile.add_argument("--model", required=True, help="a model of params.yaml")
+    diff = _add(commands, "diff", _diff, "did my change help? the results against a git revision")
+    diff.add_argument("revision", help="a commit, branch or tag, such as HEAD~1")
+    diff.add_argument("--model", action="append", default=[], help="only this model; may repeat")
+    diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
+    diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
+    diff.add_argument("--json", action="store_true", help="every label, as JSON")
     return parser
 
 
@@ -97,6 +103,13 @@ def _reconcile(chosen: argparse.Namespace) -> None:
     from pipeline.commands.reconcile import reconcile_number
 
     reconcile_number(chosen.value, chosen.metric, chosen.model)
+
+
+def _diff(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.diff import diff
+
+    how = {"anyway": chosen.anyway, "as_json": chosen.json}
+    diff(chosen.revision, chosen.model, chosen.metric, **how)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def _compare(
         text = str(label)
         in_full = text in choices.primary or len(models) < MANY_MODELS
         named = every_pair if in_full else every_pair[: len(models) - 1]
-        means = {m: _or_nan(evaluation.mean(text)) for m, evaluation in evaluations.items()}
+        means = {m: or_nan(evaluation.mean(text)) for m, evaluation in evaluations.items()}
         effect = absolute(choices.min_effects[text], means[comparison.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
         results = compare(values, named, confidence=comparison.confidence)
@@ -106,7 +106,7 @@ def _swapped(
     baseline = params.comparison.baseline
     labels = {str(label): label for label in choices.labels}
     for (text, model), test in swap_results(params, choices, list(evaluations)).items():
-        a, b = (_or_nan(evaluations[name].mean(text)) for name in (model, baseline))
+        a, b = (or_nan(evaluations[name].mean(text)) for name in (model, baseline))
         effect = absolute(choices.min_effects[text], b)
         counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
         found = Paired.of_lists(a, b, **counts, p=test.p)
@@ -154,5 +154,5 @@ def or_null(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _or_nan(number: float | None) -> float:
+def or_nan(number: float | None) -> float:
     return math.nan if number is None else number

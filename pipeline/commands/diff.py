@@ -1,0 +1,134 @@
+"""`concord diff REV`: did my change help? Each model against its former self, user by user."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipeline.checks import InputError, refuse
+from pipeline.commands.chosen import PLACE
+from pipeline.commands.table import console, print_table
+from pipeline.comparing.choices import Choices, read_choices
+from pipeline.comparing.evaluations import read_evaluations
+from pipeline.diffing.changes import change_rows, labels_of_one_side, unlike
+from pipeline.diffing.revision import Former, former
+from pipeline.labels import spelled
+from pipeline.params import Params, read_params
+from reports import numbers
+from reports.verdicts import VERDICTS
+
+Row = dict[str, Any]
+
+
+def diff(
+    revision: str,
+    models: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    anyway: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Prints the changes of the primary metrics, or of those that are named; as JSON all of them."""
+    params = read_params()
+    choices = read_choices(params)
+    wanted = [spelled(text) for text in metrics]
+    _refuse_unknown(params, choices, models, wanted)
+    evaluations = read_evaluations(params, choices)
+    asked = list(models) or list(params.models)
+    with former(revision, asked) as before:
+        doubts = unlike(params, evaluations, before)
+        if doubts and not anyway:
+            raise InputError(doubts)
+        notes = [problem.what for problem in doubts]
+        notes += _notes(choices, asked, before, every_model=not models)
+        rows = change_rows(params, choices, evaluations, before)
+    if as_json:
+        print(json.dumps({"revision": revision, "notes": notes, "changes": rows}, indent=2))
+        return
+    _print(revision, [r for r in rows if (r["label"] in wanted if wanted else r["primary"])], notes)
+
+
+def _refuse_unknown(
+    params: Params, choices: Choices, models: Sequence[str], labels: Sequence[str]
+) -> None:
+    for model in models:
+        if model not in params.models:
+            known = ", ".join(params.models)
+            raise refuse(PLACE, f"{model!r} is not among the models", f"name one of: {known}")
+    evaluated = [str(label) for label in choices.labels]
+    for label in labels:
+        if label not in evaluated:
+            raise refuse(
+                PLACE, f"{label!r} is not evaluated", f"name one of: {', '.join(evaluated)}"
+            )
+
+
+def _notes(
+    choices: Choices, asked: Sequence[str], before: Former, *, every_model: bool
+) -> Iterator[str]:
+    """What only one side has."""
+    new = [model for model in asked if model not in before.evaluations]
+    gone = [model for model in before.models if model not in asked and every_model]
+    ours, theirs = labels_of_one_side(choices, before)
+    for names, what in (
+        (new, f"not in {before.name}"),
+        (gone, "no longer a model"),
+        (ours, f"not evaluated at {before.name}"),
+        (theirs, "no longer evaluated"),
+    ):
+        if names:
+            yield f"{what}: {', '.join(names)}"
+
+
+def _print(revision: str, rows: Sequence[Row], notes: Sequence[str]) -> None:
+    for note in notes:
+        console().print(f"note: {note}")
+    if not rows:
+        console().print(f"nothing to compare with {revision}")
+        return
+    for label in dict.fromkeys(row["label"] for row in rows):
+        of_label = [row for row in rows if row["label"] == label]
+        same = [row["model"] for row in of_label if row["verdict"] == "identical"]
+        for row in of_label:
+            if row["verdict"] != "identical":
+                console().print(_sentence(revision, row))
+        if same:
+            console().print(f"{label}: the same for every user: {', '.join(same)}")
+    changed = [_cells(row) for row in rows if row["verdict"] != "identical"]
+    if changed:
+        console().print()
+        header = ("metric", "model", "then", "now", "difference", "p, adjusted", "users who differ")
+        print_table(header, changed)
+
+
+def _sentence(revision: str, row: Row) -> str:
+    """`nDCG@10: ease, against v1.0: better, +0.012 (+0.008 to +0.016, +4.1 %)`"""
+    digits = _digits(row)
+    word = VERDICTS[row["verdict"]].word
+    if row["difference"] is None:
+        return f"{row['label']}: {row['model']} against {revision}: no user has a value in both"
+    inside = [
+        numbers.signed_interval(row["ci_low"], row["ci_high"], digits),
+        numbers.relative(row["relative"]) if row["relative"] is not None else "",
+    ]
+    known = ", ".join(text for text in inside if text)
+    size = numbers.signed(row["difference"], digits)
+    told = f"{size} ({known})" if known else size
+    return f"{row['label']}: {row['model']}, against {revision}: {word}, {told}"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    digits = _digits(row)
+    return (
+        row["label"],
+        row["model"],
+        numbers.number(row["then"], digits),
+        numbers.number(row["now"], digits),
+        numbers.signed(row["difference"], digits),
+        numbers.p_value(row["p_adjusted"]),
+        f"{row['n_nonzero']:,} of {row['n_users']:,}",
+    )
+
+
+def _digits(row: Row) -> int:
+    half = None if row["ci_low"] is None else (row["ci_high"] - row["ci_low"]) / 2
+    return numbers.decimals([half], [row["then"], row["now"]])

@@ -1,0 +1,96 @@
+"""Results of this project as another revision left them, from DVC's cache or remote."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from pipeline.checks import InputError, Problem, refuse
+from pipeline.comparing.evaluations import Evaluation
+from pipeline.params import PARAMS
+
+PLACE = "command line"
+
+
+@dataclass(frozen=True)
+class Former:
+    """A revision: the models that it named, and the evaluations of those that were asked for."""
+
+    name: str
+    models: list[str]
+    evaluations: dict[str, Evaluation]
+
+
+@contextmanager
+def former(revision: str, models: Sequence[str]) -> Iterator[Former]:
+    """The results of a revision, in files that live as long as the block.
+
+    Raises
+    ------
+    InputError : there is no such revision, it holds no project, or its results are gone
+    """
+    _refuse_unknown(revision)
+    from dvc.api import DVCFileSystem
+
+    files = DVCFileSystem(".", rev=revision)
+    named, folders = _read_params(files, revision)
+    asked = [model for model in models if model in named]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        lost = [
+            path
+            for model in asked
+            for path in _paths(folders, model)
+            if not _fetched(files, path, folder / f"{model}{path.suffix}")
+        ]
+        if lost:
+            what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
+            fix = f"`dvc fetch --rev {revision}`, or check out {revision}, run `dvc repro` and come back"
+            raise InputError([Problem(str(path), what, fix) for path in lost])
+        yield Former(revision, named, {model: _evaluation(folder, model) for model in asked})
+
+
+def _refuse_unknown(revision: str) -> None:
+    command = ["git", "rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        what = f"{revision!r} is no revision of a git repository here"
+        fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
+        raise refuse(PLACE, what, fix)
+
+
+def _read_params(files: Any, revision: str) -> tuple[list[str], tuple[Path, Path]]:
+    """Models and folders of values and summaries; all else may be of an older version."""
+    try:
+        text = files.read_text(str(PARAMS), encoding="utf-8")
+        content = YAML(typ="safe").load(text)
+        folders = content["results"]
+        return list(content["models"]), (Path(folders["per_user"]), Path(folders["summary"]))
+    except (OSError, KeyError, TypeError, YAMLError):
+        what = f"{revision} holds no {PARAMS} with models and results"
+        fix = "name a revision in which this folder was a project of Concord"
+        raise refuse(PLACE, what, fix) from None
+
+
+def _paths(folders: tuple[Path, Path], model: str) -> tuple[Path, Path]:
+    return folders[0] / f"{model}.parquet", folders[1] / f"{model}.json"
+
+
+def _fetched(files: Any, path: Path, into: Path) -> bool:
+    try:
+        files.get_file(path.as_posix(), str(into))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _evaluation(folder: Path, model: str) -> Evaluation:
+    summary = json.loads((folder / f"{model}.json").read_text(encoding="utf-8"))
+    return Evaluation(folder / f"{model}.parquet", folder, summary, {})
