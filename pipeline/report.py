@@ -10,6 +10,7 @@ from pipeline.params import Params, read_params
 from pipeline.stage import run
 from reports.markdown import render_markdown
 from reports.page import render_html
+from reports.plots_page import plots_page
 
 SCHEMA = 2  # of comparison.json
 
@@ -19,11 +20,12 @@ def main() -> None:
 
 
 def report(params: Params) -> None:
-    """Writes report.html and report.md."""
+    """Writes the page, its Markdown twin and the page that `dvc plots` fills."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     folder = Path(params.results.report)
     write_text(folder / "report.html", render_html(comparison))
     write_text(folder / "report.md", render_markdown(comparison))
+    write_text(folder / "plots.html", plots_page())  # .dvc/config names it
     print(f"report: {folder / 'report.html'}")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from metrics_core.compare import compare
 from tests.project import attempt, change_params, copied, run
+from tests.reports.browser import CHROMIUM, chromium
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 
@@ -145,3 +146,27 @@ def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> Non
     assert done.returncode == 2
     assert "results/per_user/ease.parquet: belongs to v1" in done.stderr
     assert "dvc fetch --rev v1" in done.stderr
+
+
+def test_dvc_metrics_diff_has_a_row_a_model_and_metric(project: Path) -> None:
+    found = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
+
+    assert set(found["results/metrics/ease.json"]) == {
+        f"{name}@{k}" for name in ("nDCG", "R", "P", "AP") for k in (10, 20)
+    }
+    assert found["results/metrics/ease.json"]["nDCG@10"]["diff"] < 0
+    assert "results/metrics/knn.json" in found  # P is gone, AP is new
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_dvc_plots_diff_draws_both_revisions_without_a_network(project: Path) -> None:
+    run(project, "dvc", "repro", "-q", "report")
+    run(project, "dvc", "plots", "diff", "v1", "-o", "plots")
+
+    with chromium() as page:
+        page.show(project / "plots" / "index.html", width=1400)
+        page.run("new Promise(done => setTimeout(done, 1500))")
+        drawn = page.run("document.querySelectorAll('svg.marks path').length")
+        assert page.errors == []
+        assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
+        assert drawn > 20

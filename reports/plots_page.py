@@ -1,0 +1,30 @@
+"""The page that `dvc plots` fills: with Vega inside, so that it needs no network."""
+
+import vl_convert
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light">
+<title>DVC plots</title>
+{refresh_tag}
+<link rel="icon" href="data:,">
+<style>body { margin: 2rem; font: 1rem/1.6 system-ui, sans-serif; }</style>
+<script>
+(() => {
+"""
+_REST = """
+})();
+</script>
+</head>
+<body>
+{plot_divs}
+</body>
+</html>
+"""
+
+
+def plots_page() -> str:
+    """A template for the setting `plots.html_template` of DVC, with its two fields."""
+    return f"{_HEAD}{vl_convert.javascript_bundle()}{_REST}"
