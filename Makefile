@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: repro test parity docs check ui bench demo lock clean
+.PHONY: repro test parity docs check ui bench simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
@@ -34,6 +34,9 @@ ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
 
 bench: $(INSTALLED)  ## speed and memory, against peers
 	python -m benchmarks.run
+
+simulations: $(INSTALLED)  ## do the statistics hold what they promise?
+	python -m benchmarks.simulations
 
 demo: $(INSTALLED)  ## make the demo data again
 	python data/demo/make_demo.py

@@ -51,7 +51,7 @@ def main() -> None:
         ("a tenth", _paired(("concord", "ranx"), tenth, 3)),
     ]
     measured = dict(rows)
-    checks = _checks(measured)
+    checks = [*_checks(measured), *_comparison_checks()]
     _print(rows, checks)
     (HERE / "RESULTS.md").write_text(_markdown(rows, checks), encoding="utf-8", newline="\n")
 
@@ -124,6 +124,25 @@ def _checks(measured: dict[str, dict[str, Measured]]) -> list[tuple[str, float, 
     return [
         (what, value, f"{word} {bound:g}", value <= bound if word == "at most" else value >= bound)
         for what, value, bound, word in ratios
+    ]
+
+
+def _comparison_checks() -> list[tuple[str, float, str, bool]]:
+    """Six models, 12 metrics, all pairs; scipy's paired t in turn."""
+    seconds: dict[str, list[float]] = {"concord": [], "scipy": []}
+    for _ in range(3):
+        for name, of in seconds.items():
+            command = [sys.executable, "-m", "benchmarks.comparison", name]
+            print(f"  {name} on six models …", file=sys.stderr, flush=True)
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd=HERE.parent
+            )
+            of.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
+    ours, theirs = (statistics.median(of) for of in seconds.values())
+    what = "comparison of 6 models × 12 metrics, all 180 pairs"
+    return [
+        (f"{what}, seconds", ours, "at most 3", ours <= 3),  # noqa: PLR2004
+        (f"scipy.stats.ttest_rel / {what}", theirs / ours, "at least 1", theirs >= ours),
     ]
 
 

@@ -70,6 +70,7 @@ def _index() -> str:
         "# Reference\n",
         "- [Conventions](conventions.md): every knob, its values, the metrics that it changes",
         "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
+        "- [Statistics](statistics.md): how models are compared, and how well that holds",
         "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
         "## Metrics\n",
         "| metric | formula | family | better | source |",

@@ -12,6 +12,7 @@ from pipeline.comparing.differences import difference_rows
 from pipeline.comparing.distributions import distribution_rows
 from pipeline.comparing.evaluations import Evaluation, read_evaluations
 from pipeline.comparing.examples import examples
+from pipeline.comparing.export import exports
 from pipeline.comparing.orphans import remove_orphans
 from pipeline.comparing.panel import panel_rows
 from pipeline.comparing.segments.rows import segment_rows
@@ -31,7 +32,7 @@ def main() -> None:
 
 
 def compare(params: Params) -> None:
-    """Writes comparison.json, the leaderboard, the differences and the curves."""
+    """Writes comparison.json, and each of its tables as CSV and parquet."""
     choices = read_choices(params)
     evaluations = read_evaluations(params, choices)
     for model, files in remove_orphans(params).items():
@@ -39,8 +40,8 @@ def compare(params: Params) -> None:
     comparison = _comparison(params, choices, evaluations)
     folder = Path(params.results.comparison)
     write_json(folder / "comparison.json", comparison)
-    for name in ("leaderboard", "differences"):
-        table = frame(name, comparison[name])
+    tables = {name: frame(name, comparison[name]) for name in ("leaderboard", "differences")}
+    for name, table in (tables | exports(comparison)).items():
         write_csv(folder / f"{name}.csv", table)
         write_parquet(folder / f"{name}.parquet", table)
     write_csv(

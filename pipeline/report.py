@@ -8,6 +8,7 @@ from pipeline.checks import refuse
 from pipeline.outputs import write_text
 from pipeline.params import Params, read_params
 from pipeline.stage import run
+from reports.latex import render_latex
 from reports.markdown import render_markdown
 from reports.page import render_html
 from reports.plots_page import plots_page
@@ -20,11 +21,12 @@ def main() -> None:
 
 
 def report(params: Params) -> None:
-    """Writes the page, its Markdown twin and the page that `dvc plots` fills."""
+    """Writes the page, its Markdown twin, a LaTeX table and the page that `dvc plots` fills."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     folder = Path(params.results.report)
     write_text(folder / "report.html", render_html(comparison))
     write_text(folder / "report.md", render_markdown(comparison))
+    write_text(folder / "table.tex", render_latex(comparison))
     write_text(folder / "plots.html", plots_page())  # .dvc/config names it
     print(f"report: {folder / 'report.html'}")
 

@@ -27,4 +27,5 @@ _REST = """
 
 def plots_page() -> str:
     """A template for the setting `plots.html_template` of DVC, with its two fields."""
-    return f"{_HEAD}{vl_convert.javascript_bundle()}{_REST}"
+    vega = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"{_HEAD}{vega}{_REST}"

@@ -75,13 +75,19 @@ def how_sure(results: Results) -> str:
         else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
     )
     tests = sum(row["p"] is not None for row in rows)
-    how = _ADJUSTMENTS[rows[0]["adjustment"]] if rows else ""
+    how = how_adjusted(results)
     return (
         f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
         f"The p values of the primary metrics are adjusted for {tests} comparisons ({how})."
         if rows
         else "There is one model only, hence nothing to compare."
     )
+
+
+def how_adjusted(results: Results) -> str:
+    """The method by which the p values of the primary metrics were corrected."""
+    rows = [row for row in results.comparison["differences"] if row["primary"]]
+    return _ADJUSTMENTS[rows[0]["adjustment"]] if rows else ""
 
 
 def evaluated_users(results: Results) -> int | None:

@@ -1,0 +1,86 @@
+"""Six models x 138,000 users x 12 metrics, all pairs: the differences of the stage `compare`, from files to verdicts.
+
+A process of its own; imports do not count. With an argument other tests of the same pairs by scipy. Prints JSON.
+"""
+
+import json
+import sys
+import time
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from metrics_core.catalogue import expand
+from metrics_core.presets import preset
+from pipeline.comparing.aligned import align
+from pipeline.comparing.choices import Choices
+from pipeline.comparing.differences import difference_rows
+from pipeline.comparing.evaluations import Evaluation
+from pipeline.per_user_file import per_user_writer
+
+USERS = 138_000
+MODELS = tuple(f"model-{n}" for n in range(6))
+METRICS = ("nDCG", "R", "P", "AP", "RR", "Hit")
+KS = (10, 20)
+SHARED = 0.7  # of the luck of all models
+DATA = Path(__file__).parent / "data" / "comparison"
+
+
+def main() -> None:
+    labels = expand(METRICS, KS)
+    paths = {model: DATA / f"{model}.parquet" for model in MODELS}
+    _make(paths, [str(label) for label in labels])
+    started = time.perf_counter()
+    count = _scipy(paths, labels) if sys.argv[1:] == ["scipy"] else _concord(paths, labels)
+    print(json.dumps({"seconds": time.perf_counter() - started, "comparisons": count}))
+
+
+def _make(paths: dict[str, Path], labels: list[str]) -> None:
+    """Values as ranking metrics have them: zeros for most users, models that hang together."""
+    if all(path.exists() for path in paths.values()):
+        return
+    rng = np.random.default_rng(138)
+    luck = rng.random(USERS)
+    for skill, path in enumerate(paths.values()):
+        own = np.where(rng.random(USERS) < SHARED, luck, rng.random(USERS))
+        hit = own < 0.25 + 0.01 * skill
+        columns = {label: np.where(hit, rng.integers(1, 40, USERS) / 40, 0.0) for label in labels}
+        carried = {"model": path.stem, "conventions": {}, "fingerprint": ""}
+        with per_user_writer(path, pa.int64(), labels, carried) as writer:
+            writer.write(pl.DataFrame({"user": np.arange(USERS), **columns}))
+
+
+def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
+    summaries = {str(label): {"mean": 0.1} for label in labels}
+    evaluations = {
+        model: Evaluation(path, path, {"metrics": summaries}, {}) for model, path in paths.items()
+    }
+    comparison = SimpleNamespace(
+        baseline=MODELS[0], confidence=0.95, adjustment="holm", resamples=999, seed=1
+    )
+    params: Any = SimpleNamespace(comparison=comparison, pinned=preset("standard"))
+    primary = [str(label) for label in labels[:2]]
+    choices = Choices(labels, primary, {str(label): 0.005 for label in labels})
+    return len(difference_rows(params, choices, evaluations, align(paths)))
+
+
+def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:
+    """ttest_rel with its interval, all metrics of a pair at once."""
+    from scipy.stats import ttest_rel
+
+    columns = [str(label) for label in labels]
+    values = {m: pl.read_parquet(p, columns=columns).to_numpy() for m, p in paths.items()}
+    count = 0
+    for a, b in combinations(MODELS, 2):
+        found = ttest_rel(values[a], values[b], axis=0)
+        count += len(found.confidence_interval(0.95).low)
+    return count
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The LaTeX table: what is bold, which letters stand where, and that no name becomes a command."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reports import numbers
+from reports.latex import escaped, render_latex
+from reports.results import Results
+from tests.reports import sample
+
+SAMPLES = {
+    "two": sample.two_models(),
+    "five": sample.five_models(),
+    "one": sample.one_model(),
+    "thirty": sample.many_models(30),
+    "hostile": sample.hostile_names(),
+    "nothing": sample.without_numbers(),
+}
+
+
+def _rows(text: str) -> dict[str, list[str]]:
+    """Name of the model -> its cells."""
+    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
+    rows = [line.removesuffix(" \\\\").split(" & ") for line in body.splitlines()]
+    return {row[0].split("$")[0]: row[1:] for row in rows}
+
+
+def test_the_best_is_bold_and_letters_name_whom_it_beats() -> None:
+    results = Results(sample.five_models())
+    rows = _rows(render_latex(results.comparison))
+    letters = dict(zip(results.models, "abcde", strict=True))
+
+    assert list(rows) == results.models
+    for model, cells in rows.items():
+        for label, cell in zip(results.main_labels, cells, strict=False):
+            score = results.score(model, label)
+            written = numbers.number(score["mean"], results.digits(label))
+            assert (f"\\textbf{{{written}}}" in cell) == score["best"]
+            beaten = set()
+            for other in results.models:
+                row = results.difference(model, other, label) if model != other else None
+                if label in results.primary and row and row["verdict"].startswith("better"):
+                    beaten.add(letters[other])
+            assert set("".join(re.findall(r"\$\^\{(.*?)\}\$", cell))) == beaten
+    assert any("$^{" in cell for cell in rows["ease"])
+
+
+def test_lower_is_better_is_bold_for_the_lowest() -> None:
+    comparison = sample.five_models()
+    label = comparison["primary"][0]
+    metric = next(m for m in comparison["metrics"] if m["label"] == label)
+    metric["higher_is_better"] = False
+    rows = [row for row in comparison["leaderboard"] if row["label"] == label]
+    for row in rows:
+        row["best"] = row["mean"] == min(other["mean"] for other in rows)
+    text = render_latex(comparison)
+
+    bold = [name for name, cells in _rows(text).items() if cells[0].startswith("\\textbf")]
+    assert bold == [row["model"] for row in rows if row["best"]]
+    assert f"{label} $\\downarrow$" in text
+
+
+def test_many_models_have_a_dagger_for_the_baseline() -> None:
+    text = render_latex(SAMPLES["thirty"])
+
+    assert "popularity$^{\\dagger}$" in text
+    assert "A dagger marks a model that is significantly better than the baseline" in text
+    assert len(_rows(text)) == 30
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_the_table_is_well_formed_whatever_the_names(name: str) -> None:
+    text = render_latex(SAMPLES[name])
+    plain = re.sub(r"\\[\\{}$&#%_]", "", text)  # what is escaped is no structure
+
+    assert plain.count("{") == plain.count("}")
+    assert plain.count("$") % 2 == 0
+    assert "#" not in plain
+    assert plain.splitlines()[0].startswith("%")
+    assert not any("%" in line for line in plain.splitlines()[1:])
+    columns = {line.count("&") for line in re.sub(r"\\&", "", text).splitlines() if " & " in line}
+    assert len(columns) == 1
+    commands = set(re.findall(r"\\([a-zA-Z]+)", text))
+    assert commands <= {
+        "usepackage", "begin", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "end", "textbf",
+        "uparrow", "downarrow", "dagger", "textbackslash", "textasciitilde", "textasciicircum", "textless",
+        "textgreater", "textbar", "textquotedbl",
+    }  # fmt: skip
+
+
+def test_every_special_letter_is_text() -> None:
+    assert escaped("a_b & 5 % {x} \\input{y} ~^\x00\n") == (
+        r"a\_b \& 5 \% \{x\} \textbackslash{}input\{y\} \textasciitilde{}\textasciicircum{} "
+    )
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex is installed")
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_latex_accepts_it(tmp_path: Path, name: str) -> None:
+    head = (
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
+    )
+    (tmp_path / "t.tex").write_text(f"{head}{render_latex(SAMPLES[name])}\\end{{document}}\n")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
