@@ -72,6 +72,17 @@ def variants(tmp_path_factory: pytest.TempPathFactory, five: Path) -> dict[str, 
     }
 
 
+@pytest.mark.parametrize("variant", ["two", "five"])
+def test_paper_holds_the_page(browser: Page, variant: str, variants: dict[str, Path]) -> None:
+    browser.show(variants[variant], width=720)  # A4 without margins, at 96 pixels an inch
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    too_wide = browser.run("document.documentElement.scrollWidth") - 720
+    buttons = browser.run("document.getElementById('models').offsetHeight")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert too_wide <= 2
+    assert buttons == 0
+
+
 def test_charts_and_page_follow_the_scheme(browser: Page, five: Path) -> None:
     mark = "getComputedStyle(document.querySelector('.wide .chart [stroke-linecap]')).stroke"
     ground = "getComputedStyle(document.body).backgroundColor"
