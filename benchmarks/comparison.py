@@ -61,7 +61,12 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         model: Evaluation(path, path, {"metrics": summaries}, {}) for model, path in paths.items()
     }
     comparison = SimpleNamespace(
-        baseline=MODELS[0], confidence=0.95, adjustment="holm", resamples=999, seed=1
+        baseline=MODELS[0],
+        confidence=0.95,
+        adjustment="holm",
+        wilcoxon=False,
+        resamples=999,
+        seed=1,
     )
     params: Any = SimpleNamespace(comparison=comparison, pinned=preset("standard"))
     primary = [str(label) for label in labels[:2]]

@@ -98,6 +98,7 @@ class Comparison(_Section):
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     min_effect: Effect | dict[str, Effect]
     adjustment: Literal["holm", "max_t"]
+    wilcoxon: bool
     resamples: Annotated[int, Field(ge=99)]
     seed: Annotated[int, Field(ge=0)]
 

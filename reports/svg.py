@@ -95,9 +95,10 @@ def _cleaned(element: ElementTree.Element) -> ElementTree.Element | None:
     """The element without Vega's bookkeeping; a mark's description becomes the title that browsers show."""
     if element.get("display") == "none" or element.get("class") in {"background", "foreground"}:
         return None
-    kept = ElementTree.Element(
-        element.tag, {k: _rounded(v) for k, v in element.attrib.items() if k in _KEPT}
-    )
+    said = {k: _rounded(v) for k, v in element.attrib.items() if k in _KEPT}
+    idle = {"opacity"} if said.get("opacity") == "1" else set()
+    idle |= set() if "stroke" in said else {"stroke-width"}
+    kept = ElementTree.Element(element.tag, {k: v for k, v in said.items() if k not in idle})
     kept.text = element.text
     kept.extend(child for found in element if (child := _cleaned(found)) is not None)
     *models, about = element.get("aria-label", "").split(_WHOSE)

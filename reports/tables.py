@@ -122,6 +122,11 @@ def against_baseline(results: Results, label: str) -> list[Row]:
     return [row for row in found if row is not None]
 
 
+def wilcoxon_asked(results: Results) -> bool:
+    """Did params.yaml ask for Wilcoxon's p values?"""
+    return any(row.get("p_wilcoxon") is not None for row in results.comparison["differences"])
+
+
 def other_differences(results: Results) -> list[Row]:
     """The differences of all labels that are not primary; with many models those to the baseline only."""
     rows = results.comparison["differences"]

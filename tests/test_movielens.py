@@ -46,7 +46,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     change_params(
         project,
         {
-            "data.truth": {"path": str(data / "test.parquet"), "columns": {"grade": "rating"}},
+            "data.truth": {
+                "path": str(data / "test.parquet"),
+                "columns": {"grade": "rating", "time": "timestamp"},
+            },
             "models": {name: {"path": str(data / file)} for name, file in FILES.items()},
             "evaluation.metrics": [
                 "P",
@@ -63,11 +66,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "ILD@10",
             ],
             "background": {
-                "train": {"path": str(data / "train.parquet")},
+                "train": {
+                    "path": str(data / "train.parquet"),
+                    "columns": {"time": "timestamp"},
+                },
                 "items": {
                     "path": str(data / "items.parquet"),
-                    "columns": {"categories": "genres"},
+                    "columns": {"categories": "genres", "title": "title"},
                 },
+            },
+            "segments": {
+                "activity": {"by": "activity", "edges": [0, 20, 50]},
+                "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
+                "shown items": {"by": "recommended_item", "shares": [0.5, 0.8]},
             },
             "evaluation.ks": KS,
             "comparison.baseline": "popularity",

@@ -10,6 +10,7 @@ import numpy as np
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import Paired, adjust, compare, pairs, verdict
 from metrics_core.max_t import max_t
+from metrics_core.wilcoxon import wilcoxon
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.evaluations import Evaluation
@@ -27,6 +28,7 @@ class _Found:
     b: str
     paired: Paired
     min_effect: float
+    p_wilcoxon: float = math.nan
 
 
 def difference_rows(
@@ -78,7 +80,9 @@ def _compare(
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
-            yield _Found(label, a, b, kept, effect)
+            asked = comparison.wilcoxon and not math.isnan(kept.p)
+            p_wilcoxon = wilcoxon(values[a], values[b]) if asked else math.nan
+            yield _Found(label, a, b, kept, effect, p_wilcoxon)
 
 
 def _jointly(params: Params, family: Sequence[_Found], aligned: Aligned) -> Floats:
@@ -136,6 +140,7 @@ def _row(found: _Found, primary: bool, p_adjusted: float, params: Params) -> Row
         "caution": paired.caution,
         "p": or_null(paired.p),
         "p_adjusted": or_null(p_adjusted),
+        "p_wilcoxon": or_null(found.p_wilcoxon),
         "test": paired.test,
         "adjustment": params.comparison.adjustment if primary else "bh",
         "min_effect": or_null(found.min_effect),

@@ -44,6 +44,7 @@ _TYPES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "caution": pl.Boolean,
         "p": pl.Float64,
         "p_adjusted": pl.Float64,
+        "p_wilcoxon": pl.Float64,
         "test": pl.String,
         "adjustment": pl.String,
         "min_effect": pl.Float64,

@@ -23,6 +23,10 @@ SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
 SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR)
                AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
 """
+_SHARED = """
+SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user FROM truth
+                      SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR) LIMIT 1)
+"""
 _OVERLAPPING = """
 SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user, min(time) AS began FROM truth GROUP BY ALL)
 JOIN (SELECT CAST(user AS VARCHAR) AS user, max(time) AS ended FROM train GROUP BY ALL) USING (user)
@@ -215,7 +219,16 @@ def _on_data(params: Params) -> Iterator[Row]:
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
         timed = all("time" in connection.view(name).columns for name in ("train", "truth"))
+        (shared,) = connection.execute(_SHARED).fetchall()[0]
         overlapping = connection.execute(_OVERLAPPING).fetchall()[0][0] if timed else 0
+    if not shared:
+        yield _row(
+            "unrelated_train",
+            SERIOUS,
+            [],
+            "No user of the truth stands in the train: is it what these models learned from?",
+            "name your own files under `background:`, or write `background: {}`",
+        )
     if rows:
         yield _row(
             "truth_in_train",

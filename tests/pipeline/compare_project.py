@@ -45,6 +45,7 @@ def params_of(
         "confidence": 0.95,
         "min_effect": 0.005,
         "adjustment": "holm",
+        "wilcoxon": False,
         "resamples": 199,
         "seed": 1,
         **settings,
@@ -78,6 +79,7 @@ _COMPARISON = (
     "confidence",
     "min_effect",
     "adjustment",
+    "wilcoxon",
     "resamples",
     "seed",
 )

@@ -64,6 +64,7 @@ def params_of(path: str, **changes: Any) -> Params:
                 "confidence": 0.95,
                 "min_effect": 0.0,
                 "adjustment": "holm",
+                "wilcoxon": False,
                 "resamples": 199,
                 "seed": 1,
             },

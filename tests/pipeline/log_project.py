@@ -54,6 +54,7 @@ def write_project(
             "confidence": 0.95,
             "min_effect": 0.005,
             "adjustment": "holm",
+            "wilcoxon": False,
             "resamples": 199,
             "seed": 1,
         },

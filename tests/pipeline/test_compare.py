@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import wilcoxon
 
 from pipeline.checks import InputError
 from pipeline.compare import compare
@@ -377,3 +378,38 @@ def _rename_inside(root: Path, model: str) -> None:
     for folder in ("summary", "quality"):
         path = root / folder / f"{model}.json"
         write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": model})
+
+
+def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
+    asked = result(project(tmp_path / "asked", wilcoxon=True))
+    silent = result(project(tmp_path / "silent"))
+    found = row(asked, "nDCG@10", "als", "popularity")
+    values = {
+        m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
+    }
+    gaps = (values["als"]["nDCG@10"] - values["popularity"]["nDCG@10"]).drop_nans().to_numpy()
+
+    expected: Any = wilcoxon(gaps[gaps != 0])
+    assert found["p_wilcoxon"] == pytest.approx(expected.pvalue)
+    assert {each["p_wilcoxon"] for each in silent["differences"]} == {None}
+    assert [each["verdict"] for each in asked["differences"]] == [
+        each["verdict"] for each in silent["differences"]
+    ]
+
+
+def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
+    primary = ["nDCG@10", "R@10"]
+    by_holm = result(project(tmp_path / "holm", primary=primary))
+    jointly = result(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+
+    for ours, theirs in zip(jointly["differences"], by_holm["differences"], strict=True):
+        assert ours["p"] == theirs["p"]
+        if ours["primary"]:
+            assert ours["adjustment"] == "max_t"
+            assert ours["p_adjusted"] is None or 1 / 200 <= ours["p_adjusted"] <= 1
+        else:
+            assert ours["p_adjusted"] == theirs["p_adjusted"]
+    assert any(
+        d["p_adjusted"] != h["p_adjusted"]
+        for d, h in zip(jointly["differences"], by_holm["differences"], strict=True)
+    )

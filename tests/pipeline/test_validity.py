@@ -215,4 +215,19 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     found = {row["kind"]: row for row in warning_rows(params, choices, {"pop": _evaluation()})}
 
     assert found["truth_in_train"]["sentence"].startswith("1 row of the truth (50")
+    assert "unrelated_train" not in found
     assert found["truth_before_train"]["sentence"].startswith("The truth of 1 user ")
+
+
+def test_a_train_of_other_users_is_told(tmp_path: Path) -> None:
+    params = _params(tmp_path)
+    background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}
+    params = params.model_copy(update={"background": background})
+    data = Path(params.results.data)
+    _write(data, "truth", [("a", "x", 1.0)], ["user", "item", "grade"])
+    _write(data, "train", [("other", "x")], ["user", "item"])
+    choices: Any = SimpleNamespace(main_k=10)
+
+    (row,) = warning_rows(params, choices, {"pop": _evaluation()})
+
+    assert (row["kind"], row["severity"]) == ("unrelated_train", "serious")
