@@ -14,10 +14,13 @@ from typing import Any
 
 import metrics_core as mc
 from docs.errata import ERRATA, Erratum
+from docs.robustness_page import robustness_page
+from docs.robustness_rows import collected
 from metrics_core.catalogue import CATALOGUE, Metric, changed_by, parse
 from metrics_core.conventions import KNOBS, Knob
 from metrics_core.panel import differing, panel
 from metrics_core.presets import PRESETS, Preset
+from pipeline.params_schema import params_schema
 from tests.parity.residue import RESIDUE
 
 DOCS = Path(__file__).parent
@@ -62,6 +65,9 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "conventions.md", _conventions_page()
     yield DOCS / "presets.md", _presets_page()
     yield DOCS / "errata.md", _errata_page()
+    yield DOCS / "robustness.md", _text([MADE, *robustness_page(collected())])
+    schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
+    yield DOCS / "params.schema.json", f"{schema}\n"
 
 
 def _index() -> str:
@@ -71,6 +77,7 @@ def _index() -> str:
         "- [Conventions](conventions.md): every knob, its values, the metrics that it changes",
         "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
         "- [Statistics](statistics.md): how models are compared, and how well that holds",
+        "- [Robustness](robustness.md): each bad input and each fault, what happens, and the test that shows it",
         "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
         "## Metrics\n",
         "| metric | formula | family | better | source |",

@@ -29,15 +29,24 @@ def discounts(discount: Mapping[str, float], depth: int) -> Floats:
     return np.concatenate([[0.0], _WEIGHTS[form](ranks, float(number))])
 
 
+HIGHEST_EXPONENT = (
+    30  # 2^30 is a thousand million: a higher grade is a rating or a count, not a grade
+)
+
+
 def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
     """(rows,) what relevant grades earn.
 
     Raises
     ------
-    ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
+    ValueError : a relevant grade is missing from a gain map, the gain needs a threshold and there is none, or a grade
+        is so high that one item of it would drown all others
     """
     if isinstance(gain, Mapping):
         return _mapped(grade, gain["map"])
+    if gain.startswith("exp2") and len(grade) and grade.max() > HIGHEST_EXPONENT:
+        msg = f"gain {gain}: grade {grade.max():g} lies above {HIGHEST_EXPONENT}; take conventions.gain: linear, or a map"
+        raise ValueError(msg)
     if gain == "binary":
         return np.ones_like(grade)
     if gain == "linear":

@@ -24,6 +24,7 @@ from metrics_core.partition import Part, Task, count_users, evaluated, part_name
 from metrics_core.summary import Summary, summarise, summarise_catalogue
 from pipeline.checks import refuse
 from pipeline.engines.partitions import partitions
+from pipeline.fit import refuse_misfit
 from pipeline.labels import labels_of, panels_of
 from pipeline.outputs import write_json
 from pipeline.params import PARAMS, Params, read_params
@@ -40,6 +41,7 @@ def main() -> None:
 
 def evaluate(params: Params, model: str) -> None:
     """Writes the users' values, the summary and the metrics of one model."""
+    fit = refuse_misfit(params, model)
     panels = panels_of(params)
     definitions = [d for panel in panels.values() for d in panel.definitions if d.number]
     task = Task(labels_of(params), params.pinned, definitions=definitions)
@@ -65,7 +67,8 @@ def evaluate(params: Params, model: str) -> None:
     counts = gathered.counts
     write_json(Path(folders.metrics) / f"{model}.json", _metrics(summaries))
     content = _content(params, model, task, summaries, counts) | {
-        "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()}
+        "fit": fit,
+        "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()},
     }
     write_json(Path(folders.summary) / f"{model}.json", content)
     print(f"{model}: {len(task.labels)} metrics for {counts['in_truth']:,} users")

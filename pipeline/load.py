@@ -9,6 +9,7 @@ from metrics_core.row_checks import ListsError
 from pipeline.checks import InputError, Problem
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, sound_rows, value_problems
+from pipeline.loading.policies import settle_lists
 from pipeline.loading.quality import describe_lists
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
@@ -28,9 +29,11 @@ def main() -> None:
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> None:
     """Write a model's ranked lists and its quality file; on refusal, neither."""
     file = lists_file(f"models.{model}", params.models[model])
-    source = read_source(connection, file, rank_base=params.input.rank_base)
+    kept = params.input.empty_lists == "keep"
+    source = read_source(connection, file, rank_base=params.input.rank_base, may_be_empty=kept)
+    changed = settle_lists(connection, source, params.input)
     ranked = _ranked(connection, source, params, params.models[model].order)
-    quality = {"model": model} | describe_lists(connection, source, ranked, params.pinned)
+    quality = {"model": model} | describe_lists(connection, source, ranked, params.pinned, changed)
     lists = Path(params.results.lists) / f"{model}.parquet"
     write_query(connection, f"SELECT * FROM {ranked.relation}", lists)
     write_json(Path(params.results.quality) / f"{model}.json", quality)

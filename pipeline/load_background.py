@@ -1,7 +1,6 @@
 """Stage `load-background@<name>`: train, catalogue or users, checked and sorted."""
 
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,12 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of
-from pipeline.checks import InputError, refuse
-from pipeline.loading.hashes import hashes
+from pipeline.checks import InputError
+from pipeline.loading.feature_checks import feature_problems
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, value_problems
-from pipeline.loading.quality import describe
+from pipeline.loading.quality import describe, describe_table
+from pipeline.loading.read_table import read_table
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import format_of, read_source, refuse_missing
 from pipeline.loading.truth_checks import time_checks
@@ -23,12 +23,6 @@ from pipeline.params import BackgroundFile, Params, read_params
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
-_READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
-    "parquet": lambda path: pl.read_parquet(path, glob=False),
-    "csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False),
-    "tsv": lambda path: pl.read_csv(path, separator="\t", infer_schema=False, glob=False),
-    "jsonl": pl.read_ndjson,
-}
 
 
 def main() -> None:
@@ -49,13 +43,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
 def _load_train(
     connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
 ) -> dict[str, Any]:
-    key, path = "background.train", Path(entry.path)
-    refuse_missing(key, path)
-    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    file = InputFile(
-        key, path, format_of(key, path, entry.format), ("user", "item"), ("time",), columns
-    )
-    source = read_source(connection, file)
+    source = read_source(connection, _file("train", entry, ("user", "item"), ("time",)))
     checks = [*list_checks(source), *time_checks(source)]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)
@@ -68,15 +56,12 @@ def _load_train(
 def _load_items(
     connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
 ) -> dict[str, Any]:
-    frame, quality = _read_frame("items", entry)
+    frame, source = read_table(connection, _file("items", entry, ("item",), ()))
     if frame.schema.get("categories") == pl.String:
         frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
-    path = quality["path"]
-    try:
-        catalogue = catalogue_of(frame)
-    except ValueError as error:
-        what, _, fix = str(error).rpartition("; ")
-        raise refuse(path, what or str(error), fix or "mend the file") from None
+    if problems := feature_problems(source, frame):
+        raise InputError(problems)
+    catalogue = catalogue_of(frame)
     known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
     frame = frame.select(known)
     if "title" in known:
@@ -84,50 +69,27 @@ def _load_items(
     connection.register("catalogue", frame.to_arrow())
     write_query(connection, "SELECT * FROM catalogue ORDER BY item", into)
     features = next((name for name in ("categories", "vector") if name in known), None)
-    return quality | {"features": None if catalogue.features is None else features}
+    return describe_table(source) | {"features": None if catalogue.features is None else features}
 
 
 def _load_users(
     connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
 ) -> dict[str, Any]:
     """All columns that hold one plain value a user: `segments` chooses among them."""
-    frame, quality = _read_frame("users", entry)
-    path = quality["path"]
-    if "user" not in frame.columns:
-        what = f"column 'user' is missing; the columns are: {', '.join(frame.columns)}"
-        raise refuse(
-            path, what, "name the file's own column: `background.users.columns: {user: …}`"
-        )
-    wrong = frame.filter(pl.col("user").is_null() | pl.col("user").is_duplicated())
-    if len(wrong):
-        user = wrong["user"][0]
-        what = "a row has no user" if user is None else f"user {user!r} stands more than once"
-        raise refuse(path, what, "keep one row a user")
+    frame, source = read_table(connection, _file("users", entry, ("user",), ()))
     plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
     connection.register("users", frame.select("user", pl.col(plain).exclude("user")).to_arrow())
     write_query(connection, "SELECT * FROM users ORDER BY user", into)
-    return quality
+    return describe_table(source)
 
 
-def _read_frame(name: str, entry: BackgroundFile) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """A small table under our names, and what is known of its file."""
+def _file(
+    name: str, entry: BackgroundFile, needs: tuple[str, ...], may_have: tuple[str, ...]
+) -> InputFile:
     key, path = f"background.{name}", Path(entry.path)
     refuse_missing(key, path)
-    form = format_of(key, path, entry.format)
-    if form not in _READERS:
-        raise refuse(f"{path}", f"is {form}", "give it as parquet, csv, tsv or jsonl")
-    frame = _READERS[form](path)
-    named = {theirs: ours for ours, theirs in entry.columns.items()}
-    frame = frame.rename({theirs: named[theirs] for theirs in frame.columns if theirs in named})
-    known = hashes(path)
-    return frame, {
-        "path": path.as_posix(),
-        "format": form,
-        "sha256": known.sha256,
-        "md5": known.md5,
-        "bytes": known.bytes,
-        "rows": len(frame),
-    }
+    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    return InputFile(key, path, format_of(key, path, entry.format), needs, may_have, columns)
 
 
 if __name__ == "__main__":

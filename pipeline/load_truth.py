@@ -6,10 +6,11 @@ from typing import Any
 import duckdb
 
 from metrics_core.conventions import Conventions
-from metrics_core.row_checks import in_words
-from pipeline.checks import InputError
+from metrics_core.row_checks import in_words, only_row
+from pipeline.checks import InputError, refuse
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import sound_rows, value_problems
+from pipeline.loading.policies import notes_of, settle_truth
 from pipeline.loading.quality import describe
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
@@ -32,18 +33,23 @@ def main() -> None:
 def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     """Write the truth and its quality file; on refusal, neither."""
     source = read_source(connection, truth_file(params.data.truth))
+    changed = settle_truth(connection, source, params.input)
     checks = truth_checks(source)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"
     problems += repeated_judgements(connection, source, rows)
     if problems:
         raise InputError(problems)
+    if not only_row(connection, "SELECT count(*) FROM source")[0]:
+        what = "has no row that is left: every grade is negative"
+        raise refuse(str(source.file.path), what, "set `input.negative_grade: zero`")
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     place = ", position AS place" if _order_counts(params.pinned) else ""
     time = ", time" if "time" in source.columns else ""
     query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
-    quality = describe(connection, source) | _grades(connection, source)
+    quality = describe(connection, source) | _grades(connection, source) | changed
+    quality["notes"] += notes_of(changed)
     write_json(Path(params.results.quality) / "truth.json", quality)
 
 
@@ -64,7 +70,8 @@ def truth_file(entry: TruthFile) -> InputFile:
 def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
     if "grade" not in source.columns:
         note = f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"
-        return {"grades": {"1": source.rows}, "notes": [note]}
+        (rows,) = only_row(connection, "SELECT count(*) FROM source")
+        return {"grades": {"1": rows}, "notes": [note]}
     query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
     found = connection.execute(query).fetchall()
     if len(found) > SHOWN:

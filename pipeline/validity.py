@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from duckdb import DuckDBPyConnection
 
-from pipeline.threads import thread_settings
-
-_IDS = ("user", "item")
+from pipeline.id_views import views_of
 
 _FULL_LISTS = """
 SELECT count(*), count(*) FILTER (n = longest), max(n), count(*) FILTER (wanted > 0),
@@ -49,8 +46,9 @@ def validity(
                   that first appear in the train after the user's last row of the truth (null without times);
                   `tied`: users whose scores at k and k + 1 are equal
     """
-    with duckdb.connect(config=thread_settings()) as connection:
-        timed = _views(connection, lists, truth, train)
+    files = {"lists": lists, "truth": truth} | ({} if train is None else {"train": train})
+    with views_of(files) as connection:
+        timed = _times(connection, has_train=train is not None)
         least = {"threshold": float("-inf") if threshold is None else threshold}
         names = ("users", "longest", "length", "with_relevant", "holding_all")
         found = connection.execute(_FULL_LISTS, least).fetchall()[0]
@@ -72,22 +70,11 @@ def validity(
         }
 
 
-def _views(connection: DuckDBPyConnection, lists: Path, truth: Path, train: Path | None) -> bool:
-    """`lists`, `truth`, `train`, `begins` (of items) and `ends` (of users); are there times?"""
-    files = {"lists": lists, "truth": truth} | ({} if train is None else {"train": train})
-    read = {name: connection.read_parquet(str(path)) for name, path in files.items()}
-    kinds = {name: dict(zip(r.columns, map(str, r.types), strict=True)) for name, r in read.items()}
-    texts = [c for c in _IDS if len({kind[c] for kind in kinds.values()}) > 1]
-    for name, relation in read.items():
-        columns = [f"CAST({c} AS VARCHAR) AS {c}" if c in texts else c for c in relation.columns]
-        if name == "lists" and "score" not in relation.columns:
-            columns.append("NULL::DOUBLE AS score")
-        kept = relation.project(", ".join(columns))
-        several = name == "lists" and "ranking" in relation.columns
-        (kept.filter("ranking = 0") if several else kept).create_view(name)
-    if train is None:
+def _times(connection: DuckDBPyConnection, *, has_train: bool) -> bool:
+    """Views `begins` (of items) and `ends` (of users), and a train in any case; are there times?"""
+    if not has_train:
         connection.execute("CREATE VIEW train AS SELECT user, item FROM lists WHERE FALSE")
-    timed = "time" in kinds["truth"] and "time" in kinds.get("train", {})
+    timed = all("time" in connection.view(name).columns for name in ("truth", "train"))
     last, first = ("max(time)", "min(time)") if timed else ("NULL::DOUBLE", "NULL::DOUBLE")
     connection.execute(f"CREATE VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user")
     connection.execute(

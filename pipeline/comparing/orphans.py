@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from metrics_core.catalogue import parse
-from pipeline.params import MODEL_NAME, Params
+from pipeline.params import Params
+from pipeline.params_checks import MODEL_NAME
 from pipeline.per_user_file import read_carried
 
 

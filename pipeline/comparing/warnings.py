@@ -1,37 +1,19 @@
 """What makes an evaluation doubtful, told from the files alone: the most serious first, each with what to do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from pipeline.comparing.choices import Choices
+from pipeline.comparing.data_warnings import data_warnings
 from pipeline.comparing.evaluations import Evaluation, read_json
+from pipeline.comparing.id_warnings import id_warnings
 from pipeline.comparing.phrases import counted, percent
+from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
 from pipeline.params import Params
-from pipeline.threads import thread_settings
 
-Row = dict[str, Any]
-SERIOUS, NOTICE = "serious", "notice"
 FEWEST = 10  # users, before a pattern in their lists says anything
-MATTERS = 0.01  # a share that a reader must know of
-
-_TWICE = """
-SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
-SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR)
-               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
-"""
-_SHARED = """
-SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user FROM truth
-                      SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR) LIMIT 1)
-"""
-_OVERLAPPING = """
-SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user, min(time) AS began FROM truth GROUP BY ALL)
-JOIN (SELECT CAST(user AS VARCHAR) AS user, max(time) AS ended FROM train GROUP BY ALL) USING (user)
-WHERE began < ended
-"""
 
 
 def warning_rows(
@@ -43,17 +25,14 @@ def warning_rows(
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *_on_data(params),
+        *data_warnings(params),
+        *id_warnings(evaluations),
         *found.different_users(),
         *found.judged(),
         *found.tied(),
         *found.short(),
     ]
     return sorted(rows, key=lambda row: row["severity"] != SERIOUS)
-
-
-def _row(kind: str, severity: str, who: Sequence[str], sentence: str, fix: str) -> Row:
-    return {"kind": kind, "severity": severity, "who": list(who), "sentence": sentence, "fix": fix}
 
 
 @dataclass(frozen=True)
@@ -69,7 +48,7 @@ class _Found:
         who = [model for model, each in self.evaluations.items() if _looks_sampled(each)]
         if who:
             length = self.evaluations[who[0]].summary["validity"]["full_lists"]["length"]
-            yield _row(
+            yield warning(
                 "sampled_candidates",
                 SERIOUS,
                 who,
@@ -86,7 +65,7 @@ class _Found:
         uneven = min(shares.values()) < MATTERS <= max(shares.values())
         most = max(shares, key=shares.__getitem__)
         but = " Others leave them out, so the comparison is uneven." if uneven else ""
-        yield _row(
+        yield warning(
             "train_items_recommended",
             SERIOUS if uneven else NOTICE,
             who,
@@ -100,7 +79,7 @@ class _Found:
         who = [model for model, share in shares.items() if share > 0]
         if who:
             most = max(shares, key=shares.__getitem__)
-            yield _row(
+            yield warning(
                 "future_items",
                 SERIOUS,
                 who,
@@ -117,7 +96,7 @@ class _Found:
             return
         most = max(lacking, key=lacking.__getitem__)
         share = lacking[most] / users[most]["evaluated"]
-        yield _row(
+        yield warning(
             "user_sets_differ",
             SERIOUS if share >= MATTERS else NOTICE,
             list(lacking),
@@ -140,7 +119,7 @@ class _Found:
         known = {model: share for model, share in shares.items() if share is not None}
         if known and min(known.values()) < 0.5:  # noqa: PLR2004 - most of the list is unknown
             fewest, most = (f(known, key=known.__getitem__) for f in (min, max))
-            yield _row(
+            yield warning(
                 "few_judged",
                 NOTICE,
                 [],
@@ -158,7 +137,7 @@ class _Found:
         who = [model for model, share in shares.items() if share >= MATTERS]
         if who:
             most = max(who, key=shares.__getitem__)
-            yield _row(
+            yield warning(
                 "ties_at_cutoff",
                 NOTICE,
                 who,
@@ -176,7 +155,7 @@ class _Found:
         who = [model for model, share in shares.items() if share > 0]
         if who:
             most = max(who, key=shares.__getitem__)
-            yield _row(
+            yield warning(
                 "short_lists",
                 NOTICE,
                 who,
@@ -206,43 +185,3 @@ def _looks_sampled(evaluation: Evaluation) -> bool:
     of_one_length = full["longest"] == full["users"]
     holds_all = full["holding_all"] == full["with_relevant"]
     return bool(of_one_length and holds_all and full["length"] < evaluation.quality["items"])
-
-
-def _on_data(params: Params) -> Iterator[Row]:
-    """What train and truth say of each other."""
-    if "train" not in params.background:
-        return
-    data = Path(params.results.data)
-    with duckdb.connect(config=thread_settings()) as connection:
-        for name in ("train", "truth"):
-            connection.read_parquet(str(data / f"{name}.parquet")).create_view(name)
-        rows, users = connection.execute(_TWICE).fetchall()[0]
-        (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
-        timed = all("time" in connection.view(name).columns for name in ("train", "truth"))
-        (shared,) = connection.execute(_SHARED).fetchall()[0]
-        overlapping = connection.execute(_OVERLAPPING).fetchall()[0][0] if timed else 0
-    if not shared:
-        yield _row(
-            "unrelated_train",
-            SERIOUS,
-            [],
-            "No user of the truth stands in the train: is it what these models learned from?",
-            "name your own files under `background:`, or write `background: {}`",
-        )
-    if rows:
-        yield _row(
-            "truth_in_train",
-            SERIOUS if rows / total >= MATTERS else NOTICE,
-            [],
-            f"{counted(rows, 'row')} of the truth ({percent(rows / total)}) of {counted(users, 'user')} stand in the "
-            "train too: models that leave out what users know cannot find them, others have learned the answer.",
-            "split so that a pair of user and item is in one of the two",
-        )
-    if overlapping:
-        yield _row(
-            "truth_before_train",
-            NOTICE,
-            [],
-            f"The truth of {counted(overlapping, 'user')} begins before their train ends: the split is not by time.",
-            "split by time where the model will meet the future",
-        )

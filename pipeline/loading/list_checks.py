@@ -59,9 +59,9 @@ def number_checks(source: Source, column: str, what: str) -> list[RowCheck]:
         fix = f"write plain numbers (decimal point), or name another column: `{source.file.key}.columns`"
         checks.append(_unreadable(column, what, fix))
     if column != "rank":
-        checks.append(
-            RowCheck(column, f"isnan({column})", "is NaN", f"mend the {column}, or {DROP}")
-        )
+        also = ", or set `input.nan_score: last`" if column == "score" else ""
+        fix = f"mend the {column}, or {DROP}{also}"
+        checks.append(RowCheck(column, f"isnan({column})", "is NaN", fix))
     return checks
 
 

@@ -9,21 +9,15 @@ from metrics_core.conventions import Conventions
 from metrics_core.ranking import Ranked
 from metrics_core.row_checks import in_words, only_row
 from pipeline.loading.hashes import hashes
+from pipeline.loading.policies import Changed, notes_of
 from pipeline.loading.sources import Source
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
     """What is known of any input: the file, its hashes, its size."""
-    file, known = source.file, hashes(source.file.path)
     (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
     (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
-    return {
-        "path": file.path.as_posix(),
-        "format": file.format,
-        "sha256": known.sha256,
-        "md5": known.md5,
-        "bytes": known.bytes,
-        "rows": source.rows,
+    return describe_table(source) | {
         "users": users,
         "items": items,
         "user_type": "text" if source.is_text("user") else "integer",
@@ -31,8 +25,25 @@ def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str,
     }
 
 
+def describe_table(source: Source) -> dict[str, Any]:
+    """What is known of any file: its hashes and its size."""
+    file, known = source.file, hashes(source.file.path)
+    return {
+        "path": file.path.as_posix(),
+        "format": file.format,
+        "sha256": known.sha256,
+        "md5": known.md5,
+        "bytes": known.bytes,
+        "rows": source.rows,
+    }
+
+
 def describe_lists(
-    connection: duckdb.DuckDBPyConnection, source: Source, ranked: Ranked, pinned: Conventions
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    ranked: Ranked,
+    pinned: Conventions,
+    changed: Changed,
 ) -> dict[str, Any]:
     """What is known of lists, and which policy was applied to what."""
     content = describe(connection, source) | {
@@ -43,14 +54,18 @@ def describe_lists(
         "duplicates": vars(ranked.duplicates) | {"policy": pinned.duplicates},
         "rank_score_disagreements": {"users": ranked.disagreements.users},
         "infinite_scores": _infinite_scores(connection, source),
+        **changed,
     }
-    return content | {"notes": list(_notes(content))}
+    return content | {"notes": [*_notes(content), *notes_of(changed)]}
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
     per_user = "SELECT count(*) AS n FROM source GROUP BY user"
     found = only_row(connection, f"SELECT min(n), median(n), max(n) FROM ({per_user})")
-    return dict(zip(("min", "median", "max"), map(_plain, found), strict=True))
+    return {
+        name: _plain(number or 0)
+        for name, number in zip(("min", "median", "max"), found, strict=True)
+    }
 
 
 def _plain(number: float) -> float:
@@ -78,6 +93,8 @@ def _notes(content: dict[str, Any]) -> Iterator[str]:
         yield f"ranks and scores disagree in the lists of {users}; the ranks decided"
     if content["infinite_scores"]:
         yield f"{in_words(content['infinite_scores'], 'infinite score')}"
+    if not content["rows"]:
+        yield "the file holds no list; `input.empty_lists: keep` let it pass"
 
 
 def _of_users(count: dict[str, Any]) -> str:

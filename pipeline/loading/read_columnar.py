@@ -18,7 +18,7 @@ MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     path: Path
     schema: pa.Schema
     rows: int
@@ -26,7 +26,7 @@ class _Part:
 
 
 def read_columnar(file: InputFile) -> Raw:
-    parts = [_opened(path, file) for path in _paths(file)]
+    parts = opened_parts(file)
     chosen = choose_columns(file, parts[0].schema.names)
     types = {name: _plain(parts[0].schema.field(theirs).type) for name, theirs in chosen.items()}
     _refuse_mixed(parts, chosen, types)
@@ -44,6 +44,11 @@ def read_columnar(file: InputFile) -> Raw:
     return Raw(kinds, _place(parts), with_positions(schema, batches()))
 
 
+def opened_parts(file: InputFile) -> list[Part]:
+    """The file, or each file of the folder, with its schema."""
+    return [_opened(path, file) for path in _paths(file)]
+
+
 def _paths(file: InputFile) -> list[Path]:
     if not file.path.is_dir():
         return [file.path]
@@ -59,7 +64,7 @@ def _paths(file: InputFile) -> list[Path]:
     return found
 
 
-def _opened(path: Path, file: InputFile) -> _Part:
+def _opened(path: Path, file: InputFile) -> Part:
     _refuse_other_content(path, file)
     try:
         return _parquet(path) if file.format == "parquet" else _arrow(path)
@@ -80,21 +85,21 @@ def _refuse_other_content(path: Path, file: InputFile) -> None:
     raise refuse(str(path), what, f"name it by its format, or set `{file.key}.format`")
 
 
-def _parquet(path: Path) -> _Part:
+def _parquet(path: Path) -> Part:
     opened = pq.ParquetFile(path)
     rows = opened.metadata.num_rows
-    return _Part(
+    return Part(
         path, opened.schema_arrow, rows, lambda names: opened.iter_batches(BATCH, columns=names)
     )
 
 
-def _arrow(path: Path) -> _Part:
+def _arrow(path: Path) -> Part:
     opened = pa.memory_map(str(path))
     try:
         reader = pyarrow.ipc.open_file(opened)
     except pa.ArrowInvalid:
         table = pyarrow.ipc.open_stream(opened).read_all()
-        return _Part(
+        return Part(
             path,
             table.schema,
             len(table),
@@ -102,7 +107,7 @@ def _arrow(path: Path) -> _Part:
         )
     numbers = range(reader.num_record_batches)
     rows = sum(reader.get_batch(number).num_rows for number in numbers)
-    return _Part(
+    return Part(
         path,
         reader.schema,
         rows,
@@ -117,9 +122,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
-def _refuse_mixed(
-    parts: list[_Part], chosen: dict[str, str], types: dict[str, pa.DataType]
-) -> None:
+def _refuse_mixed(parts: list[Part], chosen: dict[str, str], types: dict[str, pa.DataType]) -> None:
     problems = []
     for part in parts[1:]:
         for name, theirs in chosen.items():
@@ -169,7 +172,7 @@ def _kind(name: str, found: pa.DataType) -> Kind | None:
     return None
 
 
-def _place(parts: list[_Part]) -> Callable[[int], str]:
+def _place(parts: list[Part]) -> Callable[[int], str]:
     starts = [0, *accumulate(part.rows for part in parts)]
 
     def place(position: int) -> str:

@@ -23,7 +23,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base
     chosen = choose_columns(_with_plurals(file, first), list(first))
     raw = read_lines(file)
     connection.register("lines", raw.batches)
-    if isinstance(first[chosen["item"]], list):
+    if isinstance(first.get(chosen.get("item", "")), list):
         query, raw.kinds = _nested(chosen, rank_base, listed="grade" not in file.fields)
     else:
         query, raw.kinds = _flat(chosen)

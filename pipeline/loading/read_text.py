@@ -21,7 +21,7 @@ NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may ho
 
 def read_delimited(file: InputFile) -> Raw:
     delimiter = DELIMITERS[file.format]
-    header = _header(file, delimiter)
+    header = header_of(file, delimiter)
     chosen = choose_columns(file, header)
     raw = Raw(
         dict.fromkeys(chosen, "text"), lambda position: _line_of(file.path, delimiter, position)
@@ -99,7 +99,7 @@ def _open(
             pa.input_stream(str(path), compression=compression), read, parse, convert
         )
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(_unreadable(path, error)) from None
+        raise InputError(unreadable(path, error)) from None
 
 
 def _decoded(
@@ -109,13 +109,16 @@ def _decoded(
     try:
         yield from reader
     except (pa.ArrowInvalid, OSError) as error:
-        problems.extend(_unreadable(path, error))
+        problems.extend(unreadable(path, error))
 
 
-def _unreadable(path: Path, error: Exception) -> list[Problem]:
-    """Lines that are not UTF-8, by number; else the error as it is."""
+def unreadable(path: Path, error: Exception) -> list[Problem]:
+    """Lines of a text file that are not UTF-8, by number; else the error as it is."""
     fix = "save the file as UTF-8"
-    problems = []
+    problems: list[Problem] = []
+    message = " ".join(str(error).split())[:300]
+    if "utf8" not in message.lower().replace("-", ""):
+        return [Problem(str(path), f"cannot be read: {message}", "write or copy the file again")]
     with unpacked(path) as file:
         for number, line in enumerate(file, start=1):
             try:
@@ -127,17 +130,17 @@ def _unreadable(path: Path, error: Exception) -> list[Problem]:
                 )
                 if len(problems) == AT_MOST:
                     break
-    message = " ".join(str(error).split())
     return problems or [
         Problem(str(path), f"cannot be read: {message}", "write or copy the file again")
     ]
 
 
-def _header(file: InputFile, delimiter: str) -> list[str]:
+def header_of(file: InputFile, delimiter: str) -> list[str]:
+    """The names of the columns, as the first line has them."""
     with unpacked(file.path) as opened:
         line = _text(first := opened.readline())
     if "\ufffd" in line and b"\xef\xbf\xbd" not in first:
-        raise InputError(_unreadable(file.path, ValueError("not UTF-8")))
+        raise InputError(unreadable(file.path, ValueError("not UTF-8")))
     found = next(csv.reader([line], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:

@@ -84,11 +84,16 @@ def format_of(key: str, path: Path, given: str | None) -> str:
 
 
 def read_source(
-    connection: duckdb.DuckDBPyConnection, file: InputFile, *, rank_base: int = 1
+    connection: duckdb.DuckDBPyConnection,
+    file: InputFile,
+    *,
+    rank_base: int = 1,
+    may_be_empty: bool = False,
 ) -> Source:
     """Read a file into the table `source` of the connection.
 
-    rank_base : the first rank, for lists whose order says it
+    rank_base    : the first rank, for lists whose order says it
+    may_be_empty : is a table without rows read like any other?
 
     Raises
     ------
@@ -107,7 +112,7 @@ def read_source(
     connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
-    if rows == 0:
+    if rows == 0 and not may_be_empty:
         raise refuse(str(file.path), "holds no rows", "check what wrote the file")
     return Source(file, raw, columns, unsure, rows)
 

@@ -14,7 +14,13 @@ def truth_checks(source: Source) -> list[RowCheck]:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
         checks += number_checks(source, "grade", "is no number")
         checks += [
-            RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"),
+            RowCheck(
+                "grade",
+                "grade < 0",
+                "{value} is negative",
+                f"{fix}; or set `input.negative_grade` to zero or unjudged",
+                shows="grade",
+            ),
             RowCheck("grade", "grade = 'inf'::DOUBLE", "is infinite", fix),
         ]
     return [*checks, *time_checks(source)]
@@ -40,5 +46,5 @@ def repeated_judgements(
     )
     where = " and ".join(source.raw.place(position) for position in places)
     what = f"the item is judged more than once for the user; {in_words(count, 'row')} affected"
-    fix = "keep one row for each user and item"
+    fix = "keep one row for each user and item, or set `input.repeated_grade` to first or highest"
     return [Problem(f"{source.file.path}: {where}{whose(user, item)}", what, fix)]

@@ -15,6 +15,7 @@ from metrics_core.summary import summarise
 from pipeline.outputs import write_json, write_parquet
 from pipeline.params import Params
 from pipeline.per_user_file import per_user_writer
+from tests.pipeline.load_project import INPUT
 
 Values = Mapping[
     str, Sequence[float | None]
@@ -55,7 +56,7 @@ def params_of(
             "data": {"truth": {"path": "truth.parquet"}},
             "background": {},
             "models": {model: {"path": f"{model}.csv"} for model in models},
-            "input": {"rank_base": 1},
+            "input": INPUT,
             "evaluation": {
                 "metrics": metrics,
                 "ks": ks,

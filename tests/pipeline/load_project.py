@@ -19,6 +19,14 @@ from pipeline.loading.workspace import workspace
 from pipeline.params import Params
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
+INPUT = {
+    "rank_base": 1,
+    "empty_lists": "error",
+    "nan_score": "error",
+    "negative_grade": "error",
+    "repeated_grade": "error",
+    "unknown_items": "error",
+}
 RESULTS = (
     "data",
     "lists",
@@ -38,7 +46,7 @@ def params_of(path: str, **changes: Any) -> Params:
     conventions = (
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )
-    rank_base = changes.pop("rank_base", 1)
+    policies = INPUT | {name: changes.pop(name) for name in INPUT if name in changes}
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
@@ -50,7 +58,7 @@ def params_of(path: str, **changes: Any) -> Params:
             "data": {"truth": {"path": path, **truth}},
             "background": {},
             "models": {"m": {"path": path, **lists}},
-            "input": {"rank_base": rank_base},
+            "input": policies,
             "evaluation": {
                 "metrics": ["P"],
                 "ks": [1],

@@ -10,6 +10,7 @@ from typing import Any
 from metrics_core.presets import preset
 from pipeline.outputs import write_json, write_text
 from pipeline.params import Params, read_params
+from tests.pipeline.load_project import INPUT
 
 ROOT = Path(__file__).parents[2]
 MEANS: dict[str, dict[str, float | None]] = {
@@ -40,7 +41,7 @@ def write_project(
         "data": {"truth": {"path": "data/truth.parquet"}},
         "background": {},
         "models": {model: {"path": f"data/{model}.csv"} for model in MEANS},
-        "input": {"rank_base": 1},
+        "input": INPUT,
         "evaluation": {
             "metrics": ["nDCG", "RBP(p=0.8)@10", "Rprec"],
             "ks": [5, 10],

@@ -37,6 +37,7 @@ TIED = "user,item,score\nu,10,0.5\nu,9,0.5\nu,é,0.5\nu,z,0.7\n"
         ("given", ["10", "9", "é", "z"]),
     ],
 )
+@pytest.mark.bad_input(24, "`conventions.ties` decides; counted")
 def test_ties_follow_the_convention_and_text_is_compared_by_its_bytes(
     ties: str, expected: list[str]
 ) -> None:
@@ -73,6 +74,7 @@ REPEATED = "user,item,rank\nu,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n"
         ("drop", [("a", 1), ("b", 2), ("c", 3), ("a", 1)]),
     ],
 )
+@pytest.mark.bad_input(14, "`conventions.duplicates` decides: refused by default; counted")
 def test_duplicates_follow_the_convention(policy: str, expected: list[tuple[str, int]]) -> None:
     Path("lists.csv").write_text(REPEATED)
     rows, quality = loaded("lists.csv", conventions={"duplicates": policy})
@@ -88,6 +90,8 @@ def test_the_first_of_copies_with_scores_is_the_best() -> None:
     assert items(content, conventions={"duplicates": "drop"}) == ["a", "b"]
 
 
+@pytest.mark.bad_input(18, "the ranks decide; users counted in the report")
+@pytest.mark.bad_input(21, "kept; counted in the report")
 def test_ranks_decide_where_scores_disagree_and_it_is_counted() -> None:
     Path("lists.csv").write_text("user,item,rank,score\nu,a,1,1\nu,b,2,inf\nv,a,1,1\n")
     rows, quality = loaded("lists.csv")
@@ -100,6 +104,7 @@ def test_ranks_decide_where_scores_disagree_and_it_is_counted() -> None:
     ]
 
 
+@pytest.mark.bad_input(19, "`order: file` takes the order of the rows")
 def test_the_order_may_be_chosen() -> None:
     content = "user,item,rank,score\nu,a,2,1\nu,b,1,2\nu,c,3,3\n"
     assert items(content) == ["b", "a", "c"]
@@ -107,6 +112,7 @@ def test_the_order_may_be_chosen() -> None:
     assert items(content, order="file") == ["a", "b", "c"]
 
 
+@pytest.mark.bad_input(17, "`input.rank_base: 0` reads them")
 def test_ranks_may_start_at_zero() -> None:
     Path("lists.csv").write_text("user,item,rank\nu,b,1\nu,a,0\n")
     assert loaded("lists.csv", rank_base=0)[0] == [("u", "a", 1), ("u", "b", 2)]

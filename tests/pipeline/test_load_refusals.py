@@ -258,8 +258,20 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             ),
             (
                 "a.csv: line 4, column 'score' (user 'u', item ' c'): is NaN; 1 row affected",
-                "mend the score, or drop the row where the file is made",
+                "mend the score, or drop the row where the file is made, or set `input.nan_score: last`",
             ),
+        ],
+    ),
+    "a NUL in an id": (
+        "a.csv",
+        "user,item,rank\nu,a,1\nu,b\x00,2\n",
+        {},
+        [
+            (
+                "a.csv: line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' holds a line break or a NUL;"
+                " 1 row affected",
+                "check the quotes of the file, or mend the id",
+            )
         ],
     ),
     "an item twice in a list": (
@@ -368,7 +380,46 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# The rows of docs/robustness.md that a case shows.
+ROWS = {
+    "zero bytes": 2,
+    "header only": 3,
+    "no list in any line": 3,
+    "CSV under the name of parquet": 5,
+    "missing column": 6,
+    "missing mapped column": 6,
+    "column name twice": 7,
+    "semicolons": 8,
+    "tabs": 8,
+    "ragged rows, below a blank line": 9,
+    "TREC line of five": 9,
+    "scores as words and with a decimal comma": (10, 23),
+    "bytes of another encoding": 11,
+    "a header of another encoding": 11,
+    "a NUL in an id": 13,
+    "an item twice in a list": 14,
+    "a rank twice in a list": 15,
+    "a gap between ranks": 16,
+    "ranks from 0": 17,
+    "neither rank nor score": 19,
+    "everything wrong with the values at once": (20, 26, 27),
+}
+
+
+_WORDS = {20: "is NaN", 26: "is blank", 27: "begins or ends"}
+
+
+def _case(name: str) -> Any:
+    rows = ROWS.get(name, ())
+    said = [what.partition("; ")[0] for what, _ in CASES[name][3]]
+    marks = [
+        pytest.mark.bad_input(row, f"refused: {next(w for w in said if _WORDS.get(row, '') in w)}")
+        for row in (rows if isinstance(rows, tuple) else (rows,))
+    ]
+    return pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("case", [_case(name) for name in CASES])
 def test_lists_are_refused_in_these_words(case: str) -> None:
     name, content, changes, problems = CASES[case]
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -382,41 +433,54 @@ TRUTH_CASES = {
     "x": "'x' is no number; 1 row affected",
     "inf": "is infinite; 1 row affected",
 }
+GRADES = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
+NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero or unjudged"
 TRUTH_FIX = {
+    "-1": NEGATIVE,
     "nan": "mend the grade, or drop the row where the file is made",
     "": "give every row a grade, or drop the row where the file is made",
     "x": "write plain numbers (decimal point), or name another column: `data.truth.columns`",
 }
-NO_GRADE = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
 
 
 @pytest.mark.parametrize("grade", TRUTH_CASES)
+@pytest.mark.bad_input(48, "refused; `input.negative_grade` may make it 0 or unjudged")
+@pytest.mark.bad_input(22, "refused: missing")
 def test_grades_are_refused_in_these_words(grade: str) -> None:
     Path("t.csv").write_text(f"user,item,grade\nu,a,{grade}\nu,b,1\n")
     what = f"t.csv: line 2, column 'grade' (user 'u', item 'a'): {TRUTH_CASES[grade]}"
-    assert truth_refusal("t.csv") == message((what, TRUTH_FIX.get(grade, NO_GRADE)))
+    assert truth_refusal("t.csv") == message((what, TRUTH_FIX.get(grade, GRADES)))
 
 
+@pytest.mark.bad_input(
+    47, "refused with both lines; `input.repeated_grade` may keep the first or the highest"
+)
 def test_a_pair_that_is_judged_twice_is_refused() -> None:
     Path("t.csv").write_text("user,item,grade\nu,a,1\nu,a,2\n")
     what = "the item is judged more than once for the user; 1 row affected"
     where = "t.csv: line 2 and line 3 (user 'u', item 'a')"
     assert truth_refusal("t.csv") == message(
-        (f"{where}: {what}", "keep one row for each user and item")
+        (
+            f"{where}: {what}",
+            "keep one row for each user and item, or set `input.repeated_grade` to first or highest",
+        )
     )
 
 
+@pytest.mark.bad_input(45, "refused")
 def test_an_empty_truth_is_refused() -> None:
     Path("t.csv").write_text("user,item,grade\n")
     assert truth_refusal("t.csv") == message(("t.csv: holds no rows", "check what wrote the file"))
 
 
+@pytest.mark.bad_input(1, "refused with names that are near")
 def test_a_missing_file_is_refused_with_names_that_are_near() -> None:
     Path("popularty.csv").touch()
     what = "popularity.csv: there is no such file; near it: popularty.csv"
     assert refusal("popularity.csv") == message((what, "set `models.m.path` to the file"))
 
 
+@pytest.mark.bad_input(4, "refused: damaged or not complete")
 def test_a_parquet_file_that_was_cut_is_refused() -> None:
     pl.DataFrame({"user": ["u"], "item": ["a"], "rank": [1]}).write_parquet("a.parquet")
     Path("a.parquet").write_bytes(Path("a.parquet").read_bytes()[:-20])
@@ -425,6 +489,9 @@ def test_a_parquet_file_that_was_cut_is_refused() -> None:
     )
 
 
+@pytest.mark.bad_input(20, "refused by row")
+@pytest.mark.bad_input(22, "refused by row")
+@pytest.mark.bad_input(25, "refused by row")
 def test_missing_values_in_parquet_are_refused_by_row() -> None:
     columns = {
         "user": ["u", None, "v"],
@@ -442,7 +509,7 @@ def test_missing_values_in_parquet_are_refused_by_row() -> None:
         ),
         (
             "a.parquet: row 2, column 'score' (item 'b'): is NaN; 1 row affected",
-            f"mend the score, or {score}",
+            f"mend the score, or {score}, or set `input.nan_score: last`",
         ),
     )
 
@@ -455,6 +522,8 @@ def test_missing_values_in_parquet_are_refused_by_row() -> None:
         (pl.Series([1, 2**63, 3], dtype=pl.UInt64), "'9223372036854775808'"),
     ],
 )
+@pytest.mark.bad_input(30, "refused: neither text nor a 64-bit integer")
+@pytest.mark.bad_input(31, "refused: neither text nor a 64-bit integer")
 def test_numbers_that_cannot_be_kept_exactly_are_no_ids(ids: pl.Series, shown: str) -> None:
     pl.DataFrame({"user": ids, "item": [1, 2, 3], "rank": [1, 1, 1]}).write_parquet("a.parquet")
     assert refusal("a.parquet").splitlines()[0] == (
@@ -462,6 +531,7 @@ def test_numbers_that_cannot_be_kept_exactly_are_no_ids(ids: pl.Series, shown: s
     )
 
 
+@pytest.mark.bad_input(43, "refused with the type")
 def test_types_that_are_no_ids_and_no_numbers_are_refused() -> None:
     pl.DataFrame({"user": [True], "item": [[1]], "rank": [b"1"]}).write_parquet("a.parquet")
     assert refusal("a.parquet") == message(
@@ -474,6 +544,7 @@ def test_types_that_are_no_ids_and_no_numbers_are_refused() -> None:
     )
 
 
+@pytest.mark.bad_input(7, "refused")
 def test_a_parquet_column_name_that_stands_twice_is_refused() -> None:
     names = ["user", "item", "rank", "item"]
     table = pa.Table.from_arrays([pa.array([1])] * 4, names=names)
@@ -483,6 +554,7 @@ def test_a_parquet_column_name_that_stands_twice_is_refused() -> None:
     )
 
 
+@pytest.mark.bad_input(42, "refused with the names of both parts")
 def test_parts_of_different_tables_are_refused_with_both_names() -> None:
     Path("parts").mkdir()
     pl.DataFrame({"user": [1], "item": [1], "rank": [1]}).write_parquet("parts/a.parquet")

@@ -102,6 +102,107 @@ def test_a_wrong_value_is_refused_with_its_key(
     assert text.startswith("params.yaml")
 
 
+LINES = {line.strip(): number for number, line in enumerate(DEMO.splitlines(), start=1)}
+
+
+def _at(start: str) -> int:
+    return next(number for line, number in LINES.items() if line.startswith(start))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        pytest.param(
+            "  ks: [", "  kss: [", "ks: [", "evaluation.kss: is not a key that Concord knows\n  fix: did you mean 'ks'?",
+            marks=pytest.mark.bad_input(52, "refused: did you mean 'ks'?"), id="unknown key",
+        ),
+        (
+            "  als: {path", "  als: {pth", "als: {path",
+            "models.als.pth: is not a key that Concord knows\n  fix: did you mean 'path'?",
+        ),
+        (
+            "by: activity, edges", "by: activity, edgs", "activity: {by",
+            "segments.activity.activity.edgs: is not a key that Concord knows\n  fix: did you mean 'edges'?",
+        ),
+        (
+            "  confidence: 0.95", "  confidnce: 0.95", "confidence:",
+            "comparison.confidnce: is not a key that Concord knows\n  fix: did you mean 'confidence'?",
+        ),
+        (
+            "engine: duckdb #", "engine: duckbd #", "engine:",
+            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb' or 'polars'; did you mean 'duckdb'?",
+        ),
+        *(
+            pytest.param(
+                "ks: [1, 3,", f"ks: [{k}, 3,", "ks: [", f"evaluation.ks.0: is {shown}",
+                marks=pytest.mark.bad_input(53, f"refused: k = {k}"), id=f"k = {k}",
+            )
+            for k, shown in {"0": "0", "-1": "-1", "2.5": "2.5", "ten": "'ten'", "yes": "'yes'", "010": "'010'"}.items()
+            if k != "010"
+        ),
+        pytest.param(
+            "  confidence: 0.95", "  confidence: 95", "confidence:", "comparison.confidence: is 95",
+            marks=pytest.mark.bad_input(56, "refused: a confidence outside (0.5, 1)"), id="confidence",
+        ),
+        pytest.param(
+            "  confidence: 0.95", "  confidence: .nan", "confidence:", "comparison.confidence: is nan",
+            marks=pytest.mark.bad_input(56, "refused: NaN"), id="NaN",
+        ),
+        pytest.param(
+            "  baseline: popularity", "  baseline: popularty", "baseline:",
+            "comparison.baseline: 'popularty' is not among the models\n  fix: did you mean 'popularity'?",
+            marks=pytest.mark.bad_input(56, "refused: a baseline that is no model"), id="baseline",
+        ),
+        pytest.param(
+            "metrics: [nDCG,", "metrics: [NDCG,", "metrics:", "evaluation.metrics: ",
+            marks=pytest.mark.bad_input(56, "refused: a metric that is not known"), id="metric",
+        ),
+        pytest.param(
+            "relevance_threshold: 1 #", "relevance_threshold: .nan #", "relevance_threshold:",
+            "conventions.relevance_threshold: is nan",
+            marks=pytest.mark.bad_input(56, "refused: a threshold of NaN"), id="threshold",
+        ),
+        pytest.param(
+            "  als: {path", "  EASE: {path: x}\n  als: {path", "als: {path",
+            "models.EASE: 'EASE' and 'ease' differ in capitals alone: their files are one on many disks",
+            marks=pytest.mark.bad_input(41, "refused: names that differ in capitals alone"), id="capitals",
+        ),
+        pytest.param(
+            "  seed: 20261121", "  seed: 1\n  seed: 2", "seed:", 'is not valid YAML: while constructing a mapping found duplicate key "seed"',
+            marks=pytest.mark.bad_input(54, "refused with the line"), id="a key twice",
+        ),
+    ],
+)  # fmt: skip
+def test_the_line_and_what_may_be_meant_are_named(
+    tmp_path: Path, old: str, new: str, line: str, message: str
+) -> None:
+    assert old in DEMO
+    text = _refusal(tmp_path, DEMO.replace(old, new, 1))
+
+    where = f"line {_at(line) + 1}: " if "found duplicate" in message else f"line {_at(line)}, "
+    assert f"params.yaml: {where}{message}" in text
+
+
+@pytest.mark.bad_input(55, "read as YAML 1.2, as DVC reads it")
+def test_words_of_older_yaml_are_words(tmp_path: Path) -> None:
+    """`no`, `on` and 12:30 were booleans and seconds in YAML 1.1, 010 was 8."""
+    path = tmp_path / "params.yaml"
+    text = DEMO.replace("title: Demo shop", "title: no").replace("  als: {", "  on: {")
+    path.write_text(text.replace("baseline: popularity", "baseline: on"), encoding="utf-8")
+
+    params = read_params(path)
+
+    assert params.report.title == "no"
+    assert params.comparison.baseline == "on"
+    assert "is 1230" not in _refusal(tmp_path, DEMO.replace("  seed: 20261121", "  seed: 12:30"))
+    assert read_params(_written(path, "  resamples: 0200")).comparison.resamples == 200
+
+
+def _written(path: Path, resamples: str) -> Path:
+    path.write_text(DEMO.replace("  resamples: 2000", resamples), encoding="utf-8")
+    return path
+
+
 def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
     text = DEMO.replace("  gain: linear", "  gain: x").replace("  ideal: truth_at_k", "  ideal: y")
 

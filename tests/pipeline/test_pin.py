@@ -198,9 +198,9 @@ def test_a_change_of_the_name_alone_is_told(
     [
         ("Demo shop", "Demo shop", "rankx", "'rankx' is not a preset\n  fix: did you mean 'ranx'?"),
         ("Demo shop", "Demo shop", "params.yaml", "params.yaml is what is pinned"),
-        ("engine: duckdb #", "engine: spark #", "ranx", "params.yaml: evaluation.engine: is 'spark'"),
-        ("  gain: linear", "  gian: linear", "ranx", "params.yaml: conventions.gian: is not a conven"),
-        ("report:\n", "models:\n", "ranx", "params.yaml: is not valid YAML"),
+        ("engine: duckdb #", "engine: spark #", "ranx", "evaluation.engine: is 'spark'"),
+        ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
+        ("report:\n", "models:\n", "ranx", "is not valid YAML"),
         ("gain: linear", "gain: &g linear", "ranx", "conventions.gain: cannot be edited in place"),
     ],
 )  # fmt: skip

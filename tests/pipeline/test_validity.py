@@ -159,6 +159,9 @@ def test_sound_lists_raise_no_warning(tmp_path: Path) -> None:
         ({"shorter": 4}, "short_lists", "notice", "4 % of the users (als)"),
     ],
 )
+@pytest.mark.bad_input(24, "warning with the share of users")
+@pytest.mark.bad_input(34, "warning with the share of users; missing ranks are misses")
+@pytest.mark.bad_input(39, "warning with the share of places")
 def test_what_is_wrong_is_named_with_its_share(
     tmp_path: Path, als: dict[str, Any], kind: str, severity: str, words: str
 ) -> None:
@@ -202,6 +205,7 @@ def test_the_share_judged_is_told_only_where_the_truth_knows_what_is_not_relevan
     assert list(_kinds(tmp_path, evaluations, {"0": 9, "1": 5})) == ["few_judged"]
 
 
+@pytest.mark.bad_input(51, "warning with the rows and users")
 def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     params = _params(tmp_path)
     background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}

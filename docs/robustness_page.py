@@ -1,0 +1,43 @@
+"""docs/robustness.md: each bad input and fault, what is done, and the test that shows it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from docs.robustness_rows import BAD_INPUTS, FAULTS, Shown
+
+_INPUT = """\
+A problem is told by file, line or row, column, user and item, with the value, the number of rows and what to change; all
+problems of a file at once (20 at most). The process ends with 2 and has written nothing. `concord validate` tells all
+problems of all files without evaluating."""
+_FAULT = """\
+Outputs are whole or absent. The next `dvc repro` mends everything. A result never depends on a failure before it."""
+
+
+def robustness_page(shown: Shown) -> Iterator[str]:
+    """The lines of the page."""
+    yield "# When input is bad or something breaks\n"
+    yield "Each row is shown by the tests that are named; this page is made from them.\n"
+    yield "## Bad input\n"
+    yield f"{_INPUT}\n"
+    yield from _table(BAD_INPUTS, shown["bad_input"])
+    yield "\n## Faults\n"
+    yield f"{_FAULT}\n"
+    yield from _table(FAULTS, shown["fault"])
+
+
+def _table(rows: Mapping[int, str], shown: Sequence[tuple[int, str, str]]) -> Iterator[str]:
+    yield "| | what | what happens | test |"
+    yield "|---|---|---|---|"
+    for number, what in rows.items():
+        behaviours = list(dict.fromkeys(b for row, _, b in shown if row == number))
+        tests = list(dict.fromkeys(_name(test) for row, test, _ in shown if row == number))
+        yield f"| {number} | {what} | {_cell(behaviours)} | {'<br>'.join(tests)} |"
+
+
+def _cell(behaviours: Sequence[str]) -> str:
+    return "<br>".join(text.replace("|", "\\|").replace("<", "&lt;") for text in behaviours)
+
+
+def _name(test: str) -> str:
+    """The file and the test, without what it was called with."""
+    path, _, name = test.partition("::")
+    return f"[{name.partition('[')[0]}](../{path})"

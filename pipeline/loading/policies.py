@@ -1,0 +1,69 @@
+"""What `input` in params.yaml allows and how it is put right, in the table `source`; whatever is changed is counted."""
+
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.row_checks import in_words, only_row
+from pipeline.loading.sources import Source
+from pipeline.params import Input
+
+Changed = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
+
+_NAN = "isnan(score)"
+_NEGATIVE = "grade < 0"
+_REPEATED = """position IN (
+    SELECT position FROM (SELECT position, row_number() OVER (PARTITION BY user, item ORDER BY {first}) AS copy
+                          FROM source) WHERE copy > 1)"""
+_ORDER = {"first": "position", "highest": "grade DESC, position"}
+_WORDS = {
+    "nan_score": "NaN as score",
+    "negative_grade": "a negative grade",
+    "repeated_grade": "an item that is judged for the same user before",
+}
+
+
+def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
+    """NaN becomes the lowest score where `input.nan_score: last` says so."""
+    if "score" not in source.columns or policies.nan_score == "error":
+        return {}
+    change = "UPDATE source SET score = '-inf'::DOUBLE"
+    return _applied(connection, "nan_score", policies.nan_score, change, _NAN)
+
+
+def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
+    """Negative grades and repeated judgements, as `input.negative_grade` and `input.repeated_grade` say."""
+    graded = "grade" in source.columns
+    changed: Changed = {}
+    if graded and policies.negative_grade != "error":
+        zero = policies.negative_grade == "zero"
+        change = "UPDATE source SET grade = 0" if zero else "DELETE FROM source"
+        changed |= _applied(
+            connection, "negative_grade", policies.negative_grade, change, _NEGATIVE
+        )
+    if policies.repeated_grade != "error":
+        policy = policies.repeated_grade
+        later = _REPEATED.format(first=_ORDER[policy if graded else "first"])
+        changed |= _applied(connection, "repeated_grade", policy, "DELETE FROM source", later)
+    return changed
+
+
+def notes_of(changed: Changed) -> list[str]:
+    """`3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
+    return [
+        f"{in_words(found['rows'], 'row')} of {in_words(found['users'], 'user')}: {_WORDS[name]}; "
+        f"`input.{name}: {found['policy']}` was applied"
+        for name, found in changed.items()
+        if found["rows"]
+    ]
+
+
+def _applied(
+    connection: DuckDBPyConnection, name: str, policy: str, change: str, wrong: str
+) -> Changed:
+    rows, users = only_row(
+        connection, f"SELECT count(*), count(DISTINCT user) FROM source WHERE {wrong}"
+    )
+    if rows:
+        connection.execute(f"{change} WHERE {wrong}")
+    return {name: {"rows": rows, "users": users, "policy": policy}}

@@ -1,0 +1,51 @@
+"""Lists that go on after k, users with nothing to find, grades that are none."""
+
+import math
+
+import pytest
+
+import metrics_core as mc
+
+TRUTH = {"u": {"a": 1, "b": 2}, "v": {"a": 0}}
+
+
+def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> mc.Result:
+    conventions = mc.preset("standard", **changed)
+    return mc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
+
+
+@pytest.mark.bad_input(35, "what stands after rank k does not count")
+def test_what_stands_after_k_changes_nothing() -> None:
+    short = {"u": ["c", "a"], "v": ["a", "c"]}
+    long = {user: [*items, "b", "d"] for user, items in short.items()}
+    labels = ["P@2", "R@2", "nDCG@2", "AP@2", "RR@2", "RBP(p=0.8)@2"]
+
+    here, there = _evaluate(short, *labels), _evaluate(long, *labels)
+
+    assert [here[label] for label in labels] == [there[label] for label in labels]
+    assert _evaluate(long, "R@3")["R@3"] > here["R@2"]
+
+
+@pytest.mark.bad_input(
+    46, "undefined where the metric would divide 0 by 0; `conventions.user_empty_truth` decides"
+)
+def test_users_without_a_relevant_item_are_undefined() -> None:
+    lists = {"u": ["a"], "v": ["a"]}
+    skipped = _evaluate(lists, "R@1")
+    row = skipped.summary.row(0, named=True)
+
+    assert math.isnan(dict(skipped.per_user.iter_rows())["v"])
+    assert (skipped["R@1"], row["n_users"], row["n_undefined"]) == (0.5, 2, 1)
+
+
+@pytest.mark.bad_input(50, "refused where the gain is exponential")
+def test_a_grade_that_would_drown_all_others_is_refused() -> None:
+    truth = {"u": {"a": 31}}
+    exponential = mc.preset("standard", gain="exp2")
+
+    with pytest.raises(
+        ValueError, match=r"gain exp2: grade 31 lies above 30; take conventions.gain: linear"
+    ):
+        mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=exponential)
+    linear = mc.preset("standard")
+    assert mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=linear)["nDCG@1"] == 1
