@@ -15,7 +15,12 @@ class Problem:
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}\n  fix: {self.fix}"
+        return f"{_plain(self.where)}: {_plain(self.what)}\n  fix: {_plain(self.fix)}"
+
+
+def _plain(text: str) -> str:
+    """Names come from files: what is no printable character is shown by its code, so that no terminal obeys it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class InputError(Exception):

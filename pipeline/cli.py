@@ -28,6 +28,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands")
+    _add(
+        commands,
+        "validate",
+        _validate,
+        "check params.yaml and every input file, without evaluating",
+    )
     _add(commands, "metrics", _metrics, "the metrics, their formulas and sources")
     presets = _add(
         commands, "presets", _presets, "the named conventions, the knobs of one, or `diff A B`"
@@ -58,6 +64,12 @@ def _add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: 
     parser = commands.add_parser(name, help=said, description=said)
     parser.set_defaults(command=command)
     return parser
+
+
+def _validate(_: argparse.Namespace) -> None:
+    from pipeline.commands.validate import validate
+
+    validate()
 
 
 def _metrics(_: argparse.Namespace) -> None:

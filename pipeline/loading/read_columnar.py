@@ -36,6 +36,7 @@ def read_columnar(file: InputFile) -> Raw:
     def batches() -> Iterator[pa.RecordBatch]:
         for part in parts:
             for batch in part.batches(list(chosen.values())):
+                batch.validate(full=True)  # damaged text would pass for another id
                 columns = [
                     batch.column(theirs).cast(types[name]) for name, theirs in chosen.items()
                 ]
@@ -68,7 +69,7 @@ def _opened(path: Path, file: InputFile) -> Part:
     _refuse_other_content(path, file)
     try:
         return _parquet(path) if file.format == "parquet" else _arrow(path)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         what = f"is damaged or not complete ({' '.join(str(error).split())})"
         raise refuse(str(path), what, "write or copy the file again") from None
 

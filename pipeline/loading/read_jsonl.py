@@ -23,10 +23,13 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base
     chosen = choose_columns(_with_plurals(file, first), list(first))
     raw = read_lines(file)
     connection.register("lines", raw.batches)
-    if isinstance(first.get(chosen.get("item", "")), list):
-        query, raw.kinds = _nested(chosen, rank_base, listed="grade" not in file.fields)
+    nested = isinstance(first.get(chosen.get("item", "")), list)
+    names = PLURAL if nested else {name: name for name in file.fields}
+    late = [names[name] for name in file.fields if name in names and name not in chosen]
+    if nested:
+        query, raw.kinds = _nested(chosen, rank_base, late, listed="grade" not in file.fields)
     else:
-        query, raw.kinds = _flat(chosen)
+        query, raw.kinds = _flat(chosen, late)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
     raw.place = lambda position: f"line {position // LINES:,}"
     raw.marked = True
@@ -51,7 +54,9 @@ def _first_object(file: InputFile) -> dict[str, Any]:
     return first
 
 
-def _nested(chosen: dict[str, str], rank_base: int, *, listed: bool) -> tuple[str, dict[str, Kind]]:
+def _nested(
+    chosen: dict[str, str], rank_base: int, late: list[str], *, listed: bool
+) -> tuple[str, dict[str, Kind]]:
     """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
     lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name != "user"}
     numbered = listed and "rank" not in lists
@@ -64,6 +69,7 @@ def _nested(chosen: dict[str, str], rank_base: int, *, listed: bool) -> tuple[st
     for name, values in lists.items():
         differs = f"len({values}) IS DISTINCT FROM len({lists['item']})"
         wrong.append((differs, f"`{chosen[name]}` is not as long as `{chosen['item']}`"))
+    wrong += _only_later(late)
     unnested = ", ".join(
         f"unnest(CASE WHEN line_wrong IS NULL THEN {values} ELSE [NULL] END) AS {name}"
         for name, values in lists.items()
@@ -74,16 +80,25 @@ def _nested(chosen: dict[str, str], rank_base: int, *, listed: bool) -> tuple[st
         FROM (
             SELECT line, j.{_quoted(chosen["user"])} AS user, {unnested},
                 unnest({places}) AS place, line_wrong
-            FROM ({_parsed({chosen["user"]: "JSON"} | shape, wrong)}))"""
+            FROM ({_parsed({chosen["user"]: "JSON"} | shape | dict.fromkeys(late, "JSON"), wrong)}))"""
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "json")
     return query, kinds | (dict.fromkeys(["rank"], "integer") if numbered else {})
 
 
-def _flat(chosen: dict[str, str]) -> tuple[str, dict[str, Kind]]:
+def _flat(chosen: dict[str, str], late: list[str]) -> tuple[str, dict[str, Kind]]:
     columns = ", ".join(f"j.{_quoted(key)} AS {name}" for name, key in chosen.items())
-    parsed = _parsed(dict.fromkeys(chosen.values(), "JSON"), [("j IS NULL", "is no JSON object")])
+    wrong = [("j IS NULL", "is no JSON object"), *_only_later(late)]
+    parsed = _parsed(dict.fromkeys([*chosen.values(), *late], "JSON"), wrong)
     query = f"SELECT line * {LINES} AS position, {columns}, line_wrong FROM ({parsed})"
     return query, dict.fromkeys(chosen, "json")
+
+
+def _only_later(late: list[str]) -> list[tuple[str, str]]:
+    """The first line tells which keys there are: one that comes later would be lost."""
+    return [
+        (f"j.{_quoted(key)} IS NOT NULL", f"has `{key}`, which the first line has not")
+        for key in late
+    ]
 
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:

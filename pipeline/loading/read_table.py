@@ -67,9 +67,11 @@ def _frame(file: InputFile) -> pl.DataFrame:
         else:
             parts = opened_parts(file)
             names = parts[0].schema.names
-            found = pl.from_arrow(
-                pa.concat_tables(pa.Table.from_batches(p.batches(names), p.schema) for p in parts)
+            table = pa.concat_tables(
+                pa.Table.from_batches(part.batches(names), part.schema) for part in parts
             )
+            table.validate(full=True)
+            found = pl.from_arrow(table.replace_schema_metadata(None))
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
         raise InputError(unreadable(file.path, error)) from None
     assert isinstance(found, pl.DataFrame)

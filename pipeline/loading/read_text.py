@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +80,7 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield file  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise refuse(
             str(path), f"is no whole gzip file ({error})", "pack or copy the file again"
         ) from None

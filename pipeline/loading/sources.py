@@ -109,7 +109,11 @@ def read_source(
         + [_wrong(name, raw.kinds[name]) for name in unsure]
         + (["line_wrong"] if raw.marked else [])
     )
-    connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
+    try:
+        connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
+    except duckdb.InvalidInputException as error:  # what the reader of the file said, inside DuckDB
+        what = f"is damaged: {' '.join(str(error).partition('Detail:')[0].split())}"
+        raise refuse(str(file.path), what, "write or copy the file again") from None
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:

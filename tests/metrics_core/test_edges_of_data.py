@@ -35,7 +35,7 @@ def test_users_without_a_relevant_item_are_undefined() -> None:
     row = skipped.summary.row(0, named=True)
 
     assert math.isnan(dict(skipped.per_user.iter_rows())["v"])
-    assert (skipped["R@1"], row["n_users"], row["n_undefined"]) == (0.5, 2, 1)
+    assert (skipped["R@1"], row["n_users"], row["n_undefined"]) == (0.5, 1, 1)
 
 
 @pytest.mark.bad_input(50, "refused where the gain is exponential")

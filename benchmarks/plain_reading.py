@@ -1,0 +1,104 @@
+"""What a file says, read by nothing but Python's own modules: slow, and independent of the pipeline's readers."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+Row = dict[str, Any]
+PLURALS = {"items": "item", "ranks": "rank", "scores": "score", "grades": "grade"}
+RESULT = {
+    "lists": "lists/m",
+    "truth": "data/truth",
+    "train": "data/train",
+    "items": "data/items",
+    "users": "data/users",
+}
+
+
+def differs(what: str, path: Path) -> tuple[str, str]:
+    """`right`, `wrong` with both sides, `accepted` what plain reading refuses, or `unchecked`: not read again."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith((".parquet", ".arrow")):
+        return "unchecked", ""
+    found = pl.read_parquet(f"results/{RESULT[what]}.parquet").to_dicts()
+    try:
+        expected = MEANING[what](list(_rows(path, name, what)))
+    except (ValueError, KeyError, csv.Error) as error:
+        return "accepted", f"{what} {path}: plain reading says {error!r}: {found}"[:400]
+    got = MEANING[what](found)
+    return (
+        ("right", "")
+        if got == expected
+        else ("wrong", f"{what} {path}: {got} is not {expected}"[:600])
+    )
+
+
+def _rows(path: Path, name: str, what: str) -> Iterator[Row]:
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode(
+        "utf-8-sig", errors="surrogateescape"
+    )
+    if name.endswith((".csv", ".tsv")):
+        delimiter = "," if name.endswith(".csv") else "\t"
+        lines = [
+            row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row
+        ]
+        yield from (dict(zip(lines[0], row, strict=True)) for row in lines[1:])
+    elif name.endswith(".jsonl"):
+        yield from _json_rows(text)
+    else:
+        names = (
+            ("user", "_", "item", "grade")
+            if what == "truth"
+            else ("user", "_", "item", "rank", "score", "_")
+        )
+        for line in text.split("\n"):
+            if line.strip():
+                yield dict(zip(names, line.split(), strict=True))
+
+
+def _json_rows(text: str) -> Iterator[Row]:
+    for line in text.split("\n"):
+        if line.strip(" \r"):
+            row = json.loads(line)
+            if not any(isinstance(row.get(key), list) for key in PLURALS):
+                yield row
+                continue
+            held = {one: row[many] for many, one in PLURALS.items() if many in row}
+            for place, values in enumerate(zip(*held.values(), strict=True), start=1):
+                yield {"user": row["user"], "rank": place} | dict(zip(held, values, strict=True))
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        msg = f"{value!r} is no id"
+        raise ValueError(msg)  # noqa: TRY004 - a wrong value of the file
+    return str(value)
+
+
+def _lists(rows: list[Row]) -> dict[str, list[str]]:
+    """The items of each user, by rank if there is one, else by score."""
+    lists: dict[str, list[tuple[float, str]]] = {}
+    for row in rows:
+        order = float(row["rank"]) if row.get("rank") is not None else -float(row["score"])
+        lists.setdefault(_id(row["user"]), []).append((order, _id(row["item"])))
+    return {user: [item for _, item in sorted(items)] for user, items in lists.items()}
+
+
+def _truth(rows: list[Row]) -> dict[tuple[str, str], float]:
+    return {(_id(row["user"]), _id(row["item"])): float(row.get("grade", 1)) for row in rows}
+
+
+MEANING: dict[str, Callable[[list[Row]], Any]] = {
+    "lists": _lists,
+    "truth": _truth,
+    "train": lambda rows: {(_id(row["user"]), _id(row["item"])) for row in rows},
+    "items": lambda rows: {_id(row["item"]) for row in rows},
+    "users": lambda rows: {_id(row["user"]) for row in rows},
+}

@@ -1,0 +1,81 @@
+"""`concord validate`: params.yaml and every input file, checked without evaluating; all problems of all files."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.row_checks import in_words
+from pipeline.checks import InputError, Problem
+from pipeline.comparing.choices import read_choices
+from pipeline.fit import refuse_misfit
+from pipeline.load import load
+from pipeline.load_background import load_background
+from pipeline.load_truth import load_truth
+from pipeline.loading.workspace import workspace
+from pipeline.params import Params, Results, read_params
+
+Load = Callable[[DuckDBPyConnection], None]
+
+
+def validate() -> None:
+    """Load every file into a folder that goes away, and print a line a file.
+
+    Raises
+    ------
+    InputError : what is wrong with params.yaml, or else with any of the files
+    """
+    params = read_params()
+    read_choices(params)
+    with tempfile.TemporaryDirectory(prefix="concord-") as folder:
+        elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
+        there = params.model_copy(update={"results": elsewhere})
+        problems = [
+            found for name, load_it in _files(there) for found in _tried(there, name, load_it)
+        ]
+        if not problems:
+            problems = [found for model in params.models for found in _misfits(there, model)]
+    if problems:
+        raise InputError(problems)
+    print("no problem found: `dvc repro` evaluates")
+
+
+def _files(params: Params) -> Iterator[tuple[str, Load]]:
+    yield "truth", partial(load_truth, params=params)
+    for name in params.background:
+        yield name, partial(load_background, params=params, name=name)
+    for model in params.models:
+        yield model, partial(load, params=params, model=model)
+
+
+def _tried(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
+    """What is wrong with a file; said at once, as a large one takes its time."""
+    try:
+        with workspace() as connection:
+            load_it(connection)
+    except InputError as error:
+        print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)
+        return error.problems
+    quality = json.loads(
+        (Path(params.results.quality) / f"{name}.json").read_text(encoding="utf-8")
+    )
+    sizes = [
+        in_words(quality[key], key.removesuffix("s"))
+        for key in ("rows", "users", "items")
+        if key in quality
+    ]
+    print(f"{name}: {', '.join(sizes)}", flush=True)
+    for note in quality.get("notes", []):
+        print(f"  {note}", flush=True)
+    return ()
+
+
+def _misfits(params: Params, model: str) -> tuple[Problem, ...]:
+    try:
+        refuse_misfit(params, model)
+    except InputError as error:
+        return error.problems
+    return ()
