@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from duckdb import DuckDBPyConnection
 
+from metrics_core.locked import connect
 from pipeline.threads import thread_settings
 
 _IDS = ("user", "item")
@@ -49,7 +49,8 @@ def validity(
                   that first appear in the train after the user's last row of the truth (null without times);
                   `tied`: users whose scores at k and k + 1 are equal
     """
-    with duckdb.connect(config=thread_settings()) as connection:
+    files = [lists, truth, *([] if train is None else [train])]
+    with connect(reads=files, config=thread_settings()) as connection:
         timed = _views(connection, lists, truth, train)
         least = {"threshold": float("-inf") if threshold is None else threshold}
         names = ("users", "longest", "length", "with_relevant", "holding_all")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
+from metrics_core.locked import connect
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation, read_json
 from pipeline.comparing.phrases import counted, percent
@@ -212,10 +211,10 @@ def _on_data(params: Params) -> Iterator[Row]:
     """What train and truth say of each other."""
     if "train" not in params.background:
         return
-    data = Path(params.results.data)
-    with duckdb.connect(config=thread_settings()) as connection:
-        for name in ("train", "truth"):
-            connection.read_parquet(str(data / f"{name}.parquet")).create_view(name)
+    files = {name: Path(params.results.data) / f"{name}.parquet" for name in ("train", "truth")}
+    with connect(reads=files.values(), config=thread_settings()) as connection:
+        for name, path in files.items():
+            connection.read_parquet(str(path)).create_view(name)
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
         timed = all("time" in connection.view(name).columns for name in ("train", "truth"))
