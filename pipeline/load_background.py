@@ -14,8 +14,9 @@ from pipeline.loading.hashes import hashes
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, value_problems
 from pipeline.loading.quality import describe
+from pipeline.loading.read_text import unpacked
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import format_of, read_source, refuse_missing
+from pipeline.loading.sources import format_of, input_path, read_source
 from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
@@ -23,11 +24,25 @@ from pipeline.params import BackgroundFile, Params, read_params
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
+
+
+def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
+    """All text; polars leaves doubled quotes in the names of columns."""
+    frame = pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
+    return frame.rename(lambda name: name.replace('""', '"'))
+
+
+def _read_json_lines(path: Path) -> pl.DataFrame:
+    """Opened here: by name, polars would take `a[1].jsonl` for `a1.jsonl`."""
+    with unpacked(path) as file:
+        return pl.read_ndjson(file.read())
+
+
 _READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
     "parquet": lambda path: pl.read_parquet(path, glob=False),
-    "csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False),
-    "tsv": lambda path: pl.read_csv(path, separator="\t", infer_schema=False, glob=False),
-    "jsonl": pl.read_ndjson,
+    "csv": lambda path: _read_delimited(path, ","),
+    "tsv": lambda path: _read_delimited(path, "\t"),
+    "jsonl": _read_json_lines,
 }
 
 
@@ -39,18 +54,19 @@ def main() -> None:
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> None:
     """Write train, catalogue or users and the quality file; on refusal, neither."""
-    file = params.background[name]  # type: ignore[index]
+    entry = params.background[name]  # type: ignore[index]
+    allowed = params.input.allow_outside
+    given = input_path(f"background.{name}", entry.path, allow_outside=allowed)
     path = Path(params.results.data) / f"{name}.parquet"
     read = {"train": _load_train, "items": _load_items, "users": _load_users}[name]
-    quality = read(connection, file, path)
+    quality = read(connection, entry, given, path)
     write_json(Path(params.results.quality) / f"{name}.json", quality)
 
 
 def _load_train(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
+    connection: DuckDBPyConnection, entry: BackgroundFile, path: Path, into: Path
 ) -> dict[str, Any]:
-    key, path = "background.train", Path(entry.path)
-    refuse_missing(key, path)
+    key = "background.train"
     columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
     file = InputFile(
         key, path, format_of(key, path, entry.format), ("user", "item"), ("time",), columns
@@ -66,17 +82,17 @@ def _load_train(
 
 
 def _load_items(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
+    connection: DuckDBPyConnection, entry: BackgroundFile, path: Path, into: Path
 ) -> dict[str, Any]:
-    frame, quality = _read_frame("items", entry)
+    frame, quality = _read_frame("items", entry, path)
     if frame.schema.get("categories") == pl.String:
         frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
-    path = quality["path"]
+    shown = quality["path"]
     try:
         catalogue = catalogue_of(frame)
     except ValueError as error:
         what, _, fix = str(error).rpartition("; ")
-        raise refuse(path, what or str(error), fix or "mend the file") from None
+        raise refuse(shown, what or str(error), fix or "mend the file") from None
     known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
     frame = frame.select(known)
     if "title" in known:
@@ -88,32 +104,33 @@ def _load_items(
 
 
 def _load_users(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
+    connection: DuckDBPyConnection, entry: BackgroundFile, path: Path, into: Path
 ) -> dict[str, Any]:
     """All columns that hold one plain value a user: `segments` chooses among them."""
-    frame, quality = _read_frame("users", entry)
-    path = quality["path"]
+    frame, quality = _read_frame("users", entry, path)
+    shown = quality["path"]
     if "user" not in frame.columns:
         what = f"column 'user' is missing; the columns are: {', '.join(frame.columns)}"
         raise refuse(
-            path, what, "name the file's own column: `background.users.columns: {user: …}`"
+            shown, what, "name the file's own column: `background.users.columns: {user: …}`"
         )
     wrong = frame.filter(pl.col("user").is_null() | pl.col("user").is_duplicated())
     if len(wrong):
         user = wrong["user"][0]
         what = "a row has no user" if user is None else f"user {user!r} stands more than once"
-        raise refuse(path, what, "keep one row a user")
-    plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    connection.register("users", frame.select("user", pl.col(plain).exclude("user")).to_arrow())
+        raise refuse(shown, what, "keep one row a user")
+    # As series: a name such as `^.*$` or `*` would be a pattern.
+    plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
+    connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
     write_query(connection, "SELECT * FROM users ORDER BY user", into)
     return quality
 
 
-def _read_frame(name: str, entry: BackgroundFile) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _read_frame(
+    name: str, entry: BackgroundFile, path: Path
+) -> tuple[pl.DataFrame, dict[str, Any]]:
     """A small table under our names, and what is known of its file."""
-    key, path = f"background.{name}", Path(entry.path)
-    refuse_missing(key, path)
-    form = format_of(key, path, entry.format)
+    form = format_of(f"background.{name}", path, entry.format)
     if form not in _READERS:
         raise refuse(f"{path}", f"is {form}", "give it as parquet, csv, tsv or jsonl")
     frame = _READERS[form](path)

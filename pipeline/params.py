@@ -14,6 +14,7 @@ from ruamel.yaml.error import YAMLError
 from metrics_core.catalogue import idle_overrides
 from metrics_core.conventions import ConventionError, Conventions, is_number
 from metrics_core.presets import departures
+from pipeline.boundaries import result_problems
 from pipeline.checks import InputError, Problem, refuse
 
 PARAMS = Path("params.yaml")
@@ -82,6 +83,7 @@ class Data(_Section):
 
 class Input(_Section):
     rank_base: Literal[0, 1]
+    allow_outside: bool
 
 
 class Evaluation(_Section):
@@ -169,6 +171,7 @@ def read_params(path: Path = PARAMS) -> Params:
     except ValidationError as error:
         raise InputError([_problem(path, found) for found in error.errors()]) from None
     problems = [*_convention_problems(path, params), *_comparison_problems(path, params)]
+    problems += result_problems(path, vars(params.results))
     if problems:
         raise InputError(problems)
     return params

@@ -55,7 +55,7 @@ def params_of(
             "data": {"truth": {"path": "truth.parquet"}},
             "background": {},
             "models": {model: {"path": f"{model}.csv"} for model in models},
-            "input": {"rank_base": 1},
+            "input": {"rank_base": 1, "allow_outside": False},
             "evaluation": {
                 "metrics": metrics,
                 "ks": ks,

@@ -40,6 +40,7 @@ def params_of(path: str, **changes: Any) -> Params:
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )
     rank_base = changes.pop("rank_base", 1)
+    allow_outside = changes.pop("allow_outside", False)
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
@@ -51,7 +52,7 @@ def params_of(path: str, **changes: Any) -> Params:
             "data": {"truth": {"path": path, **truth}},
             "background": {},
             "models": {"m": {"path": path, **lists}},
-            "input": {"rank_base": rank_base},
+            "input": {"rank_base": rank_base, "allow_outside": allow_outside},
             "evaluation": {
                 "metrics": ["P"],
                 "ks": [1],

@@ -40,7 +40,7 @@ def write_project(
         "data": {"truth": {"path": "data/truth.parquet"}},
         "background": {},
         "models": {model: {"path": f"data/{model}.csv"} for model in MEANS},
-        "input": {"rank_base": 1},
+        "input": {"rank_base": 1, "allow_outside": False},
         "evaluation": {
             "metrics": ["nDCG", "RBP(p=0.8)@10", "Rprec"],
             "ks": [5, 10],
