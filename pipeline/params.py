@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from metrics_core.catalogue import idle_overrides
 from metrics_core.conventions import ConventionError, Conventions, is_number
 from metrics_core.presets import departures
 from pipeline.boundaries import result_problems
 from pipeline.checks import InputError, Problem, refuse
+from pipeline.safe_yaml import BYTES, load_yaml, too_large
 
 PARAMS = Path("params.yaml")
 TRUTH = "truth"  # its files stand beside those of the models
@@ -181,12 +180,13 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         what = "there is no such file in this folder"
         raise refuse(str(path), what, "run in the root of the project, where dvc.yaml is")
+    if path.stat().st_size > BYTES:
+        raise too_large(str(path))
     try:
-        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise refuse(
-            str(path), f"is not valid YAML: {error}", "mend the line that is named"
-        ) from None
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise refuse(str(path), f"is not valid UTF-8: {error}", "save it as UTF-8") from None
+    content = load_yaml(text, str(path))
     if not isinstance(content, dict):
         raise refuse(str(path), "holds no mapping", "start from the params.yaml of the demo")
     return content
