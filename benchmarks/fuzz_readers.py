@@ -28,6 +28,7 @@ from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
 from pipeline.params import BackgroundFile, Params
+from pipeline.threads import VARIABLE as THREADS
 from tests.pipeline.load_project import params_of
 
 BATCH = 400  # cases a process
@@ -99,6 +100,7 @@ def _batch(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
 
 
 def _work(first: int, cases: int) -> None:
+    os.environ[THREADS] = "1"
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for case in range(first, first + cases):
@@ -113,7 +115,6 @@ def _tried(case: int) -> tuple[str, str]:
     params = _params(what, name)
     try:
         with workspace() as connection:
-            connection.execute("SET threads = 1")
             if what == "lists":
                 load(connection, params, "m")
             elif what == "truth":

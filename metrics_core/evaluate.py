@@ -21,6 +21,7 @@ from metrics_core.frames import (
     users_frame,
 )
 from metrics_core.listing import number_items
+from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
 from metrics_core.ranking import rank_all
@@ -98,7 +99,7 @@ def evaluate(
     task = Task(labels, conventions, only_known=users is not None)
     catalogue = None if items is None else catalogue_of(items)
     refuse_missing(task, has_train=train is not None, catalogue=catalogue)
-    with duckdb.connect() as connection:
+    with connect() as connection:
         had = None if train is None else train_frame(train)
         ids = None if catalogue is None else catalogue.items
         register(connection, lists, judgements, known, conventions, train=had, items=ids)

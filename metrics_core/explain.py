@@ -13,6 +13,7 @@ from metrics_core.derivation import One, Steps, steps
 from metrics_core.evaluate import register
 from metrics_core.frames import Data, known_users, lists_frame, same_id_types, truth_frame
 from metrics_core.judging import judge
+from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
 from metrics_core.presets import preset
 from metrics_core.versus import Path, path_between
@@ -224,7 +225,7 @@ def _explained(
 
 def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
     own = replace(conventions.of(label.name), overrides={})
-    with duckdb.connect() as connection:
+    with connect() as connection:
         data.register(connection, own)
         part = evaluate_partition(connection, Task([label], own))
         found: float | None = part.values[str(label)][0]
@@ -233,7 +234,7 @@ def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
 
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     own = label.conventions(replace(conventions.of(label.name), overrides={}))
-    with duckdb.connect() as connection:
+    with connect() as connection:
         data.register(connection, own)
         judged = judge(connection, only_known=False, ranking=own.ranking_of(label.name))
         judged = judged_only(judged) if label.judged_only else judged

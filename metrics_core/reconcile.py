@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-import duckdb
-
 from metrics_core.catalogue import Label, changed_by, parse
 from metrics_core.conventions import KNOBS, Conventions
 from metrics_core.evaluate import mean_of, register
 from metrics_core.frames import Data, known_users, lists_frame, truth_frame
+from metrics_core.locked import connect
 from metrics_core.panel import Definition, differing, panel
 from metrics_core.partition import Task, evaluate_partition
 from metrics_core.score import why_not
@@ -105,7 +104,7 @@ def reconcile(
     lists, judgements = lists_frame(recs), truth_frame(truth)
     grades = judgements["grade"].filter(judgements["grade"] > 0).unique().sort().to_list()
     known = known_users(truth, judgements)
-    with duckdb.connect() as connection:
+    with connect() as connection:
         register(connection, lists, judgements, known, conventions)
 
         def means(definitions: Sequence[Definition]) -> list[float]:

@@ -13,6 +13,7 @@ from pipeline.comparing.distributions import distribution_rows
 from pipeline.comparing.evaluations import Evaluation, read_evaluations
 from pipeline.comparing.examples import examples
 from pipeline.comparing.export import exports
+from pipeline.comparing.formulas import without_formulas
 from pipeline.comparing.orphans import remove_orphans
 from pipeline.comparing.panel import panel_rows
 from pipeline.comparing.segments.rows import segment_rows
@@ -42,7 +43,7 @@ def compare(params: Params) -> None:
     write_json(folder / "comparison.json", comparison)
     tables = {name: frame(name, comparison[name]) for name in ("leaderboard", "differences")}
     for name, table in (tables | exports(comparison)).items():
-        write_csv(folder / f"{name}.csv", table)
+        write_csv(folder / f"{name}.csv", without_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
     write_csv(
         folder / "curves.csv", frame("curves", curve_rows(choices, comparison["leaderboard"]))

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 from duckdb import DuckDBPyConnection
 
+from metrics_core.locked import connect
 from pipeline.threads import thread_settings
 
 _IDS = ("user", "item")
@@ -18,7 +18,7 @@ def views_of(files: Mapping[str, Path]) -> Iterator[DuckDBPyConnection]:
 
     `lists` has a score, null where the file has none, and of several rankings the first.
     """
-    with duckdb.connect(config=thread_settings()) as connection:
+    with connect(reads=files.values(), config=thread_settings()) as connection:
         read = {name: connection.read_parquet(str(path)) for name, path in files.items()}
         kinds = [dict(zip(r.columns, map(str, r.types), strict=True)) for r in read.values()]
         texts = [c for c in _IDS if len({kind[c] for kind in kinds if c in kind}) > 1]

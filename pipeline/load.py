@@ -12,10 +12,10 @@ from pipeline.loading.list_checks import list_checks, sound_rows, value_problems
 from pipeline.loading.policies import settle_lists
 from pipeline.loading.quality import describe_lists
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
+from pipeline.loading.sources import Source, format_of, input_path, read_source
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
-from pipeline.params import ListsFile, Params, read_params
+from pipeline.params import Params, read_params
 from pipeline.stage import model_argument, run
 
 
@@ -28,7 +28,7 @@ def main() -> None:
 
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> None:
     """Write a model's ranked lists and its quality file; on refusal, neither."""
-    file = lists_file(f"models.{model}", params.models[model])
+    file = lists_file(params, model)
     kept = params.input.empty_lists == "keep"
     source = read_source(connection, file, rank_base=params.input.rank_base, may_be_empty=kept)
     changed = settle_lists(connection, source, params.input)
@@ -39,9 +39,9 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> None:
     write_json(Path(params.results.quality) / f"{model}.json", quality)
 
 
-def lists_file(key: str, entry: ListsFile) -> InputFile:
-    path = Path(entry.path)
-    refuse_missing(key, path)
+def lists_file(params: Params, model: str) -> InputFile:
+    key, entry = f"models.{model}", params.models[model]
+    path = input_path(key, entry.path, allow_outside=params.input.allow_outside)
     form = format_of(key, path, entry.format)
     columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
     return InputFile(key, path, form, ("user", "item"), ("rank", "score"), columns)

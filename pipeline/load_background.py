@@ -1,6 +1,7 @@
 """Stage `load-background@<name>`: train, catalogue or users, checked and sorted."""
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from pipeline.loading.list_checks import list_checks, value_problems
 from pipeline.loading.quality import describe, describe_table
 from pipeline.loading.read_table import read_table
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import format_of, read_source, refuse_missing
+from pipeline.loading.sources import format_of, input_path, read_source
 from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
-from pipeline.params import BackgroundFile, Params, read_params
+from pipeline.params import Params, read_params
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
+Quality = dict[str, Any]
 
 
 def main() -> None:
@@ -33,17 +35,23 @@ def main() -> None:
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> None:
     """Write train, catalogue or users and the quality file; on refusal, neither."""
-    file = params.background[name]  # type: ignore[index]
-    path = Path(params.results.data) / f"{name}.parquet"
-    read = {"train": _load_train, "items": _load_items, "users": _load_users}[name]
-    quality = read(connection, file, path)
+    read, needs, may_have = _READERS[name]
+    file = background_file(params, name, needs, may_have)
+    quality = read(connection, file, Path(params.results.data) / f"{name}.parquet")
     write_json(Path(params.results.quality) / f"{name}.json", quality)
 
 
-def _load_train(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
-) -> dict[str, Any]:
-    source = read_source(connection, _file("train", entry, ("user", "item"), ("time",)))
+def background_file(
+    params: Params, name: str, needs: tuple[str, ...], may_have: tuple[str, ...]
+) -> InputFile:
+    key, entry = f"background.{name}", params.background[name]  # type: ignore[index]
+    path = input_path(key, entry.path, allow_outside=params.input.allow_outside)
+    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    return InputFile(key, path, format_of(key, path, entry.format), needs, may_have, columns)
+
+
+def _load_train(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
+    source = read_source(connection, file)
     checks = [*list_checks(source), *time_checks(source)]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)
@@ -53,10 +61,8 @@ def _load_train(
     return describe(connection, source)
 
 
-def _load_items(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
-) -> dict[str, Any]:
-    frame, source = read_table(connection, _file("items", entry, ("item",), ()))
+def _load_items(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
+    frame, source = read_table(connection, file)
     if frame.schema.get("categories") == pl.String:
         frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
     if problems := feature_problems(source, frame):
@@ -72,24 +78,21 @@ def _load_items(
     return describe_table(source) | {"features": None if catalogue.features is None else features}
 
 
-def _load_users(
-    connection: DuckDBPyConnection, entry: BackgroundFile, into: Path
-) -> dict[str, Any]:
+def _load_users(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
     """All columns that hold one plain value a user: `segments` chooses among them."""
-    frame, source = read_table(connection, _file("users", entry, ("user",), ()))
-    plain = [name for name, kind in frame.schema.items() if not kind.is_nested()]
-    connection.register("users", frame.select("user", pl.col(plain).exclude("user")).to_arrow())
+    frame, source = read_table(connection, file)
+    # As series: a name such as `^.*$` or `*` would be a pattern.
+    plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
+    connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
     write_query(connection, "SELECT * FROM users ORDER BY user", into)
     return describe_table(source)
 
 
-def _file(
-    name: str, entry: BackgroundFile, needs: tuple[str, ...], may_have: tuple[str, ...]
-) -> InputFile:
-    key, path = f"background.{name}", Path(entry.path)
-    refuse_missing(key, path)
-    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    return InputFile(key, path, format_of(key, path, entry.format), needs, may_have, columns)
+_READERS: Mapping[str, tuple[Callable[..., Quality], tuple[str, ...], tuple[str, ...]]] = {
+    "train": (_load_train, ("user", "item"), ("time",)),
+    "items": (_load_items, ("item",), ()),
+    "users": (_load_users, ("user",), ()),
+}
 
 
 if __name__ == "__main__":

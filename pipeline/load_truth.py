@@ -13,11 +13,11 @@ from pipeline.loading.list_checks import sound_rows, value_problems
 from pipeline.loading.policies import notes_of, settle_truth
 from pipeline.loading.quality import describe
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
+from pipeline.loading.sources import Source, format_of, input_path, read_source
 from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import write_json
-from pipeline.params import Params, TruthFile, read_params
+from pipeline.params import Params, read_params
 from pipeline.stage import run
 
 KEY = "data.truth"
@@ -32,7 +32,7 @@ def main() -> None:
 
 def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     """Write the truth and its quality file; on refusal, neither."""
-    source = read_source(connection, truth_file(params.data.truth))
+    source = read_source(connection, truth_file(params))
     changed = settle_truth(connection, source, params.input)
     checks = truth_checks(source)
     problems = value_problems(connection, source, checks)
@@ -59,9 +59,9 @@ def _order_counts(conventions: Conventions) -> bool:
     return "truth_given_order_at_k" in ideals
 
 
-def truth_file(entry: TruthFile) -> InputFile:
-    path = Path(entry.path)
-    refuse_missing(KEY, path)
+def truth_file(params: Params) -> InputFile:
+    entry = params.data.truth
+    path = input_path(KEY, entry.path, allow_outside=params.input.allow_outside)
     form = format_of(KEY, path, entry.format)
     columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
     return InputFile(KEY, path, form, ("user", "item"), ("grade", "time"), columns)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from metrics_core.conventions import Conventions, is_number
+from pipeline.boundaries import result_findings
 from pipeline.params_checks import model_name_findings, shape_finding, value_findings
 from pipeline.params_yaml import read_yaml
 
@@ -97,6 +98,7 @@ class Input(_Section):
     negative_grade: Literal["error", "zero", "unjudged"]
     repeated_grade: Literal["error", "first", "highest"]
     unknown_items: Literal["error", "keep"]
+    allow_outside: bool
 
 
 class Evaluation(_Section):
@@ -184,6 +186,6 @@ def read_params(path: Path = PARAMS) -> Params:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
         raise yaml.refusal(shape_finding(Params, found) for found in error.errors()) from None
-    if findings := value_findings(params):
+    if findings := [*value_findings(params), *result_findings(path, vars(params.results))]:
         raise yaml.refusal(findings)
     return params

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from pipeline.checks import InputError, Problem, refuse
+from pipeline.safe_yaml import BYTES, load_yaml, too_large
 
 Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix
 
@@ -57,27 +57,14 @@ def read_yaml(path: Path) -> Yaml:
     if not path.is_file():
         what = "there is no such file in this folder"
         raise refuse(str(path), what, "run in the root of the project, where dvc.yaml is")
+    if path.stat().st_size > BYTES:
+        raise too_large(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
-        content = YAML(typ="safe").load(text)
     except UnicodeDecodeError as error:
         what = f"byte {error.start:,} is not UTF-8"
         raise refuse(str(path), what, "save the file as UTF-8") from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f": line {mark.line + 1}" if mark else ""
-        raise refuse(
-            f"{path}{line}", f"is not valid YAML: {_said(error)}", "mend the line that is named"
-        ) from None
-    except YAMLError as error:
-        what = f"is not valid YAML: {' '.join(str(error).split())}"
-        raise refuse(str(path), what, "mend what is named") from None
+    content = load_yaml(text, str(path))
     if not isinstance(content, dict):
         raise refuse(str(path), "holds no mapping", "start from the params.yaml of the demo")
     return Yaml(path, text, content)
-
-
-def _said(error: MarkedYAMLError) -> str:
-    """What the parser says, without its picture of the line."""
-    words = " ".join(part for part in (error.context, error.problem) if part)
-    return " ".join(words.split())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from pipeline.checks import InputError, refuse
+from pipeline.credentials import without_credentials
 from pipeline.params import PARAMS, Params
 
 DEBUG = "--debug"
@@ -19,9 +20,9 @@ def run(main: Callable[[], None]) -> NoReturn:
         main()
     except Exception as error:  # the outermost frame: nothing is hidden, all is reported
         if debug:
-            traceback.print_exc()
+            print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
-            print(_in_words(error), file=sys.stderr)
+            print(without_credentials(_in_words(error)), file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
     sys.exit(0)
 

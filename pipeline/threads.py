@@ -7,7 +7,7 @@ from pipeline.checks import refuse
 VARIABLE = "CONCORD_THREADS"
 
 
-def thread_settings() -> dict[str, str | bool | int | float | list[str]]:
+def thread_settings() -> dict[str, int]:
     """DuckDB's settings for the number of threads that the environment names; empty: all cores.
 
     Raises

@@ -46,6 +46,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     change_params(
         project,
         {
+            "input.allow_outside": True,
             "data.truth": {
                 "path": str(data / "test.parquet"),
                 "columns": {"grade": "rating", "time": "timestamp"},

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node
 
 from metrics_core.conventions import KNOB, is_number
@@ -17,6 +16,7 @@ from pipeline.commands.chosen import PLACE, preset_named
 from pipeline.commands.table import console, word
 from pipeline.outputs import whole
 from pipeline.params import PARAMS, read_params
+from pipeline.safe_yaml import load_yaml
 
 SECTION = "conventions"
 INDENT = "  "  # of a section that has no entry yet
@@ -58,11 +58,7 @@ def _read() -> str:
 
 
 def _loaded(text: str) -> dict[str, Any]:
-    try:
-        content = YAML(typ="safe").load(text)
-    except YAMLError as error:
-        what = f"is not valid YAML: {error}"
-        raise refuse(str(PARAMS), what, "mend the line that is named") from None
+    content = load_yaml(text, str(PARAMS))
     if not isinstance(content, dict) or not isinstance(content.get(SECTION) or {}, dict):
         what = f"holds no mapping of {SECTION}"
         raise refuse(str(PARAMS), what, "start from the params.yaml of the demo")

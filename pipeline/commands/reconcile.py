@@ -1,10 +1,10 @@
 """`concord reconcile`: the definitions under which a model's lists give a number got elsewhere."""
 
 from collections.abc import Sequence
-
-import duckdb
+from pathlib import Path
 
 from metrics_core.evaluate import mean_of
+from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task
 from metrics_core.reconcile import MOST_GRADES, Found, given, search
@@ -29,7 +29,7 @@ def reconcile_number(text: str, metric: str, model: str) -> None:
     def means(definitions: Sequence[Definition]) -> list[float]:
         return _means(params, model, definitions)
 
-    found = search(text, label, params.pinned, means, grades=_grades(str(truth)))
+    found = search(text, label, params.pinned, means, grades=_grades(truth))
     matching = [each for each in found if each.matches]
     out = console()
     if matching:
@@ -53,9 +53,10 @@ def _means(params: Params, model: str, definitions: Sequence[Definition]) -> lis
     return [mean_of(frames, definition) for definition in definitions]
 
 
-def _grades(truth: str) -> list[float]:
+def _grades(truth: Path) -> list[float]:
     query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
-    found = [row[0] for row in duckdb.execute(query, [truth]).fetchall()]
+    with connect(reads=[truth]) as connection:
+        found = [row[0] for row in connection.execute(query, [str(truth)]).fetchall()]
     return found if len(found) <= MOST_GRADES else []
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
-
+from metrics_core.locked import connect
 from pipeline.comparing.phrases import counted, percent
 from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
 from pipeline.params import Params
@@ -30,10 +29,10 @@ def data_warnings(params: Params) -> Iterator[Row]:
     """What train and truth say of each other."""
     if "train" not in params.background:
         return
-    data = Path(params.results.data)
-    with duckdb.connect(config=thread_settings()) as connection:
-        for name in ("train", "truth"):
-            connection.read_parquet(str(data / f"{name}.parquet")).create_view(name)
+    files = {name: Path(params.results.data) / f"{name}.parquet" for name in ("train", "truth")}
+    with connect(reads=files.values(), config=thread_settings()) as connection:
+        for name, path in files.items():
+            connection.read_parquet(str(path)).create_view(name)
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
         timed = all("time" in connection.view(name).columns for name in ("train", "truth"))

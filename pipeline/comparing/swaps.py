@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import duckdb
 import polars as pl
 from duckdb import DuckDBPyConnection
 
@@ -15,6 +14,7 @@ from metrics_core.conventions import Conventions
 from metrics_core.exposure import Exposure
 from metrics_core.judging import fetch
 from metrics_core.listing import number_items
+from metrics_core.locked import connect
 from metrics_core.swap import Shown, Swapped, swap_tests
 from pipeline.comparing.choices import Choices
 from pipeline.params import Params
@@ -30,7 +30,7 @@ _SHOWN = """
 SELECT DISTINCT user_number, item_number
 FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item,
              row_number() OVER (PARTITION BY user ORDER BY rank) AS place
-      FROM "{model}" WHERE item IS NOT NULL AND ranking = {ranking})
+      FROM {view} WHERE item IS NOT NULL AND ranking = {ranking})
 JOIN user_numbers USING (user) JOIN item_numbers USING (item)
 WHERE place <= {k} ORDER BY ALL
 """
@@ -50,12 +50,12 @@ def swap_results(
         items = number_items(connection, None)
         for (k, ranking), group in _alike(labels, params.pinned).items():
             measures = {str(label): _measure(label, params.pinned) for label in group}
-            ours = _shown(connection, baseline, k, ranking)
+            ours = _shown(connection, _view(models, baseline), k, ranking)
             for model in models:
                 if model == baseline:
                     continue
                 tests = swap_tests(
-                    _shown(connection, model, k, ranking),
+                    _shown(connection, _view(models, model), k, ranking),
                     ours,
                     measures,
                     items=items,
@@ -87,15 +87,16 @@ def _measure(label: Label, pinned: Conventions) -> Callable[[Exposure], float]:
 
 @contextmanager
 def _numbered(params: Params, models: Sequence[str]) -> Iterator[DuckDBPyConnection]:
-    """One view a model, `lists` with all of them, `train` and `items`, and the numbers of users."""
+    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
     data = Path(params.results.data)
-    with duckdb.connect(config=thread_settings()) as connection:
-        for model in models:
-            lists = connection.read_parquet(str(Path(params.results.lists) / f"{model}.parquet"))
+    files = {model: Path(params.results.lists) / f"{model}.parquet" for model in models}
+    with connect(reads=files.values(), config=thread_settings()) as connection:
+        for model, path in files.items():
+            lists = connection.read_parquet(str(path))
             ranking = "ranking" if "ranking" in lists.columns else "0 AS ranking"
-            lists.project(f"user, item, rank, {ranking}").create_view(model)
+            lists.project(f"user, item, rank, {ranking}").create_view(_view(models, model))
         every = " UNION ALL ".join(
-            f'SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM "{model}"'
+            f"SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM {_view(models, model)}"
             for model in models
         )
         connection.execute(f"CREATE VIEW lists AS {every}")
@@ -109,7 +110,12 @@ def _numbered(params: Params, models: Sequence[str]) -> Iterator[DuckDBPyConnect
         yield connection
 
 
-def _shown(connection: DuckDBPyConnection, model: str, k: int | None, ranking: int) -> Shown:
-    query = _SHOWN.format(model=model, ranking=ranking, k=_ALL if k is None else k)
+def _view(models: Sequence[str], model: str) -> str:
+    """A name of our own: DuckDB does not tell `ALS` from `als`, and `lists` is taken."""
+    return f"lists_of_{models.index(model)}"
+
+
+def _shown(connection: DuckDBPyConnection, view: str, k: int | None, ranking: int) -> Shown:
+    query = _SHOWN.format(view=view, ranking=ranking, k=_ALL if k is None else k)
     rows = fetch(connection, query)
     return Shown(rows["user_number"], rows["item_number"])

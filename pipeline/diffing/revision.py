@@ -9,12 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from pipeline.checks import InputError, Problem, refuse
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.params import PARAMS
+from pipeline.safe_yaml import load_yaml
 
 PLACE = "command line"
 
@@ -70,10 +68,10 @@ def _read_params(files: Any, revision: str) -> tuple[list[str], tuple[Path, Path
     """Models and folders of values and summaries; all else may be of an older version."""
     try:
         text = files.read_text(str(PARAMS), encoding="utf-8")
-        content = YAML(typ="safe").load(text)
+        content = load_yaml(text, str(PARAMS))
         folders = content["results"]
         return list(content["models"]), (Path(folders["per_user"]), Path(folders["summary"]))
-    except (OSError, KeyError, TypeError, YAMLError):
+    except (OSError, KeyError, TypeError, UnicodeDecodeError, InputError):
         what = f"{revision} holds no {PARAMS} with models and results"
         fix = "name a revision in which this folder was a project of Concord"
         raise refuse(PLACE, what, fix) from None

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
 
+from metrics_core.locked import connect
 from metrics_core.partition import Part, Task, evaluate_partition
 from pipeline.engines.background import NONE, Background, with_items
 from pipeline.threads import thread_settings
@@ -18,7 +18,7 @@ def partitions(
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
     config = {**thread_settings(), "preserve_insertion_order": False}
-    with duckdb.connect(config=config) as connection:
+    with connect(reads=[lists, truth], config=config) as connection:
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
         if task.needs_items:

@@ -21,6 +21,7 @@ PLURAL = {
 def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int) -> Raw:
     first = _first_object(file)
     chosen = choose_columns(_with_plurals(file, first), list(first))
+    _refuse_alike(file, list(chosen.values()))
     raw = read_lines(file)
     connection.register("lines", raw.batches)
     nested = isinstance(first.get(chosen.get("item", "")), list)
@@ -40,6 +41,15 @@ def _with_plurals(file: InputFile, first: dict[str, Any]) -> InputFile:
     """The file, with `items` for `item` and so on where its lines have them."""
     plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
     return replace(file, columns=plurals | dict(file.columns))
+
+
+def _refuse_alike(file: InputFile, keys: list[str]) -> None:
+    """DuckDB does not tell `user` from `User` when it reads JSON."""
+    for key in keys:
+        same = [other for other in keys if other.lower() == key.lower()]
+        if len(same) > 1:
+            what = f"the keys {' and '.join(map(repr, same))} differ in capitals only"
+            raise refuse(str(file.path), what, "give each key its own name")
 
 
 def _first_object(file: InputFile) -> dict[str, Any]:

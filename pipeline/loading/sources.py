@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from pipeline.boundaries import refuse_outside
 from pipeline.checks import AT_MOST, InputError, Problem, refuse
 from pipeline.loading.input_file import InputFile, Kind, Raw
 from pipeline.loading.read_columnar import read_columnar
@@ -121,7 +122,20 @@ def read_source(
     return Source(file, raw, columns, unsure, rows)
 
 
-def refuse_missing(key: str, path: Path) -> None:
+def input_path(key: str, given: str, *, allow_outside: bool) -> Path:
+    """The path of an input of params.yaml: inside the project, there, and not empty.
+
+    Raises
+    ------
+    InputError : what is wrong with it, naming the key
+    """
+    path = Path(given)
+    refuse_outside(key, path, allow_outside=allow_outside)
+    _refuse_missing(key, path)
+    return path
+
+
+def _refuse_missing(key: str, path: Path) -> None:
     if not path.exists():
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []

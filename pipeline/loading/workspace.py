@@ -4,28 +4,22 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import duckdb
+from duckdb import DuckDBPyConnection
 
+from metrics_core.locked import connect
 from pipeline.threads import thread_settings
 
 MEMORY = "1GB"
 
 
 @contextmanager
-def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
+def workspace() -> Iterator[DuckDBPyConnection]:
     """A connection that reaches no file and no network: tables come in and go out through Arrow."""
     with tempfile.TemporaryDirectory(prefix="concord-") as spill:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": MEMORY,
-            "temp_directory": spill,
-            **thread_settings(),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        with duckdb.connect(":memory:", config=config) as connection:
-            connection.execute(
-                "ATTACH ':memory:' AS work (COMPRESS)"
-            )  # a third of the memory, and faster
-            connection.execute("USE work")
-            connection.execute("SET enable_external_access = false")
+        config = {"memory_limit": MEMORY, "temp_directory": spill, **thread_settings()}
+        compressed = (  # a third of the memory, and faster
+            "ATTACH ':memory:' AS work (COMPRESS)",
+            "USE work",
+        )
+        with connect(setup=compressed, config=config) as connection:
             yield connection

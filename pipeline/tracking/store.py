@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +12,8 @@ from pathlib import Path
 from ssl import SSLCertVerificationError
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
+
+from pipeline.credentials import without_credentials
 
 _SQLITE = "sqlite:///"
 ANSWER_WITHIN = 5  # seconds, for a server to say that it is there
@@ -39,7 +40,7 @@ class Tracking:
     @cached_property
     def shown(self) -> str:
         """The address without user, password and query."""
-        return without_credentials(self.uri).partition("?")[0]
+        return without_credentials(self.uri)
 
     @cached_property
     def database(self) -> Path | None:
@@ -97,6 +98,8 @@ class Tracking:
                 pass
         except (HTTPError, HTTPException):
             return
+        except ValueError as error:  # an address that is none
+            raise self._in_one_line(error, _MEND) from None
         except OSError as error:
             reason = error.reason if isinstance(error, URLError) else error
             if not isinstance(reason, SSLCertVerificationError):
@@ -120,8 +123,3 @@ class Tracking:
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def without_credentials(text: str) -> str:
-    """The text with `user:password@` taken out of every address."""
-    return re.sub(r"//[^/\s]*@", "//", text)

@@ -17,6 +17,7 @@ from pipeline.load import load
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
 from pipeline.params import Params
+from pipeline.threads import VARIABLE
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
 INPUT = {
@@ -26,6 +27,7 @@ INPUT = {
     "negative_grade": "error",
     "repeated_grade": "error",
     "unknown_items": "error",
+    "allow_outside": False,
 }
 RESULTS = (
     "data",
@@ -89,9 +91,10 @@ def loaded(
     path: str, *, threads: int = 2, **changes: Any
 ) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
     """The rows of the ranked lists and the content of the quality file."""
-    with workspace() as connection:
-        connection.execute(f"SET threads = {threads}")
-        load(connection, params_of(path, **changes), "m")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(threads))
+        with workspace() as connection:
+            load(connection, params_of(path, **changes), "m")
     quality = json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))
     return pl.read_parquet("results/lists/m.parquet").rows(), quality
 

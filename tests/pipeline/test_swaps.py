@@ -1,6 +1,7 @@
 """List-swap tests in the stages: the difference that is tested is the one that `evaluate` found."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,29 @@ def _lists(seed: int, popular: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
-def _compared(root: Path, monkeypatch: pytest.MonkeyPatch, *, text: bool) -> dict[str, Any]:
+def _compared(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    text: bool = False,
+    models: Sequence[str] = MODELS,
+) -> dict[str, Any]:
     """The comparison after all stages; `text`: the ids of the lists are text, those of train and items integers."""
     monkeypatch.chdir(root)
     ids = pl.col("user", "item").cast(pl.String if text else pl.Int64)
-    for seed, (model, popular) in enumerate(zip(MODELS, (2.0, 0.3, 2.0), strict=True)):
+    for seed, (model, popular) in enumerate(zip(models, (2.0, 0.3, 2.0), strict=True)):
         _lists(seed, popular).with_columns(ids).write_parquet(f"{model}.parquet")
     truth = pl.DataFrame({"user": range(60), "item": [n % 40 for n in range(60)]})
     truth.write_parquet("truth.parquet")
     pl.DataFrame({"user": [0, 0], "item": [0, 39]}).write_parquet("train.parquet")
     pl.DataFrame({"item": range(40)}).write_parquet("items.parquet")
-    params = params_of(root, MODELS, metrics=["nDCG", *LABELS], ks=[3], resamples=499)
+    params = params_of(root, models, metrics=["nDCG", *LABELS], ks=[3], resamples=499)
     known = {
         name: BackgroundFile.model_validate({"path": f"{name}.parquet"})
         for name in ("train", "items")
     }
     content = params.model_dump() | {
-        "models": {model: {"path": f"{model}.parquet"} for model in MODELS}
+        "models": {model: {"path": f"{model}.parquet"} for model in models}
     }
     params = Params.model_validate(content).model_copy(update={"background": known})
     _run(params)
@@ -102,3 +109,21 @@ def test_ids_of_different_types_give_the_same_tests(
         found.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
 
     assert found[0] == found[1]
+
+
+def test_names_that_sql_confuses_are_models_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB does not tell `ALS` from `als`; `lists` is the name of a view."""
+    plain, confusing = tmp_path / "plain", tmp_path / "confusing"
+    plain.mkdir()
+    confusing.mkdir()
+    of = {
+        folder: _compared(folder, monkeypatch, models=models)
+        for folder, models in ((plain, MODELS), (confusing, ("lists", "als", "ALS")))
+    }
+    numbers = [
+        [(row["label"], row["difference"], row["p"]) for row in of[folder]["differences"]]
+        for folder in (plain, confusing)
+    ]
+    assert numbers[0] == numbers[1]

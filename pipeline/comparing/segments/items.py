@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.catalogue import parse
+from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.segments.grouped import Floats, Grouped
@@ -70,21 +70,25 @@ def _occurs(values: Floats, *, shares: bool) -> bool:
 
 @contextmanager
 def _connected(params: Params, segmentation: ByPopularity) -> Iterator[DuckDBPyConnection]:
-    data = Path(params.results.data)
-    with duckdb.connect(config=thread_settings()) as connection:
-        for name in ("train", "truth"):
-            connection.read_parquet(str(data / f"{name}.parquet")).create_view(name)
+    files = {name: Path(params.results.data) / f"{name}.parquet" for name in ("train", "truth")}
+    lists = [_lists(params, model) for model in params.models]
+    with connect(reads=[*files.values(), *lists], config=thread_settings()) as connection:
+        for name, path in files.items():
+            connection.read_parquet(str(path)).create_view(name)
         head, middle = segmentation.shares
         connection.execute(_POPULARITY, {"head": head, "middle": middle})
         yield connection
+
+
+def _lists(params: Params, model: str) -> Path:
+    return Path(params.results.lists) / f"{model}.parquet"
 
 
 def _read(
     connection: DuckDBPyConnection, params: Params, segmentation: ByPopularity, model: str, k: int
 ) -> pl.DataFrame:
     """User as text, then a column a group; null where nothing is known."""
-    path = Path(params.results.lists) / f"{model}.parquet"
-    lists = connection.read_parquet(str(path))
+    lists = connection.read_parquet(str(_lists(params, model)))
     ranking = params.pinned.ranking_of("R")
     if ranking.ties != "average":  # then items tied with the k-th count too
         lists = lists.filter(f"rank <= {k}")
@@ -115,7 +119,7 @@ def _recall(
     kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
                WHERE coalesce(popularity.place, 3) = {place}{relevant}"""
     texts = _differing(connection)
-    with duckdb.connect(config=thread_settings()) as alone:
+    with connect(config=thread_settings()) as alone:
         for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):
             casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
             chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query

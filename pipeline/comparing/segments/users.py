@@ -60,7 +60,9 @@ def _by_column(params: Params, name: str, segmentation: ByColumn, users: pl.Seri
         known = ", ".join(c for c in file.columns if c != "user")
         raise refuse(where, f"users have no column {column!r}", f"name one of: {known}")
     question = f"Does it depend on the {column} of a user?"
-    values = _joined(users, file.select(pl.col("user").cast(pl.String), column))[column]
+    # As series: a name such as `^.*$` would be a pattern.
+    columns = [file["user"].cast(pl.String), file[column].alias("value")]
+    values = _joined(users, pl.DataFrame(columns))["value"]
     if segmentation.edges is not None:
         return _cut(where, question, values, segmentation.edges)
     texts = values.cast(pl.String).fill_null(UNKNOWN)

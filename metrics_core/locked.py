@@ -1,0 +1,39 @@
+"""DuckDB in memory, locked: it reads the files that it is given and no other, loads no extension, obeys no SET."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+_CLOSED: Mapping[str, Any] = {
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+
+def connect(
+    *,
+    reads: Iterable[Path] = (),
+    setup: Iterable[str] = (),
+    config: Mapping[str, Any] | None = None,
+) -> DuckDBPyConnection:
+    """A connection to a database in memory; what is not given here cannot be reached later.
+
+    Parameters
+    ----------
+    reads  : the files that queries may read, by exactly these names
+    setup  : statements to run before the lock
+    config : DuckDB's settings beside those of the lock
+    """
+    connection = duckdb.connect(":memory:", config={**(config or {}), **_CLOSED})
+    for statement in setup:
+        connection.execute(statement)
+    if paths := [str(path) for path in reads]:
+        connection.execute("SET allowed_paths = ?", [paths])
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection

@@ -1,0 +1,80 @@
+"""Cells of the CSVs for people that a spreadsheet would run; parquet and numbers are left alone."""
+
+import csv
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pipeline.compare import compare
+from pipeline.comparing.export import exports
+from pipeline.comparing.formulas import without_formulas
+from tests.pipeline.compare_project import params_of, write_evaluation
+from tests.reports import sample
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]
+HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_text_that_begins_like_a_formula_is_quoted(text: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"user": [text, "u", None]})
+    assert without_formulas(table)["user"].to_list() == [f"'{text}", "u", None]
+    without_formulas(table).write_csv(tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        assert next(csv.DictReader(file))["user"] == f"'{text}"
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_text_stays(text: str) -> None:
+    assert without_formulas(pl.DataFrame({"user": [text]}))["user"].to_list() == [text]
+
+
+def test_numbers_stay_numbers() -> None:
+    table = pl.DataFrame({"difference": [-0.5, 1.0], "rank": [-1, 2], "best": [True, None]})
+    assert without_formulas(table).equals(table)
+
+
+def test_names_of_the_report_are_quoted_in_every_table() -> None:
+    comparison = sample.five_models()
+    user = comparison["examples"]["users"][0]
+    user["user"] = user["list_a"][0]["item"] = user["list_a"][0]["title"] = "=1+1"
+    comparison["segments"][0]["name"] = "@segment"
+    comparison["segments"][0]["cells"][0]["segment"] = "-dear"
+    tables = {name: without_formulas(table) for name, table in exports(comparison).items()}
+
+    first = tables["examples"].row(0, named=True)
+    assert (first["user"], first["item"], first["title"]) == ("'=1+1", "'=1+1", "'=1+1")
+    assert "'@segment" in tables["segments"]["segmentation"].to_list()
+    assert "'-dear" in tables["segments"]["segment"].to_list()
+    assert tables["segments"]["difference"].dtype == pl.Float64
+
+
+def test_the_stage_quotes_in_csv_and_not_in_parquet_or_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    users = [f"=user{n}" for n in range(40)]
+    params = params_of(tmp_path, ["base", "other"], metrics=["nDCG"], ks=[10])
+    for seed, model in enumerate(params.models):
+        values = [((n * 7 + seed * n) % 10) / 10 for n in range(40)]
+        write_evaluation(params, model, {"nDCG@10": values}, users=users)
+    _write_truth(Path(params.results.data), users)
+    compare(params)
+
+    folder = Path(params.results.comparison)
+    kept = pl.read_parquet(folder / "examples.parquet")["user"].to_list()
+    shown = pl.read_csv(folder / "examples.csv", infer_schema=False)["user"].to_list()
+    assert kept
+    assert all(user.startswith("=user") for user in kept)
+    assert shown == [f"'{user}" for user in kept]
+    assert "'=user" not in json.dumps(json.loads((folder / "comparison.json").read_text()))
+    curves = (folder / "curves.csv").read_text(encoding="utf-8")
+    assert "'" not in curves
+
+
+def _write_truth(folder: Path, users: list[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    truth = {"user": users, "item": ["=item"] * len(users), "grade": [1.0] * len(users)}
+    pl.DataFrame(truth).write_parquet(folder / "truth.parquet")

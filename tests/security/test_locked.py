@@ -1,0 +1,107 @@
+"""No query reaches a file that it was not given, loads an extension or loosens the lock."""
+
+import ast
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from duckdb import DuckDBPyConnection
+
+from metrics_core.locked import connect
+from pipeline.loading.workspace import workspace
+from tests.project import ROOT
+
+PACKAGES = ("metrics_core", "pipeline", "reports", "docs")
+FORBIDDEN = {
+    "a file": "SELECT * FROM read_text('/etc/hostname')",
+    "a file by its name": "SELECT * FROM '/etc/hostname'",
+    "a file as CSV": "SELECT * FROM read_csv('/etc/hostname')",
+    "a way up": "SELECT * FROM read_text('../secret.txt')",
+    "a folder": "SELECT * FROM glob('/etc/*')",
+    "another database": "ATTACH 'other.db'",
+    "writing a file": "COPY (SELECT 1) TO 'out.csv'",
+    "writing all": "EXPORT DATABASE 'out'",
+    "installing": "INSTALL httpfs",
+    "installing from elsewhere": "INSTALL h3 FROM community",
+    "loading": "LOAD httpfs",
+    "loading a file": "LOAD './own.duckdb_extension'",
+    "the network": "SELECT * FROM read_csv('https://localhost/a.csv')",
+    "a setting": "SET threads = 1",
+    "access": "SET enable_external_access = true",
+    "the lock": "RESET lock_configuration",
+    "the paths": "SET allowed_paths = ['/etc/hostname']",
+    "a pragma": "PRAGMA memory_limit = '9GB'",
+    "a variable of Python": "SELECT * FROM in_python",
+}
+# Opening a connection, or using the one that duckdb shares.
+OPENING = {"connect", "execute", "sql", "query", "read_parquet", "read_csv", "read_json"}
+
+
+@pytest.fixture(params=["in memory", "with a file", "workspace"])
+def locked(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DuckDBPyConnection]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path.parent / "secret.txt").write_text("secret", encoding="utf-8")
+    pl.DataFrame({"user": ["a"]}).write_parquet("given.parquet")
+    opened: dict[str, Callable[[], DuckDBPyConnection]] = {
+        "in memory": connect,
+        "with a file": lambda: connect(reads=[Path("given.parquet")]),
+    }
+    with ExitStack() as stack:
+        make = opened.get(request.param, lambda: stack.enter_context(workspace()))
+        yield make()
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_a_locked_connection_refuses(locked: DuckDBPyConnection, what: str) -> None:
+    in_python = pl.DataFrame({"secret": [1]})
+    assert len(in_python) == 1
+    with pytest.raises(duckdb.Error):
+        locked.execute(FORBIDDEN[what]).fetchall()
+    assert os.listdir() == ["given.parquet"]  # noqa: PTH208
+
+
+def test_only_the_files_that_were_given_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a1", "given's"):
+        pl.DataFrame({"user": [name]}).write_parquet(f"{name}.parquet")
+    Path("way.parquet").symlink_to("a1.parquet")
+    with connect(reads=[Path("given's.parquet")]) as connection:
+        assert connection.read_parquet("given's.parquet").fetchall() == [("given's",)]
+        for other in ("a1.parquet", "./*.parquet", str(tmp_path / "a1.parquet"), "way.parquet"):
+            with pytest.raises(duckdb.PermissionException):
+                connection.read_parquet(other).fetchall()
+
+
+def test_a_locked_connection_still_spills(tmp_path: Path) -> None:
+    few = {"memory_limit": "60MB", "threads": 1, "temp_directory": str(tmp_path)}
+    with connect(config=few) as connection:
+        rows = (
+            "SELECT range AS n, 'x' || range AS text, hash(range) AS order_by FROM range(2000000)"
+        )
+        connection.execute(f"CREATE TABLE held AS {rows}")
+        connection.execute("CREATE TABLE sorted AS SELECT * FROM held ORDER BY order_by")
+        assert connection.execute("SELECT count(*) FROM sorted").fetchall() == [(2_000_000,)]
+        spilled = connection.execute("SELECT sum(size) > 0 FROM duckdb_temporary_files()")
+        assert spilled.fetchall() == [(True,)]
+
+
+def test_nothing_opens_duckdb_but_the_locked_module() -> None:
+    found = {
+        f"{file.relative_to(ROOT)}: duckdb.{node.attr}"
+        for package in PACKAGES
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "duckdb"
+        and node.attr in OPENING
+    }
+    assert found == {"metrics_core/locked.py: duckdb.connect"}

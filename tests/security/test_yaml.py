@@ -1,0 +1,87 @@
+"""A params.yaml that would take the machine, or run something, is refused in words and at once."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.checks import InputError
+from pipeline.params import read_params
+from pipeline.safe_yaml import BYTES, load_yaml
+from tests.project import ROOT
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, after in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGES = "b0: &b0 {x: 1}\n" + "".join(
+    f"b{n}: &b{n} {{<<: [*b{n - 1}, *b0], y{n}: 1}}\n" for n in range(1, 2000)
+)
+HOSTILE = {
+    "an object": ("a: !!python/object/apply:os.system ['touch ran']\n", "has the tag"),
+    "a module": ("a: !!python/name:os.system\n", "has the tag"),
+    "a tag": ("a: !own 1\n", "has the tag '!own'"),
+    "binary": ("a: !!binary aGVsbG8=\n", "has the tag"),
+    "a billion laughs": (LAUGHS, "holds more than 50,000 values, aliases written out"),
+    "merged keys": (MERGES, "holds more than 50,000 values, aliases written out"),
+    "itself": ("a: &a [*a]\n", "*a holds itself"),
+    "nested lists": ("a: " + "[" * 50_000 + "]" * 50_000, "is nested more than 30 deep"),
+    "nested lists that never end": ("[" * 900_000, "is nested more than 30 deep"),
+    "nested mappings": ("".join(" " * n + "a:\n" for n in range(500)), "is nested more than 30"),
+    "many values": ("a:\n" + "- 1\n" * 200_000, "holds more than 50,000 values"),
+    "a long file": ("a: " + "x" * BYTES, "is larger than 1,000,000 bytes"),
+    "a long number": ("a: " + "9" * 500_000, "is not valid YAML"),
+    "two documents": ("a: 1\n---\nb: 2\n", "is not valid YAML"),
+    "a key twice": ("a: 1\na: 2\n", "is not valid YAML"),
+    "no text": ("a: \x00", "is not valid YAML"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_parameters_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, message = HOSTILE[what]
+    Path("params.yaml").write_text(text, encoding="utf-8")
+    began = time.monotonic()
+    with pytest.raises(InputError) as refused:
+        read_params()
+    assert time.monotonic() - began < 10
+    assert message in str(refused.value)
+    assert len(str(refused.value)) < 1000
+    assert not Path("ran").exists()
+
+
+def test_bytes_that_are_no_text_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_bytes(b"a: \xff\n")
+    with pytest.raises(InputError, match="byte 3 is not UTF-8"):
+        read_params()
+
+
+def test_aliases_merges_and_plain_tags_are_welcome() -> None:
+    text = "a: &a {x: 1}\nb: *a\nc: {<<: *a, y: !!str 2}\nd: [*a, *a]\n"
+    known = {"x": 1}
+    assert load_yaml(text, "here") == {
+        "a": known,
+        "b": known,
+        "c": {"x": 1, "y": "2"},
+        "d": [known, known],
+    }
+
+
+def test_nothing_else_reads_yaml() -> None:
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("metrics_core", "pipeline", "reports", "docs")
+        for path in (ROOT / package).rglob("*.py")
+        if "YAML(" in path.read_text(encoding="utf-8")
+    }
+    assert users == {
+        "pipeline/safe_yaml.py",
+        "pipeline/params_yaml.py",
+        "pipeline/commands/pin.py",
+    }  # these two read it safely first
