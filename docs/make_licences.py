@@ -81,7 +81,7 @@ def _requires(name: str, extra: str) -> list[tuple[str, str]]:
         stated = distribution(name).requires or []
     except PackageNotFoundError:
         return []
-    found = []
+    found: list[tuple[str, str]] = []
     for each in map(Requirement, stated):
         of_extra = each.marker is not None and "extra" in str(each.marker)
         if of_extra and not (extra and each.marker and each.marker.evaluate({"extra": extra})):
@@ -96,16 +96,20 @@ def licence(name: str) -> str:
         metadata = distribution(name).metadata
     except PackageNotFoundError:
         return ELSEWHERE.get(name, UNKNOWN)
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
+    if expression := _first(metadata.get_all("License-Expression")):
+        return expression
     classifiers = [c.split(" :: ") for c in metadata.get_all("Classifier") or []]
     known = [c[-1] for c in classifiers if c[0] == "License" and c[-1] != "OSI Approved"]
-    text = (metadata.get("License") or "").strip()
+    text = _first(metadata.get_all("License")).strip()
     short = [text] if text and "\n" not in text else []
     if name in NAMED:
         known = []
     stated = sorted({_WORDS.get(word.lower(), word) for word in known or short})
     return " OR ".join(stated) if stated else UNKNOWN
+
+
+def _first(stated: list[str] | None) -> str:
+    return stated[0] if stated else ""
 
 
 def permitted(expression: str) -> bool:
