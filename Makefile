@@ -20,14 +20,16 @@ test: $(INSTALLED)  ## all tests
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
 	pytest tests/parity
 
-docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions and the presets
+docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
 	python -m docs.make_docs
+	python -m docs.make_licences
 
-check: $(INSTALLED)  ## style and types
+check: $(INSTALLED)  ## style, types, docs/ and licences
 	ruff check .
 	ruff format --check .
 	mypy
 	python -m docs.make_docs --check
+	python -m docs.make_licences --check
 
 ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057

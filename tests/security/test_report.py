@@ -1,0 +1,182 @@
+"""Ten payloads wherever a name may come from, through the real stages, into every page that people open."""
+
+import base64
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+from pipeline.compare import compare
+from pipeline.evaluate import evaluate
+from pipeline.load import load
+from pipeline.load_background import load_background
+from pipeline.load_truth import load_truth
+from pipeline.loading.workspace import workspace
+from pipeline.params import read_params
+from pipeline.report import report
+from tests.project import ROOT, change_params
+from tests.reports.browser import CHROMIUM, chromium
+from tests.reports.markup import Markup
+
+PAYLOADS = (
+    '"><script>window.ran = 1</script>',
+    "</script></style></title><img src=x onerror=window.ran=1>",
+    "' onmouseover='window.ran = 1' x='",
+    "<svg/onload=window.ran=1>",
+    "[click](javascript:window.ran=1) ![x](https://evil.example/x.png)",
+    "<https://evil.example> | a | b |",
+    "`code` {{ 7 * 7 }} {% raw %} ${7*7} **bold** _it_ ~~no~~",
+    "\\input{secret} \\write18{id} $x^2$ 100% #1 & ~ {open",
+    "&lt;script&gt;window.ran=1&lt;/script&gt; &#60;b&#62;",
+    "<!-- --> <details open ontoggle=window.ran=1> </details> <a href=javascript:window.ran=1>",
+)
+MODELS = ("popularity", "als")
+USERS = [f"{PAYLOADS[n % 10]} {n}" for n in range(40)]
+ITEMS = [f"{PAYLOADS[n % 10]} i{n}" for n in range(30)]
+COLUMN = "x\"'><script>window.ran=1</script>|`"
+
+
+def _data() -> None:
+    titles = [f"{PAYLOADS[(n + 3) % 10]} t{n}" for n in range(30)]
+    of_items = {"item": ITEMS, "categories": [[PAYLOADS[n % 10]] for n in range(30)]}
+    pl.DataFrame(of_items | {"title": titles}).write_parquet("items.parquet")
+    groups = [PAYLOADS[n % 10] for n in range(40)]
+    pl.DataFrame({"user": USERS, COLUMN: groups}).write_parquet("users.parquet")
+    train = [(user, ITEMS[(n * 3 + m) % 30]) for n, user in enumerate(USERS) for m in range(n % 7)]
+    pl.DataFrame(train, schema=["user", "item"], orient="row").write_parquet("train.parquet")
+    wanted = [ITEMS[(n * 7) % 30] for n in range(40)]
+    pl.DataFrame({"user": USERS, "item": wanted}).write_parquet("truth.parquet")
+    for seed, model in enumerate(MODELS):
+        rows = [
+            (user, ITEMS[(n * 7 * seed + 11 * place) % 30], place + 1)
+            for n, user in enumerate(USERS)
+            for place in range(10)
+        ]
+        lists = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+        lists.unique(["user", "item"], keep="first").with_columns(
+            rank=pl.col("rank").rank("ordinal").over("user").cast(pl.Int64)
+        ).write_parquet(f"{model}.parquet")
+
+
+def _params() -> dict[str, Any]:
+    return {
+        "data.truth": {"path": "truth.parquet"},
+        "background": {name: {"path": f"{name}.parquet"} for name in ("train", "items", "users")},
+        "models": {model: {"path": f"{model}.parquet"} for model in MODELS},
+        "report.title": " ".join(PAYLOADS),
+        "comparison.resamples": 199,
+        "segments": {
+            PAYLOADS[0]: {"by": "user", "column": COLUMN},
+            PAYLOADS[5]: {"by": "truth_item", "shares": [0.5, 0.8]},
+            PAYLOADS[7]: {"by": "activity", "edges": [0, 3]},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the stages make of it: the folder of the report."""
+    project = tmp_path_factory.mktemp("hostile")
+    shutil.copy(ROOT / "params.yaml", project)
+    change_params(project, _params())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        _data()
+        params = read_params()
+        with workspace() as connection:
+            load_truth(connection, params)
+        for name in params.background:
+            with workspace() as connection:
+                load_background(connection, params, name)
+        for model in params.models:
+            with workspace() as connection:
+                load(connection, params, model)
+            evaluate(params, model)
+        compare(params)
+        report(params)
+    return project / "results" / "report"
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_payload_is_in_the_page_as_text(page: str) -> None:
+    text = " ".join(" ".join(Markup(page).text).split())
+    for payload in PAYLOADS:
+        assert payload in text
+    assert COLUMN in text
+
+
+def test_the_page_holds_no_script_handler_or_link_of_theirs(page: str) -> None:
+    markup = Markup(page)
+    assert markup.unclosed == []
+    assert len(markup.all("script")) == len(markup.all("style")) == 1
+    for tag in ("img", "iframe", "object", "embed", "form", "base"):
+        assert markup.all(tag) == []
+    for tag, attributes in markup.tags:
+        for key, value in attributes.items():
+            assert not key.startswith("on"), (tag, key)
+            assert "javascript:" not in str(value) or key not in {"href", "src", "action"}
+            if key in {"href", "src", "xlink:href"}:
+                assert str(value).startswith(("#", "data:,")), (tag, value)
+
+
+def test_the_policy_admits_our_script_alone(page: str) -> None:
+    (policy,) = [a["content"] for a in Markup(page).all("meta") if "http-equiv" in a]
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert str(policy).startswith("default-src 'none'; ")
+    assert f"script-src 'sha256-{digest}';" in str(policy)
+    assert "unsafe-inline' 'sha" not in str(policy)
+    assert not any(payload in script for payload in PAYLOADS)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_nothing_runs_in_a_browser(folder: Path) -> None:
+    with chromium() as browser:
+        browser.show(folder / "report.html", width=1400)
+        browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        hover = "[...document.querySelectorAll('main *')].forEach(e => e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
+        browser.run(hover)
+        browser.run("document.querySelectorAll('button').forEach(b => b.click())")
+        assert browser.run("typeof window.ran") == "undefined"
+        assert browser.errors == []
+        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+        assert browser.run("document.scripts.length") == 1
+        assert browser.run("document.images.length") == 0
+
+
+def test_markdown_holds_no_tag_link_or_picture_of_theirs(folder: Path) -> None:
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    markup = Markup(html)
+    tags = {tag for tag, _ in markup.tags}
+    assert not tags & {"script", "img", "a", "svg", "s", "em", "hr", "pre", "style", "iframe"}
+    assert {key for _, attributes in markup.tags for key in attributes} <= {"style"}
+    assert len(markup.all("details")) == 1
+    for payload in PAYLOADS:
+        assert payload in " ".join(" ".join(markup.text).split())
+    for table in re.findall(r"<table>.*?</table>", html, re.DOTALL):
+        widths = {len(re.findall("<t[hd]", row)) for row in table.split("<tr>")[1:]}
+        assert len(widths) == 1
+
+
+def test_latex_holds_no_command_of_theirs(folder: Path) -> None:
+    text = (folder / "table.tex").read_text(encoding="utf-8")
+    assert not {"input", "write", "href", "url"} & set(re.findall(r"\\([a-zA-Z]+)", text))
+    plain = re.sub(r"\\[\\{}$&#%_]", "", text)
+    assert plain.count("{") == plain.count("}")
+    assert not any("%" in line or "#" in line for line in plain.splitlines()[1:])
+
+
+def test_plots_hold_nothing_of_theirs(folder: Path) -> None:
+    text = (folder / "plots.html").read_text(encoding="utf-8")
+    assert "window.ran" not in text
+    assert "evil.example" not in text
