@@ -43,6 +43,7 @@ class ListsFile(_Section):
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
+    training_run_id: Annotated[str, Field(min_length=1)] | None = None
 
 
 class BackgroundFile(_Section):
@@ -120,6 +121,8 @@ class Report(_Section):
 class MLflow(_Section):
     tracking_uri: str
     experiment: str
+    required: bool
+    attach: Literal["metrics", "child"]
 
 
 class Results(_Section):
@@ -268,4 +271,17 @@ def _comparison_problems(path: Path, params: Params) -> list[Problem]:
         known = ", ".join(params.models)
         what = f"{params.comparison.baseline!r} is not among the models"
         problems.append(Problem(f"{path}: comparison.baseline", what, f"name one of: {known}"))
-    return problems
+    return [*problems, *_training_problems(path, params)]
+
+
+def _training_problems(path: Path, params: Params) -> Iterator[Problem]:
+    """Of two models on one training run, the metrics of the second would hide those of the first."""
+    seen: dict[str, str] = {}
+    for name, model in params.models.items():
+        run_id = model.training_run_id
+        if run_id and params.mlflow.attach == "metrics" and run_id in seen:
+            what = f"{run_id!r} is the training run of {seen[run_id]} too"
+            fix = "name another run, or set `mlflow.attach: child`"
+            yield Problem(f"{path}: models.{name}.training_run_id", what, fix)
+        if run_id:
+            seen[run_id] = name
