@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
@@ -29,6 +30,7 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     """A client; what MLflow refuses inside the block becomes a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)  # it would tell of every second try
     from mlflow import MlflowClient, MlflowException
 
     try:
@@ -40,9 +42,32 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
 def in_haste() -> None:
     """From now on, one short try a request: the process is about to end."""
     os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
-    os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] = "2"
+    os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] = "1"
+
+
+@contextmanager
+def single_try() -> Iterator[None]:
+    """For a request that must not be repeated blindly: MLflow may have done it, and the answer was lost."""
+    name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+    before = os.environ[name]
+    os.environ[name] = "0"
+    try:
+        yield
+    finally:
+        os.environ[name] = before
 
 
 def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str:
+    """Of the experiment with this name, which is made if need be."""
+    from mlflow import MlflowException
+
     known = client.get_experiment_by_name(name)
-    return known.experiment_id if known else client.create_experiment(name, artifacts)
+    if known:
+        return str(known.experiment_id)
+    try:
+        return str(client.create_experiment(name, artifacts))
+    except MlflowException:  # perhaps it was made all the same, or by somebody else
+        made = client.get_experiment_by_name(name)
+        if made is None:
+            raise
+        return str(made.experiment_id)

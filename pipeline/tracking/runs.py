@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.tracking.client import in_haste
+from pipeline.tracking.client import in_haste, single_try
 from pipeline.tracking.run_content import Artifact, RunContent
 
 if TYPE_CHECKING:
@@ -34,11 +34,8 @@ class Runs:
         self._open: list[str] = []
 
     def begun(self, content: RunContent, place: Place) -> Run:
-        """The run with this content, wherever it belongs first; one that is finished before others."""
-        wanted = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
-        found = self.client.search_runs([place.experiment], wanted)
-        known = min(found, key=lambda run: not is_finished(run), default=None)
-        run = known or self._created(content, place)
+        """The run with this content: a finished one before one that is not, before a new one."""
+        run = self._known(content, place) or self._created(content, place)
         if not is_finished(run):
             self._open.append(run.info.run_id)
         return run
@@ -62,10 +59,25 @@ class Runs:
                     self.client.set_terminated(run_id, "KILLED" if killed else "FAILED")
             raise
 
+    def _known(self, content: RunContent, place: Place) -> Run | None:
+        wanted = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
+        found = self.client.search_runs([place.experiment], wanted)
+        return min(found, key=lambda run: not is_finished(run), default=None)
+
     def _created(self, content: RunContent, place: Place) -> Run:
+        """Asked for once: where the answer is lost, MLflow may have made the run all the same."""
+        from mlflow import MlflowException
+
         above = {PARENT: place.parent} if place.parent else {}
         tags = {FINGERPRINT: content.fingerprint, **content.tags, **above, **self._circumstances}
-        return self.client.create_run(place.experiment, run_name=content.name, tags=tags)
+        try:
+            with single_try():
+                return self.client.create_run(place.experiment, run_name=content.name, tags=tags)
+        except MlflowException:
+            made = self._known(content, place)
+            if made is None:
+                raise
+            return made
 
 
 def is_finished(run: Run) -> bool:

@@ -60,7 +60,7 @@ def _wait_for(address: str, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of requests whose path holds `on`; `passing`: the first so many go through.
+    """What becomes of requests whose path holds `on`; the first `passing` go through, and all after `times` more.
 
     `status` is answered with `body`; `cut` closes the connection without an answer, after the server has done what
     it was asked if `after_the_deed`; `hold` waits so many seconds first.
@@ -68,6 +68,7 @@ class Fault:
 
     on: str = "/"
     passing: int = 0
+    times: int = 1_000_000
     status: int | None = None
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
@@ -108,7 +109,7 @@ class FaultyProxy:
         if fault is None or fault.on not in path:
             return None
         self.seen += 1
-        return fault if self.seen > fault.passing else None
+        return fault if 0 < self.seen - fault.passing <= fault.times else None
 
 
 def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:

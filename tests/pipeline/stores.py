@@ -5,7 +5,6 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-
 Found = dict[str, list[Run]]
 
 
