@@ -14,21 +14,11 @@ from mlflow.entities import Run
 
 from pipeline.log import log
 from pipeline.outputs import write_json
-from pipeline.tracking.client import experiment_id, opened
+from pipeline.tracking.client import experiment_id
 from pipeline.tracking.contents import contents
 from pipeline.tracking.runs import Place, Runs
-from pipeline.tracking.store import Tracking
 from tests.pipeline.log_project import MEANS, ROOT, params_of, start_log, write_project
 from tests.pipeline.stores import client_interrupted_at, points, runs_of
-
-
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database whose tables exist already: making them takes seconds."""
-    store = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with opened(Tracking(f"sqlite:///{store}")) as client:
-        client.search_experiments()
-    return store
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The run of a comparison carries the report and names the runs of its models, against a real sqlite store."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ THREE = {**MEANS, "twin": MEANS["als"]}
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def found(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Found:
     """The runs after two models, then three, then the two again were logged."""
     folder = tmp_path_factory.mktemp("comparison")
+    shutil.copy(empty_store, folder / "mlflow.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("DVC_ROOT", raising=False)
         patch.chdir(folder)
@@ -62,8 +64,9 @@ def test_the_comparison_carries_the_report(found: Found) -> None:
 
 
 def test_a_run_that_was_deleted_is_logged_again_and_named_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
     monkeypatch.delenv("DVC_ROOT", raising=False)
     monkeypatch.chdir(tmp_path)
     params = params_of(write_project(tmp_path))
