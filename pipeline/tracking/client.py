@@ -13,12 +13,14 @@ from pipeline.tracking.store import Tracking
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+_RETRIES, _TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
+
 # MLflow waits for a dead server for minutes (and as long as a busy one asks for), reports its use home
 # and announces its tables, unless told otherwise. Each of these may be set from outside.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    _RETRIES: "1",
+    _TIMEOUT: "4",  # seconds
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
     "MLFLOW_LOGGING_LEVEL": "WARNING",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
@@ -41,20 +43,22 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
 
 def in_haste() -> None:
     """From now on, one short try a request: the process is about to end."""
-    os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
-    os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] = "1"
+    os.environ[_RETRIES] = "0"
+    os.environ[_TIMEOUT] = "1"
 
 
 @contextmanager
 def single_try() -> Iterator[None]:
     """For a request that must not be repeated blindly: MLflow may have done it, and the answer was lost."""
-    name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
-    before = os.environ[name]
-    os.environ[name] = "0"
+    before = os.environ.get(_RETRIES)
+    os.environ[_RETRIES] = "0"
     try:
         yield
     finally:
-        os.environ[name] = before
+        if before is None:
+            del os.environ[_RETRIES]
+        else:
+            os.environ[_RETRIES] = before
 
 
 def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str:
