@@ -57,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
+    log = _add(commands, "log", _log, "were the last results logged to MLflow?")
+    log.add_argument("--again", action="store_true", help="log what was not logged, once")
     return parser
 
 
@@ -122,6 +124,15 @@ def _diff(chosen: argparse.Namespace) -> None:
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
+
+
+def _log(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.log import log_again, tell_what_is_logged
+
+    if chosen.again:
+        log_again()
+    else:
+        tell_what_is_logged()
 
 
 if __name__ == "__main__":

@@ -1,35 +1,26 @@
-"""Stage `log`: each model's results and the report -> one MLflow run a model, once. Nothing else imports mlflow."""
+"""Stage `log`: the report and each model's results -> MLflow, once. Only this and `pipeline.tracking` import mlflow."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pipeline.outputs import write_json
 from pipeline.params import Params, read_params
 from pipeline.stage import run
 from pipeline.tracking.circumstances import circumstances
-from pipeline.tracking.run_content import RunContent, contents
-from pipeline.tracking.store import Tracking
+from pipeline.tracking.client import experiment_id, opened
+from pipeline.tracking.contents import Contents, contents
+from pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
+from pipeline.tracking.run_content import RunContent
+from pipeline.tracking.runs import Place, Runs, is_finished
+from pipeline.tracking.store import Tracking, TrackingError
+from pipeline.tracking.training import attached, training_runs
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import Run
 
-FINGERPRINT = "concord.fingerprint"
-
-# MLflow waits for a dead server for minutes, reports its use home and announces its tables, unless told otherwise.
-_ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
-    "MLFLOW_LOGGING_LEVEL": "WARNING",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-}
+TAG_OF_MODEL = "concord.run."  # + the model: on the comparison, the id of the run that holds it
 
 
 def main() -> None:
@@ -41,98 +32,76 @@ def log(params: Params) -> None:
 
     Raises
     ------
-    InputError : a result is missing
-    TrackingError : MLflow cannot be reached, or refuses
+    InputError : a result is missing, or a model names a training run that is not there
+    TrackingError : MLflow cannot be reached, or refuses, and `mlflow.required` is true
     """
-    runs = contents(params)
+    what = contents(params)
+    try:
+        run_ids = send(params, what)
+    except TrackingError as error:
+        if params.mlflow.required:
+            raise
+        print(f"warning: not logged: {error}", file=sys.stderr)
+        write_not_logged(params, what, error)
+    else:
+        write_logged(params, what, run_ids)
+
+
+def send(params: Params, what: Contents) -> RunIds:
+    """Brings everything to MLflow; the ids of the runs that hold it."""
     tracking = Tracking(params.mlflow.tracking_uri)
     how = circumstances(["dvc.lock", *vars(params.results).values()])
-    run_ids = {}
     with tracking.ready(), opened(tracking) as client:
-        experiment = experiment_id(client, params.mlflow.experiment, tracking.artifacts)
-        for content in runs:
-            run_id, is_new = log_run(client, experiment, content, how)
-            print(f"{content.model}: {'logged as' if is_new else 'already there,'} run {run_id}")
-            run_ids[content.model] = run_id
+        training = training_runs(client, params)
+        place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
+        runs = Runs(client, how)
+        with runs.ended_if_interrupted():
+            run_ids = _log_all(runs, place, what, training)
     print(f"to look: {'make ui' if tracking.database else tracking.shown}")
-    _write_receipt(params, tracking, runs, run_ids)
+    return run_ids
 
 
-@contextmanager
-def opened(tracking: Tracking) -> Iterator[MlflowClient]:
-    """A client; what MLflow refuses inside the block becomes one line."""
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    from mlflow import MlflowClient, MlflowException
+def _log_all(runs: Runs, place: Place, what: Contents, training: Mapping[str, Run]) -> RunIds:
+    """The comparison is begun first, so that models can name it as their parent, and finished last."""
+    comparison = runs.begun(what.comparison, place)
+    parent_id = comparison.info.run_id
+    below = Place(place.experiment, parent_id)
+    models = {
+        content.name: _log_model(runs, below, content, training.get(content.name))
+        for content in what.models
+    }
+    for model, run_id in models.items():
+        tag = TAG_OF_MODEL + model
+        if comparison.data.tags.get(tag) != run_id:
+            runs.client.set_tag(parent_id, tag, run_id)
+    _finish(runs, comparison, what.comparison)
+    return RunIds(parent_id, models)
 
-    try:
-        yield MlflowClient(tracking_uri=tracking.resolved)
-    except (MlflowException, ImportError, OSError) as error:
-        raise tracking.error(error) from None
 
+def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | None) -> str:
+    """The id of the run that holds the model's results.
 
-def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str:
-    known = client.get_experiment_by_name(name)
-    return known.experiment_id if known else client.create_experiment(name, artifacts)
-
-
-def log_run(
-    client: MlflowClient, experiment: str, content: RunContent, how: Mapping[str, str]
-) -> tuple[str, bool]:
-    """The id of the run that holds this content, and whether it had to be logged.
-
-    A run carries its fingerprint from the start and is finished last: one that is not finished was
-    interrupted, and is completed.
+    A run stays below the comparison that it was first part of; a later one names it in its tags.
     """
-    known = _known_run(client, experiment, content.fingerprint)
-    if known and known.info.status == "FINISHED":
-        return known.info.run_id, False
-    tags = {FINGERPRINT: content.fingerprint, **content.tags, **how}
-    begun = known or client.create_run(experiment, run_name=content.model, tags=tags)
-    _fill(client, begun, content)
-    client.set_terminated(begun.info.run_id)
-    return begun.info.run_id, True
+    if training is None:
+        return _finish(runs, runs.begun(content, place), content)
+    trained = training.info
+    if content.training and content.training.attach == "child":
+        below = Place(trained.experiment_id, trained.run_id)
+        return _finish(runs, runs.begun(content, below), content)
+    is_new = attached(runs.client, training, content)
+    print(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
+    return str(trained.run_id)
 
 
-def _known_run(client: MlflowClient, experiment: str, fingerprint: str) -> Run | None:
-    """The run with this content, a finished one first."""
-    runs = client.search_runs([experiment], f"tags.`{FINGERPRINT}` = '{fingerprint}'")
-    return min(runs, key=lambda run: run.info.status != "FINISHED", default=None)
-
-
-def _fill(client: MlflowClient, begun: Run, content: RunContent) -> None:
-    """All of it, again if need be: MLflow drops a point whose name, value, step and time it has already,
-    so the time of every point is the start of the run.
-    """
-    from mlflow.entities import Metric, Param
-
-    run_id, start = begun.info.run_id, begun.info.start_time
-    points = [Metric(key, value, start, step) for key, value, step in content.points]
-    client.log_batch(run_id, points, [Param(key, value) for key, value in content.params.items()])
-    client.log_inputs(run_id, _datasets(content))
-    for file, folder in content.artifacts:
-        client.log_artifact(run_id, str(file), folder or None)
-
-
-def _datasets(content: RunContent) -> list[DatasetInput]:
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    purpose = [InputTag("mlflow.data.context", "evaluation")]
-    return [
-        DatasetInput(Dataset(name, md5, "local", source=json.dumps({"uri": path})), purpose)
-        for name, path, md5 in content.datasets
-    ]
-
-
-def _write_receipt(
-    params: Params, tracking: Tracking, runs: list[RunContent], run_ids: Mapping[str, str]
-) -> None:
-    """The receipt is the same on every machine; the ids of the runs are not, so they lie beside it."""
-    folder = Path(params.results.mlflow)
-    where = {"tracking_uri": tracking.shown, "experiment": params.mlflow.experiment}
-    write_json(folder / "runs.json", {**where, "runs": dict(run_ids)})
-    receipt = {content.model: content.fingerprint for content in runs}
-    write_json(folder / "receipt.json", {**where, "fingerprints": receipt})
+def _finish(runs: Runs, found: Run, content: RunContent) -> str:
+    run_id = str(found.info.run_id)
+    if is_finished(found):
+        print(f"{content.name}: already there, run {run_id}")
+    else:
+        runs.finished(found, content)
+        print(f"{content.name}: logged as run {run_id}")
+    return run_id
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ class ListsFile(_Section):
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
+    training_run_id: Annotated[str, Field(min_length=1)] | None = None
 
 
 class BackgroundFile(_Section):
@@ -137,6 +138,8 @@ class Report(_Section):
 class MLflow(_Section):
     tracking_uri: str
     experiment: str
+    required: bool
+    attach: Literal["metrics", "child"]
 
 
 class Results(_Section):

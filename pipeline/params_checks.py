@@ -106,6 +106,7 @@ def value_findings(params: Params) -> list[Finding]:
         *_convention_findings(params),
         *_segment_findings(params),
         *_comparison_findings(params),
+        *_training_findings(params),
     ]
 
 
@@ -150,3 +151,16 @@ def _comparison_findings(params: Params) -> Iterator[Finding]:
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(params.models)}"
         what = f"{params.comparison.baseline!r} is not among the models"
         yield ("comparison", "baseline"), what, fix
+
+
+def _training_findings(params: Params) -> Iterator[Finding]:
+    """Of two models on one training run, the metrics of the second would hide those of the first."""
+    seen: dict[str, str] = {}
+    for name, model in params.models.items():
+        run_id = model.training_run_id
+        if run_id and params.mlflow.attach == "metrics" and run_id in seen:
+            what = f"{run_id!r} is the training run of {seen[run_id]} too"
+            fix = "name another run, or set `mlflow.attach: child`"
+            yield ("models", name, "training_run_id"), what, fix
+        if run_id:
+            seen[run_id] = name

@@ -39,15 +39,29 @@ def test_metrics_core_and_reports_import_neither_each_other_nor_pipeline(package
     assert wrong == {}
 
 
-def test_only_the_log_stage_imports_mlflow() -> None:
+def _relative(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def test_only_the_log_stage_and_its_parts_import_mlflow() -> None:
     importers = {
-        file.relative_to(ROOT).as_posix()
+        _relative(file)
         for package in OURS
         for file in _files(package)
         if "mlflow" in _imported(file)
     }
 
-    assert importers <= {"pipeline/log.py"}
+    allowed = {"pipeline/log.py", *map(_relative, (ROOT / "pipeline/tracking").glob("*.py"))}
+    assert importers <= allowed
+
+
+def test_the_log_stage_imports_mlflow_when_it_is_needed() -> None:
+    script = "import sys, pipeline.log, pipeline.commands.log; print('mlflow' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert run.stdout == "False\n"
 
 
 def test_nothing_heavy_is_imported_with_metrics_core() -> None:

@@ -36,10 +36,10 @@ def test_a_second_run_runs_nothing(project: Path) -> None:
     assert "up to date" in run(project, "dvc", "status")
 
 
-def test_every_model_has_one_finished_run(project: Path) -> None:
+def test_every_model_has_one_finished_run_and_so_has_their_comparison(project: Path) -> None:
     runs = mlflow.MlflowClient(f"sqlite:///{project}/mlflow.db").search_runs(["1"])
 
-    assert sorted(run.info.run_name for run in runs) == sorted(MODELS)
+    assert sorted(run.info.run_name for run in runs) == sorted([*MODELS, "comparison"])
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 
@@ -99,6 +99,52 @@ def test_a_new_model_is_one_entry_and_runs_alone(project: Path) -> None:
 
     assert sorted(ran) == sorted(["load@twin", "evaluate@twin", *SHARED])
     assert not (project / "results/per_user/twin.parquet").exists()
+
+
+def test_what_mlflow_did_not_take_is_logged_later_and_dvc_finds_nothing_to_do(
+    project: Path,
+) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    store = "sqlite:///not a folder/mlflow.db"
+    change_params(project, {"mlflow.required": False, "mlflow.tracking_uri": store})
+    (project / "not a folder").write_text("")
+    repro = attempt(project, "dvc", "repro")
+    receipt = json.loads((project / "results/mlflow/receipt.json").read_text())
+    status_without = run(project, "dvc", "status")
+    still = attempt(project, "concord", "log", "--again")
+    (project / "not a folder").unlink()
+    again = run(project, "concord", "log", "--again")
+    told = run(project, "concord", "log")
+    status_with = run(project, "dvc", "status")
+    repro_again = _repro(project)
+    runs = mlflow.MlflowClient(f"sqlite:///{project}/not a folder/mlflow.db").search_runs(["1"])
+    (project / "params.yaml").write_bytes(kept)
+    run(project, "dvc", "repro")
+
+    assert (repro.returncode, stages_run(repro.stdout)) == (0, ["log"])
+    assert "warning: not logged: MLflow at sqlite:///not a folder/mlflow.db" in repro.stderr
+    assert receipt["logged"] is False
+    assert str(project) not in json.dumps(receipt)
+    assert "up to date" in status_without
+    assert still.returncode == 1
+    assert again.count("logged as run") == len([*MODELS, "comparison"])
+    assert told.startswith("logged: 5 models")
+    assert "up to date" in status_with
+    assert repro_again == []
+    assert len(runs) == len([*MODELS, "comparison"])
+
+
+def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> None:
+    kept = (project / "params.yaml").read_bytes()
+    change_params(project, {"evaluation.ks": [5, 10, 20]})
+    done = attempt(project, "concord", "log", "--again")
+    (project / "params.yaml").write_bytes(kept)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "results: params.yaml, data or code have changed since the results were made: compare, "
+    )
+    assert "fix: run `dvc repro`" in done.stderr
 
 
 def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -> None:

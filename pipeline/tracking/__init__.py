@@ -1,1 +1,1 @@
-"""Tracking: what an MLflow run holds, and where runs go. `pipeline/log.py` is the stage; nothing here imports MLflow."""
+"""Tracking: what MLflow runs hold, and where runs go. `pipeline/log.py` is the stage; MLflow is imported where it is used."""

@@ -14,21 +14,24 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from pipeline.credentials import without_credentials
+from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
 
 _SQLITE = "sqlite:///"
 ANSWER_WITHIN = 5  # seconds, for a server to say that it is there
 BUSY_FOR = 20  # seconds, for another process to let go of the database
 
-_MEND = "mend mlflow.tracking_uri in params.yaml"
-_START = f"start the server, or {_MEND}"
-_LOG_IN = (
-    f"{_MEND}, or set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and"
-    " MLFLOW_TRACKING_PASSWORD"
-)
+AGAIN = "concord log --again"
 
 
 class TrackingError(ConnectionError):
-    """MLflow cannot be reached, or refuses; the results are on disk all the same."""
+    """MLflow cannot be reached, or refuses; the results are on disk all the same.
+
+    `reason` says why in words that do not depend on machine or time.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,15 @@ class Tracking:
             self._ask_database(self.database)
             yield
 
-    def error(self, reason: BaseException) -> TrackingError:
-        """One line that names the address, what MLflow said and what to do."""
-        return self._in_one_line(reason, _LOG_IN if self._is_server else _MEND)
+    def error(self, error: BaseException) -> TrackingError:
+        """One line that names the address, what went wrong and what to do."""
+        return self._in_one_line(error, failure(str(error), is_server=self._is_server))
 
-    def _in_one_line(self, reason: object, fix: str) -> TrackingError:
-        words = " ".join(without_credentials(str(reason).replace(self.uri, self.shown)).split())
-        advice = f"the results are on disk; {fix}, then `dvc repro`"
-        return TrackingError(f"MLflow at {self.shown}: {words[:300]} ({advice})")
+    def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
+        words = " ".join(without_credentials(str(error).replace(self.uri, self.shown)).split())
+        told = f": {words[:300]}" if kind.told else ""
+        advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
+        return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
 
     @property
     def _is_server(self) -> bool:
@@ -99,11 +103,12 @@ class Tracking:
         except (HTTPError, HTTPException):
             return
         except ValueError as error:  # an address that is none
-            raise self._in_one_line(error, _MEND) from None
+            raise self._in_one_line(error, REFUSED) from None
         except OSError as error:
             reason = error.reason if isinstance(error, URLError) else error
             if not isinstance(reason, SSLCertVerificationError):
-                raise self._in_one_line(reason, _START) from None
+                kind = SLOW if isinstance(reason, TimeoutError) else UNREACHABLE
+                raise self._in_one_line(reason, kind) from None
 
     def _ask_database(self, database: Path) -> None:
         try:

@@ -68,7 +68,12 @@ def params_of(
             "segments": {},
             "conventions": preset("standard", **knobs).as_dict(),
             "report": {"title": "Demo shop"},
-            "mlflow": {"tracking_uri": "sqlite:///mlflow.db", "experiment": "demo"},
+            "mlflow": {
+                "tracking_uri": "sqlite:///mlflow.db",
+                "experiment": "demo",
+                "required": True,
+                "attach": "child",
+            },
             "results": {folder: str(root / folder) for folder in FOLDERS},
         }
     )

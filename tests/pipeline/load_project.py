@@ -81,7 +81,12 @@ def params_of(path: str, **changes: Any) -> Params:
             "conventions": conventions,
             "report": {"title": "Lists"},
             "segments": {},
-            "mlflow": {"tracking_uri": "sqlite:///mlflow.db", "experiment": "lists"},
+            "mlflow": {
+                "tracking_uri": "sqlite:///mlflow.db",
+                "experiment": "lists",
+                "required": True,
+                "attach": "child",
+            },
             "results": {name: f"results/{name}" for name in RESULTS},
         }
     )

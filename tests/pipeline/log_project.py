@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,27 @@ FOLDERS = (
 
 
 def write_project(
-    root: Path, *, uri: str = "sqlite:///mlflow.db", experiment: str = "demo"
+    root: Path,
+    *,
+    uri: str = "sqlite:///mlflow.db",
+    experiment: str = "demo",
+    means: Mapping[str, Mapping[str, float | None]] = MEANS,
+    training: Mapping[str, str] | None = None,
+    **mlflow: Any,
 ) -> Path:
-    """The params.yaml and all results of a project in `root`."""
+    """The params.yaml and all results of a project in `root`.
+
+    `training` names the training run of models; `mlflow` holds further keys of that section.
+    """
+    trained = {model: {"training_run_id": run_id} for model, run_id in (training or {}).items()}
     conventions = preset("standard").as_dict()
     root.mkdir(parents=True, exist_ok=True)
     params = {
         "data": {"truth": {"path": "data/truth.parquet"}},
         "background": {},
-        "models": {model: {"path": f"data/{model}.csv"} for model in MEANS},
+        "models": {
+            model: {"path": f"data/{model}.csv", **trained.get(model, {})} for model in means
+        },
         "input": INPUT,
         "evaluation": {
             "metrics": ["nDCG", "RBP(p=0.8)@10", "Rprec"],
@@ -62,13 +75,19 @@ def write_project(
         "conventions": conventions,
         "report": {"title": "Demo shop"},
         "segments": {},
-        "mlflow": {"tracking_uri": uri, "experiment": experiment},
+        "mlflow": {
+            "tracking_uri": uri,
+            "experiment": experiment,
+            "required": True,
+            "attach": "child",
+            **mlflow,
+        },
         "results": {folder: f"results/{folder}" for folder in FOLDERS},
     }
     write_json(root / "params.yaml", params)  # JSON is YAML
-    for model, means in MEANS.items():
-        write_json(root / f"results/metrics/{model}.json", means)
-        write_json(root / f"results/summary/{model}.json", _summary(model, means, conventions))
+    for model, values in means.items():
+        write_json(root / f"results/metrics/{model}.json", values)
+        write_json(root / f"results/summary/{model}.json", _summary(model, values, conventions))
     write_json(root / "results/comparison/comparison.json", _comparison())
     write_text(root / "results/report/report.html", "<p>Demo shop</p>\n")
     write_text(root / "results/report/report.md", "# Demo shop\n")
@@ -97,7 +116,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _summary(model: str, means: dict[str, float | None], conventions: Any) -> dict[str, Any]:
+def _summary(model: str, means: Mapping[str, float | None], conventions: Any) -> dict[str, Any]:
     spread = {"ci_low": 0.3, "ci_high": 0.5, "n_users": 40, "n_undefined": 2}
     return {
         "model": model,

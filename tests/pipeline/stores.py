@@ -5,10 +5,12 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+Found = dict[str, list[Run]]
 
-def runs_of(client: MlflowClient) -> dict[str, list[Run]]:
-    """Every run of the experiment, by the name of its model."""
-    experiment = client.get_experiment_by_name("demo")
+
+def runs_of(client: MlflowClient, name: str = "demo") -> Found:
+    """Every run of the experiment, by its name, the newest first."""
+    experiment = client.get_experiment_by_name(name)
     assert experiment is not None
     found: dict[str, list[Run]] = {}
     for run in client.search_runs([experiment.experiment_id]):

@@ -12,21 +12,13 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from pipeline.log import experiment_id, log, log_run, opened
+from pipeline.log import log
 from pipeline.outputs import write_json
-from pipeline.tracking.run_content import contents
-from pipeline.tracking.store import Tracking
+from pipeline.tracking.client import experiment_id
+from pipeline.tracking.contents import contents
+from pipeline.tracking.runs import Place, Runs
 from tests.pipeline.log_project import MEANS, ROOT, params_of, start_log, write_project
 from tests.pipeline.stores import client_interrupted_at, points, runs_of
-
-
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database whose tables exist already: making them takes seconds."""
-    store = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with opened(Tracking(f"sqlite:///{store}")) as client:
-        client.search_experiments()
-    return store
 
 
 @pytest.fixture
@@ -60,7 +52,7 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> No
     assert run.data.tags["convention.gain"] == "linear"
     assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
     stored = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert stored == {"report.html", "report.md", "comparison.json", "metrics"}
+    assert stored == {"metrics"}
     assert (project / "mlruns" / run.info.run_id / "artifacts/metrics/als.json").is_file()
 
 
@@ -93,10 +85,11 @@ def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(project: 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
 def test_an_interrupted_run_is_completed_with_one_point_a_step(project: Path, step: str) -> None:
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
-    experiment = experiment_id(interrupted, "demo", (project / "mlruns").as_uri())
-    als = contents(params_of(project))[1]
+    place = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    als = contents(params_of(project)).models[1]
+    runs = Runs(interrupted, {})
     with pytest.raises(KeyboardInterrupt):
-        log_run(interrupted, experiment, als, {})
+        runs.finished(runs.begun(als, place), als)
     client = _client(project)
     (begun,) = runs_of(client)["als"]
     log(params_of(project))
@@ -140,8 +133,9 @@ def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(pro
 
     assert [stage.returncode for stage in stages] == [0, 0, 0]
     assert [stderr for _, stderr in said] == ["", "", ""]
-    assert sum(stdout.count("logged as") for stdout, _ in said) == 2
+    assert sum(stdout.count("logged as") for stdout, _ in said) == 3
     assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "comparison": 1,
         "popularity": 1,
         "als": 1,
     }
@@ -159,7 +153,9 @@ def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(project: Pa
     assert json.loads(first) == {
         "tracking_uri": "sqlite:///mlflow.db",
         "experiment": "demo",
-        "fingerprints": {run.model: run.fingerprint for run in contents(params_of(project))},
+        "logged": True,
+        "comparison": contents(params_of(project)).comparison.fingerprint,
+        "fingerprints": contents(params_of(project)).fingerprints,
     }
 
 
@@ -169,3 +165,4 @@ def test_the_ids_of_the_runs_lie_beside_the_receipt(project: Path) -> None:
     (als,) = runs_of(_client(project))["als"]
 
     assert noted["runs"]["als"] == als.info.run_id
+    assert noted["comparison"] == als.data.tags["mlflow.parentRunId"]

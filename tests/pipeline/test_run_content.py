@@ -1,6 +1,7 @@
 """What is logged, from files alone: no MLflow needed."""
 
 import getpass
+import json
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from pipeline.checks import InputError
 from pipeline.outputs import write_json, write_text
 from pipeline.tracking.circumstances import circumstances
-from pipeline.tracking.run_content import RunContent, contents
+from pipeline.tracking.contents import contents
+from pipeline.tracking.run_content import RunContent
 from tests.pipeline.log_project import MEANS, params_of, write_project
 
 
@@ -19,12 +21,20 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_project(tmp_path)
 
 
+def _fingerprints(root: Path) -> dict[str, str]:
+    found = contents(params_of(root))
+    return {**found.fingerprints, "comparison": found.comparison.fingerprint}
+
+
 def _als(root: Path) -> RunContent:
-    return next(content for content in contents(params_of(root)) if content.model == "als")
+    return next(each for each in contents(params_of(root)).models if each.name == "als")
 
 
 def test_every_model_gets_a_run_in_the_order_of_the_params(project: Path) -> None:
-    assert [content.model for content in contents(params_of(project))] == ["popularity", "als"]
+    assert [content.name for content in contents(params_of(project)).models] == [
+        "popularity",
+        "als",
+    ]
 
 
 def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:
@@ -42,7 +52,7 @@ def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -
 
 
 def test_a_missing_number_is_left_out(project: Path) -> None:
-    popularity = contents(params_of(project))[0]
+    popularity = contents(params_of(project)).models[0]
 
     assert "accuracy/rprec" not in {point.key for point in popularity.points}
 
@@ -58,17 +68,33 @@ def test_conventions_stand_in_tags_one_by_one(project: Path) -> None:
     assert tags["concord.lists_sha256"] == "b" * 64
 
 
-def test_the_description_says_how_the_model_did_against_the_baseline(project: Path) -> None:
-    popularity, als = contents(params_of(project))
+def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
+    found = contents(params_of(project))
+    popularity, als = (content.tags["mlflow.note.content"] for content in found.models)
 
-    assert als.tags["mlflow.note.content"] == (
+    assert als.startswith("1,042 users, 3 of them without a list.\n")
+    assert popularity.startswith("1,042 users.\n")
+    assert found.comparison.tags["mlflow.note.content"] == (
+        "**popularity** is the baseline.\n\n"
         "**als** against the baseline **popularity**:\n\n"
         "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"
         " (95 % interval +0.0200 to +0.0800)\n\n"
-        "1,042 users, 3 of them without a list.\n"
         "The comparison of all models: `report.html` under Artifacts."
     )
-    assert popularity.tags["mlflow.note.content"].startswith("**popularity** is the baseline")
+
+
+def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
+    file = project / "results/comparison/comparison.json"
+    comparison = json.loads(file.read_text())
+    row = comparison["differences"][0]
+    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)]
+    write_json(file, comparison)
+    note = contents(params_of(project)).comparison.tags["mlflow.note.content"]
+
+    assert "**model-0**" in note
+    assert "**model-59**" not in note
+    assert len(note) < 8000
+    assert note.endswith("…\n\nThe comparison of all models: `report.html` under Artifacts.")
 
 
 def test_the_fingerprint_does_not_depend_on_where_the_project_is(
@@ -81,17 +107,45 @@ def test_the_fingerprint_does_not_depend_on_where_the_project_is(
     assert _als(elsewhere).fingerprint == here
 
 
-@pytest.mark.parametrize("changed", ["metrics/als.json", "report/report.html", "report/report.md"])
-def test_the_fingerprint_depends_on_the_bytes_of_what_is_logged(
-    project: Path, changed: str
+def test_a_changed_metric_concerns_its_model_and_the_comparison(project: Path) -> None:
+    before = _fingerprints(project)
+    write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": 0.4000000001})
+
+    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
+
+
+@pytest.mark.parametrize(
+    "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
+)
+def test_another_report_concerns_the_comparison_alone(project: Path, changed: str) -> None:
+    before = _fingerprints(project)
+    file = project / "results" / changed
+    file.write_text(file.read_text() + "\n")
+
+    assert _changed(before, _fingerprints(project)) == {"comparison"}
+
+
+def _changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_another_baseline_and_another_model_leave_the_content_of_a_model_alone(
+    project: Path,
 ) -> None:
     before = _als(project).fingerprint
-    if changed.endswith(".json"):
-        write_json(project / "results" / changed, {**MEANS["als"], "nDCG@10": 0.4000000001})
-    else:
-        write_text(project / "results" / changed, "another page\n")
+    write_project(project, means={**MEANS, "twin": MEANS["als"]})
+    settings = json.loads((project / "params.yaml").read_text())
+    settings["comparison"]["baseline"] = "twin"
+    write_json(project / "params.yaml", settings)
 
-    assert _als(project).fingerprint != before
+    assert _als(project).fingerprint == before
+
+
+def test_a_training_run_makes_it_another_content(project: Path) -> None:
+    before = _fingerprints(project)
+    write_project(project, training={"als": "f" * 32})
+
+    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
 
 
 def test_a_result_that_is_not_there_is_named(project: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.credentials import without_credentials
-from pipeline.log import opened
+from pipeline.tracking.client import opened
 from pipeline.tracking.store import Tracking
 from tests.pipeline.log_project import ROOT, free_port, start_log, write_project
 from tests.project import attempt

@@ -1,0 +1,70 @@
+"""`concord log`: were the last results logged to MLflow? With `--again`, what was not logged is finished."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from pipeline.checks import InputError, Problem, refuse
+from pipeline.log import send
+from pipeline.params import Params, read_params
+from pipeline.tracking.contents import contents
+from pipeline.tracking.receipt import read_receipt, write_logged
+from pipeline.tracking.store import AGAIN
+
+STAGE = "log"
+
+
+def log_again() -> None:
+    """Logs the results on disk, whatever `mlflow.required` says, and tells DVC of the new receipt.
+
+    Raises
+    ------
+    InputError : the results on disk are not those of params.yaml
+    TrackingError : MLflow still cannot be reached, or refuses; the old receipt stays
+    """
+    params = read_params()
+    _refuse_stale_results()
+    what = contents(params)
+    write_logged(params, what, send(params, what))
+    if Path("dvc.yaml").is_file():
+        _dvc("commit", "--quiet", "--force", STAGE)
+
+
+def tell_what_is_logged() -> None:
+    """Prints one line from the receipt."""
+    print(_told(read_params()))
+
+
+def _told(params: Params) -> str:
+    receipt = read_receipt(params)
+    if receipt is None:
+        return f"not logged: run `dvc repro`, or `{AGAIN}` if it failed there"
+    where = f"MLflow at {receipt['tracking_uri']}"
+    if not receipt["logged"]:
+        return f"not logged: {where} {receipt['reason']}; run `{AGAIN}`"
+    if receipt["comparison"] != contents(params).comparison.fingerprint:
+        return "not logged: the results are newer than what was logged; run `dvc repro`"
+    models = len(receipt["fingerprints"])
+    return f"logged: {models} models, experiment {receipt['experiment']}, {where}"
+
+
+def _refuse_stale_results() -> None:
+    """The stage itself may well be out of date: that is what is being mended."""
+    if not Path("dvc.yaml").is_file():
+        return
+    stale = set(json.loads(_dvc("status", "--with-deps", "--json", STAGE))) - {STAGE}
+    if stale:
+        names = ", ".join(sorted(stale))
+        what = f"params.yaml, data or code have changed since the results were made: {names}"
+        raise InputError([Problem("results", what, "run `dvc repro`, which also logs them")])
+
+
+def _dvc(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = " ".join(done.stderr.split())
+        raise refuse(f"dvc {arguments[0]}", f"failed: {said}", f"mend that, then `{AGAIN}`")
+    return done.stdout

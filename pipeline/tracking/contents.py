@@ -1,0 +1,60 @@
+"""All runs of an evaluation: one a model, and one above them that carries the report."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.params import Params
+from pipeline.tracking.model_content import model_content
+from pipeline.tracking.notes import comparison_note
+from pipeline.tracking.run_content import Artifact, RunContent, existing, read_result
+
+COMPARISON = "comparison"  # the name of the run above the models
+
+
+class Contents(NamedTuple):
+    """What is to be logged: the models in the order of params.yaml, and their comparison."""
+
+    models: tuple[RunContent, ...]
+    comparison: RunContent
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        return {content.name: content.fingerprint for content in self.models}
+
+
+def contents(params: Params) -> Contents:
+    """From the results on disk.
+
+    Raises
+    ------
+    InputError : a result is missing
+    """
+    models = tuple(model_content(params, model) for model in params.models)
+    return Contents(models, _comparison(params, models))
+
+
+def _comparison(params: Params, models: tuple[RunContent, ...]) -> RunContent:
+    """It counts as another as soon as the report or the content of a model is another."""
+    page = Path(params.results.report)
+    numbers = Path(params.results.comparison) / "comparison.json"
+    return RunContent(
+        name=COMPARISON,
+        points=(),  # a number of one model would stand among those of all
+        params={
+            "models": ", ".join(params.models),
+            "baseline": params.comparison.baseline,
+            "primary": ", ".join(params.comparison.primary),
+            "confidence": str(params.comparison.confidence),
+            "preset": params.pinned.preset,
+        },
+        tags={
+            "concord.kind": "comparison",
+            **{f"concord.fingerprint.{content.name}": content.fingerprint for content in models},
+            "mlflow.note.content": comparison_note(read_result(numbers)),
+        },
+        datasets=(),
+        artifacts=tuple(
+            Artifact(existing(file), "")
+            for file in (page / "report.html", page / "report.md", numbers)
+        ),
+    )

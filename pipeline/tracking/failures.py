@@ -1,0 +1,66 @@
+"""Why MLflow did not take the results: in words that are the same on every machine, with what to do."""
+
+import re
+from typing import NamedTuple
+
+_STATUS = re.compile(r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error")  # fmt: skip
+_MEND = "mend mlflow.tracking_uri in params.yaml"
+_LOG_IN = (
+    "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
+    f"or {_MEND}"
+)
+_LATER = "try later"
+
+
+class Failure(NamedTuple):
+    """A kind of failure; `told`: MLflow's own words add something."""
+
+    reason: str
+    fix: str
+    told: bool = False
+
+
+UNREACHABLE = Failure("cannot be reached", f"start the server, or {_MEND}", told=True)
+SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)")
+REFUSED = Failure("refuses", _MEND, told=True)
+
+_BY_STATUS = {
+    401: Failure("asks for a login (401)", _LOG_IN),
+    403: Failure("does not allow this login to do it (403)", _LOG_IN),
+    404: Failure("does not answer as MLflow does (404)", _LOG_IN),
+    429: Failure("turns requests away, it is busy (429)", _LATER),
+}
+_BY_WORDS = (
+    (
+        r"valid JSON format|Expecting value|ParseError",
+        Failure("answers with a page that is not MLflow's, perhaps one to log in", _LOG_IN),
+    ),
+    (r"timed out|timeout exception", SLOW),
+    (
+        r"Connection refused|Name or service not known|Failed to resolve|Temporary failure in name",
+        UNREACHABLE,
+    ),
+    (
+        r"Connection aborted|Connection reset|Connection broken|closed connection|IncompleteRead",
+        Failure("broke off", _LATER),
+    ),
+    (
+        r"database is locked",
+        Failure("is in use by another process", "try when the other process has ended"),
+    ),
+)
+
+
+def failure(words: str, *, is_server: bool) -> Failure:
+    """The kind of failure that an error of MLflow, of its HTTP library or of sqlite tells of."""
+    found = _STATUS.search(words)
+    if found:
+        status = int(next(group for group in found.groups() if group))
+        if status in _BY_STATUS:
+            return _BY_STATUS[status]
+        if status >= 500:  # noqa: PLR2004 - the server's own errors
+            return Failure(f"fails inside ({status})", "look into the server's log")
+    for pattern, kind in _BY_WORDS:
+        if re.search(pattern, words):
+            return kind
+    return REFUSED._replace(fix=_LOG_IN) if is_server else REFUSED

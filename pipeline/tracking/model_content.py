@@ -1,0 +1,111 @@
+"""What the run of one model holds: only what concerns that model, so that other models leave it alone."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metrics_core.catalogue import Label, parse
+from pipeline.labels import spelled
+from pipeline.params import Params
+from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
+from pipeline.tracking.notes import model_note
+from pipeline.tracking.run_content import (
+    Artifact,
+    DataFile,
+    Json,
+    Point,
+    RunContent,
+    Training,
+    read_result,
+)
+
+
+def model_content(params: Params, model: str) -> RunContent:
+    """The run of a model, from its own results on disk.
+
+    Raises
+    ------
+    InputError : a result is missing
+    """
+    metrics_file = Path(params.results.metrics) / f"{model}.json"
+    summary = read_result(Path(params.results.summary) / f"{model}.json")
+    means = {parse(label): value for label, value in read_result(metrics_file).items()}
+    primary = [spelled(label) for label in params.comparison.primary]
+    points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
+    training_run = params.models[model].training_run_id
+    return RunContent(
+        name=model,
+        points=tuple(point for point in points if math.isfinite(point.value)),
+        params=_params(params, model),
+        tags={
+            "concord.kind": "model",
+            **_tags(summary),
+            "mlflow.note.content": model_note(summary["users"]),
+        },
+        datasets=tuple(
+            DataFile(name, source["path"], source["md5"])
+            for name, source in summary["inputs"].items()
+        ),
+        artifacts=(Artifact(metrics_file, "metrics"),),
+        training=Training(training_run, params.mlflow.attach) if training_run else None,
+    )
+
+
+def _scalars(means: Mapping[Label, float | None]) -> Iterator[Point]:
+    """At step 0, so that MLflow draws bars."""
+    for label, mean in means.items():
+        yield Point(metric_key(label), _number(mean), 0)
+
+
+def _curves(means: Mapping[Label, float | None]) -> Iterator[Point]:
+    """With k as the step, so that MLflow draws the models over k; a single cutoff is no curve."""
+    with_k = [
+        (curve_key(label), mean, label.k) for label, mean in means.items() if label.k is not None
+    ]
+    keys = [key for key, _, _ in with_k]
+    for key, mean, k in with_k:
+        if keys.count(key) > 1:
+            yield Point(key, _number(mean), k)
+
+
+def _intervals(metrics: Mapping[str, Json], primary: list[str]) -> Iterator[Point]:
+    """For the primary labels only: MLflow draws one chart a name."""
+    for text in primary:
+        for part in ("ci_low", "ci_high", "n_undefined"):
+            yield Point(interval_key(parse(text), part), _number(metrics[text][part]), 0)
+
+
+def _params(params: Params, model: str) -> dict[str, str]:
+    return {
+        "model": model,
+        "lists": params.models[model].path,
+        "truth": params.data.truth.path,
+        "metrics": ", ".join(params.evaluation.metrics),
+        "ks": ", ".join(str(k) for k in sorted(params.evaluation.ks)),
+        "preset": params.pinned.preset,
+        "primary": ", ".join(params.comparison.primary),
+        "confidence": str(params.comparison.confidence),
+    }
+
+
+def _tags(summary: Json) -> dict[str, str]:
+    return {
+        **{f"convention.{name}": _text(value) for name, value in summary["conventions"].items()},
+        "concord.conventions": summary["fingerprint"],
+        "concord.version": summary["versions"]["concord"],
+        **{
+            f"concord.{name}_sha256": source["sha256"] for name, source in summary["inputs"].items()
+        },
+    }
+
+
+def _text(value: Any) -> str:
+    return (
+        value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

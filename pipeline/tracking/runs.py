@@ -1,0 +1,118 @@
+"""Runs of Concord's own in MLflow: each is found again by its fingerprint, begun with it and finished last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.tracking.client import in_haste, single_try
+from pipeline.tracking.run_content import Artifact, RunContent
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import DatasetInput, Run
+
+FINGERPRINT = "concord.fingerprint"
+PARENT = "mlflow.parentRunId"
+
+
+class Place(NamedTuple):
+    """Where a run belongs: its experiment, and the run above it."""
+
+    experiment: str
+    parent: str | None = None
+
+
+class Runs:
+    """Runs that are begun, filled and finished; the same content never twice."""
+
+    def __init__(self, client: MlflowClient, circumstances: Mapping[str, str]) -> None:
+        self.client = client
+        self._circumstances = circumstances
+        self._open: list[str] = []
+
+    def begun(self, content: RunContent, place: Place) -> Run:
+        """The run with this content: a finished one before one that is not, before a new one."""
+        run = self._known(content, place) or self._created(content, place)
+        if not is_finished(run):
+            self._open.append(run.info.run_id)
+        return run
+
+    def finished(self, run: Run, content: RunContent) -> None:
+        """Fills the run, again if need be, and finishes it."""
+        fill(self.client, run, content)
+        self.client.set_terminated(run.info.run_id)
+        self._open.remove(run.info.run_id)
+
+    @contextmanager
+    def ended_if_interrupted(self) -> Iterator[None]:
+        """No run is left as if it were still running; the next time completes it all the same."""
+        try:
+            yield
+        except BaseException as error:
+            in_haste()
+            with suppress(Exception):  # what is on its way says more than MLflow's answer to this
+                for run_id in self._open:
+                    killed = isinstance(error, KeyboardInterrupt)
+                    self.client.set_terminated(run_id, "KILLED" if killed else "FAILED")
+            raise
+
+    def _known(self, content: RunContent, place: Place) -> Run | None:
+        wanted = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
+        found = self.client.search_runs([place.experiment], wanted)
+        return min(found, key=lambda run: not is_finished(run), default=None)
+
+    def _created(self, content: RunContent, place: Place) -> Run:
+        """Asked for once: where the answer is lost, MLflow may have made the run all the same."""
+        from mlflow import MlflowException
+
+        above = {PARENT: place.parent} if place.parent else {}
+        tags = {FINGERPRINT: content.fingerprint, **content.tags, **above, **self._circumstances}
+        try:
+            with single_try():
+                return self.client.create_run(place.experiment, run_name=content.name, tags=tags)
+        except MlflowException:
+            made = self._known(content, place)
+            if made is None:
+                raise
+            return made
+
+
+def is_finished(run: Run) -> bool:
+    return bool(run.info.status == "FINISHED")
+
+
+def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
+    """MLflow drops a point whose name, value, step and time it has already, so the time of every point
+    is the start of the run.
+    """
+    from mlflow.entities import Metric, Param
+
+    run_id, start = run.info.run_id, run.info.start_time
+    points = [Metric(key, value, start, step) for key, value, step in content.points]
+    client.log_batch(run_id, points, [Param(key, value) for key, value in content.params.items()])
+    client.log_inputs(run_id, datasets(content))
+    for artifact in content.artifacts:
+        upload(client, run_id, artifact)
+
+
+def datasets(content: RunContent) -> list[DatasetInput]:
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    purpose = [InputTag("mlflow.data.context", "evaluation")]
+    return [
+        DatasetInput(Dataset(name, md5, "local", source=json.dumps({"uri": path})), purpose)
+        for name, path, md5 in content.datasets
+    ]
+
+
+def upload(client: MlflowClient, run_id: str, artifact: Artifact) -> None:
+    """Where artifacts lie is the choice of a server, and so are the errors that its library raises."""
+    from mlflow import MlflowException
+
+    try:
+        client.log_artifact(run_id, str(artifact.file), artifact.folder or None)
+    except Exception as error:
+        raise MlflowException(f"artifact {artifact.file.name}: {error}") from error

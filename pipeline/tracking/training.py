@@ -1,0 +1,98 @@
+"""Evaluations that are attached to the runs that trained the models; MLflow keeps those as they ended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pipeline.checks import InputError, Problem
+from pipeline.params import PARAMS, Params
+from pipeline.tracking.run_content import Artifact, RunContent
+from pipeline.tracking.runs import FINGERPRINT, datasets, upload
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+EVALUATED = "concord.evaluated"  # fingerprint and time of the evaluation that was begun last
+FOLDER = "concord"  # for artifacts, among those of the training
+_UNKNOWN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
+
+
+def training_runs(client: MlflowClient, params: Params) -> dict[str, Run]:
+    """The run that trained each model that names one.
+
+    Raises
+    ------
+    InputError : runs that MLflow does not know, or that are deleted; all of them at once
+    """
+    named = {name: model.training_run_id for name, model in params.models.items()}
+    found = {name: _found(client, run_id) for name, run_id in named.items() if run_id}
+    problems = [
+        _problem(name, str(named[name]), run)
+        for name, run in found.items()
+        if run is None or run.info.lifecycle_stage == "deleted"
+    ]
+    if problems:
+        raise InputError(problems)
+    return {name: run for name, run in found.items() if run is not None}
+
+
+def attached(client: MlflowClient, training: Run, content: RunContent) -> bool:
+    """Writes the evaluation into the training run, unless it is there; whether it had to be written.
+
+    Neither status nor end time is touched. Parameters become tags, since MLflow lets nobody change a parameter.
+    The points of one evaluation have one time, later than those of the evaluation before: of two values
+    at the same step MLflow shows the later one.
+    """
+    from mlflow.entities import Metric, RunTag
+
+    run_id, tags = training.info.run_id, training.data.tags
+    if tags.get(FINGERPRINT) == content.fingerprint:
+        return False
+    when = _time(training, content.fingerprint)
+    ours = {
+        **{f"concord.param.{name}": value for name, value in content.params.items()},
+        **{name: tag for name, tag in content.tags.items() if not name.startswith("mlflow.")},
+    }
+    client.set_tag(run_id, EVALUATED, f"{content.fingerprint} {when}")
+    client.log_batch(
+        run_id,
+        metrics=[Metric(key, value, when, step) for key, value, step in content.points],
+        tags=[RunTag(name, value) for name, value in ours.items()],
+    )
+    client.log_inputs(run_id, datasets(content))
+    for file, folder in content.artifacts:
+        upload(client, run_id, Artifact(file, f"{FOLDER}/{folder}".rstrip("/")))
+    client.set_tag(run_id, FINGERPRINT, content.fingerprint)
+    return True
+
+
+def _time(training: Run, fingerprint: str) -> int:
+    """In milliseconds: that of an interrupted try of this evaluation, else later than any before."""
+    begun, _, last = training.data.tags.get(EVALUATED, "").partition(" ")
+    if begun == fingerprint:
+        return int(last)
+    return max(int(time.time() * 1000), int(last or 0) + 1)
+
+
+def _found(client: MlflowClient, run_id: str) -> Run | None:
+    from mlflow import MlflowException
+
+    try:
+        return client.get_run(run_id)
+    except MlflowException as error:
+        if error.error_code in _UNKNOWN:
+            return None
+        raise
+
+
+def _problem(model: str, run_id: str, run: Run | None) -> Problem:
+    where = f"{PARAMS}: models.{model}.training_run_id"
+    without = f"remove the key to give {model} a run of its own"
+    if run is None:
+        return Problem(
+            where, f"MLflow knows no run {run_id!r}", f"name a run of this MLflow, or {without}"
+        )
+    restore = f"`mlflow runs restore --run-id {run_id}`"
+    return Problem(where, f"the run {run_id!r} is deleted", f"{restore}, or {without}")
