@@ -25,7 +25,7 @@ from metrics_core.summary import Summary, summarise, summarise_catalogue
 from pipeline.checks import refuse
 from pipeline.engines.partitions import partitions
 from pipeline.labels import labels_of, panels_of
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
 from pipeline.stage import run
@@ -34,12 +34,15 @@ from pipeline.validity import validity
 MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 
 
-def main() -> None:
-    evaluate(read_params(), sys.argv[1])
+def main() -> str:
+    params = read_params()
+    folders = params.results
+    prepare(folders.per_user, folders.panel, folders.summary, folders.metrics)
+    return evaluate(params, sys.argv[1])
 
 
-def evaluate(params: Params, model: str) -> None:
-    """Writes the users' values, the summary and the metrics of one model."""
+def evaluate(params: Params, model: str) -> str:
+    """Writes the users' values, the summary and the metrics of one model; says how many there are."""
     panels = panels_of(params)
     definitions = [d for panel in panels.values() for d in panel.definitions if d.number]
     task = Task(labels_of(params), params.pinned, definitions=definitions)
@@ -68,7 +71,7 @@ def evaluate(params: Params, model: str) -> None:
         "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()}
     }
     write_json(Path(folders.summary) / f"{model}.json", content)
-    print(f"{model}: {len(task.labels)} metrics for {counts['in_truth']:,} users")
+    return f"{len(task.labels)} metrics for {counts['in_truth']:,} users"
 
 
 def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> dict[str, Any]:

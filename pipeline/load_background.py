@@ -13,12 +13,12 @@ from pipeline.checks import InputError, refuse
 from pipeline.loading.hashes import hashes
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, value_problems
-from pipeline.loading.quality import describe
+from pipeline.loading.quality import describe, in_numbers
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import format_of, read_source, refuse_missing
 from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import BackgroundFile, Params, read_params
 from pipeline.stage import run
 
@@ -31,19 +31,21 @@ _READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
 }
 
 
-def main() -> None:
+def main() -> str:
     params, name = read_params(), sys.argv[1]
+    prepare(params.results.data, params.results.quality)
     with workspace() as connection:
-        load_background(connection, params, name)
+        return load_background(connection, params, name)
 
 
-def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> None:
-    """Write train, catalogue or users and the quality file; on refusal, neither."""
+def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
+    """Write train, catalogue or users and the quality file, on refusal neither; says what was read."""
     file = params.background[name]  # type: ignore[index]
     path = Path(params.results.data) / f"{name}.parquet"
     read = {"train": _load_train, "items": _load_items, "users": _load_users}[name]
     quality = read(connection, file, path)
     write_json(Path(params.results.quality) / f"{name}.json", quality)
+    return in_numbers(quality)
 
 
 def _load_train(

@@ -10,12 +10,12 @@ from metrics_core.row_checks import in_words
 from pipeline.checks import InputError
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import sound_rows, value_problems
-from pipeline.loading.quality import describe
+from pipeline.loading.quality import describe, in_numbers
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import Source, format_of, read_source, refuse_missing
 from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, TruthFile, read_params
 from pipeline.stage import run
 
@@ -23,14 +23,15 @@ KEY = "data.truth"
 SHOWN = 20  # distinct grades that are counted one by one
 
 
-def main() -> None:
+def main() -> str:
     params = read_params()
+    prepare(params.results.data, params.results.quality)
     with workspace() as connection:
-        load_truth(connection, params)
+        return load_truth(connection, params)
 
 
-def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
-    """Write the truth and its quality file; on refusal, neither."""
+def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
+    """Write the truth and its quality file, on refusal neither; says what was read."""
     source = read_source(connection, truth_file(params.data.truth))
     checks = truth_checks(source)
     problems = value_problems(connection, source, checks)
@@ -45,6 +46,7 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
     quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)
+    return in_numbers(quality)
 
 
 def _order_counts(conventions: Conventions) -> bool:

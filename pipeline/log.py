@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.outputs import write_json
+from metrics_core.row_checks import in_words
+from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
+from pipeline.running.announce import say
 from pipeline.stage import run
 from pipeline.tracking.circumstances import circumstances
 from pipeline.tracking.run_content import RunContent, contents
@@ -32,12 +34,14 @@ _ENVIRONMENT = {
 }
 
 
-def main() -> None:
-    log(read_params())
+def main() -> str:
+    params = read_params()
+    prepare(params.results.mlflow)
+    return log(params)
 
 
-def log(params: Params) -> None:
-    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks.
+def log(params: Params) -> str:
+    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks; says how many runs there are.
 
     Raises
     ------
@@ -52,10 +56,11 @@ def log(params: Params) -> None:
         experiment = experiment_id(client, params.mlflow.experiment, tracking.artifacts)
         for content in runs:
             run_id, is_new = log_run(client, experiment, content, how)
-            print(f"{content.model}: {'logged as' if is_new else 'already there,'} run {run_id}")
+            say(f"{content.model}: {'logged as' if is_new else 'already there,'} run {run_id}")
             run_ids[content.model] = run_id
-    print(f"to look: {'make ui' if tracking.database else tracking.shown}")
+    say(f"to look: {'make ui' if tracking.database else tracking.shown}")
     _write_receipt(params, tracking, runs, run_ids)
+    return in_words(len(runs), "run")
 
 
 @contextmanager

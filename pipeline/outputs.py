@@ -3,25 +3,38 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from pipeline.running.disk import named, try_writing
+from pipeline.running.leftovers import PART, claimed, sweep
+
+
+def prepare(*folders: str) -> None:
+    """Before any work: the folders exist, can be written, and hold nothing that a killed process left."""
+    for folder in map(Path, folders):
+        try_writing(folder)
+        sweep(folder)
+
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
-        yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
-        beside.replace(path)
+        with named(path, beside):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with claimed(beside):
+                yield beside
+                with beside.open("rb") as written:
+                    os.fsync(written.fileno())
+                beside.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

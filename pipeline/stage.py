@@ -1,28 +1,58 @@
-"""How every stage starts and ends: refusals exit with 2, everything else with 1, tracebacks on request."""
+"""How every stage starts and ends: alone, announced, and with an exit code that says what happened."""
 
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-from pipeline.checks import InputError, refuse
+from pipeline.checks import refuse
 from pipeline.params import PARAMS, Params
+from pipeline.running import announce
+from pipeline.running.announce import LOG
+from pipeline.running.claims import only_one
+from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
+from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
 
-DEBUG = "--debug"
+BROKEN_PIPE = 141  # as shells count SIGPIPE
 
 
-def run(main: Callable[[], None]) -> NoReturn:
-    """Run a stage and leave the process: 0 done, 2 input or params refused, 1 anything else."""
+def run(main: Callable[[], str | None]) -> NoReturn:
+    """Run a stage, the only one of its name, and leave the process; `main` says what it did."""
+
+    def alone() -> None:
+        began, stage = time.monotonic(), _name()
+        with only_one(stage) as killed:
+            if killed:
+                LOG.warning("%s: %s", stage, killed_before(killed))
+            said = main()
+        announce.ended(stage, said, time.monotonic() - began)
+
+    leave(alone)
+
+
+def leave(work: Callable[[], None]) -> NoReturn:
+    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else."""
     debug = DEBUG in sys.argv
-    sys.argv = [argument for argument in sys.argv if argument != DEBUG]
+    arguments = announce.set_up(sys.argv)
+    sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
-        main()
-    except Exception as error:  # the outermost frame: nothing is hidden, all is reported
+        stop_in_order()
+        work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        announce.forget_stdout()
+        sys.exit(BROKEN_PIPE)
+    except (Exception, KeyboardInterrupt) as error:  # the outermost frame: nothing is hidden
+        if stopped := told_to_stop():
+            _stopped(stopped)
         if debug:
             traceback.print_exc()
         else:
-            print(_in_words(error), file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
+            LOG.error("%s", in_words(error))
+        sys.exit(exit_code(error))
+    if stopped := told_to_stop():
+        _stopped(stopped)
     sys.exit(0)
 
 
@@ -38,10 +68,13 @@ def model_argument(params: Params) -> str:
     )
 
 
-def _in_words(error: Exception) -> str:
-    if isinstance(error, InputError):
-        return str(error)
-    message = " ".join(f"{type(error).__name__}: {error}".split())
-    if isinstance(error, OSError):
-        return message
-    return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
+def _stopped(by: Stopped) -> NoReturn:
+    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), by.name)
+    sys.exit(by.exit_code)
+
+
+def _name() -> str:
+    """`load popularity`, from `python -m pipeline.load popularity`."""
+    module = sys.modules["__main__"].__spec__
+    stage = module.name.rpartition(".")[2].replace("_", "-") if module else sys.argv[0]
+    return " ".join([stage, *sys.argv[1:]])

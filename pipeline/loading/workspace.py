@@ -1,11 +1,11 @@
 """A DuckDB connection for one stage: memory bounded, spilling to a folder that goes with it."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import duckdb
 
+from pipeline.running.leftovers import spill_folder
 from pipeline.threads import thread_settings
 
 MEMORY = "1GB"
@@ -14,7 +14,7 @@ MEMORY = "1GB"
 @contextmanager
 def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that reaches no file and no network: tables come in and go out through Arrow."""
-    with tempfile.TemporaryDirectory(prefix="concord-") as spill:
+    with spill_folder() as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY,
             "temp_directory": spill,

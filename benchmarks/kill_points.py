@@ -1,0 +1,128 @@
+"""Kill `dvc repro` at random moments, run it once more, and compare every byte: `python -m benchmarks.kill_points`.
+
+Each trial starts from nothing or from a half-done state, kills a stage, `dvc repro` or all of it at a random time, and then
+asks one more `dvc repro` for results that are byte for byte those of an undisturbed run, with one finished MLflow run a model.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from benchmarks.killing import KILLS, Outcome, Reference, reference, trial
+from tests.faults.tiny import keep_two_models
+from tests.project import copied
+
+ROOT = Path(__file__).parents[1]
+SAVE_EVERY = 20  # trials
+
+
+@dataclass
+class Tally:
+    """What came of all trials so far."""
+
+    began: float = field(default_factory=time.monotonic)
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    mending: list[float] = field(default_factory=list)
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, outcome: Outcome) -> None:
+        with self.lock:
+            self.counts["trials"] += 1
+            self.counts[f"kill: {outcome.kill}"] += 1
+            self.counts[f"struck in: {outcome.stage}"] += 1
+            self.counts[f"began from: {outcome.start}"] += 1
+            self.mending.append(outcome.mended_in)
+            if outcome.wrong:
+                self.counts["failed"] += 1
+                self.failures.append(outcome.in_words())
+                print(f"FAILED {outcome.in_words()}", flush=True)
+
+    def figures(self) -> dict[str, object]:
+        mending = sorted(self.mending) or [0.0]
+        return {
+            "trials": self.counts["trials"],
+            "failed": self.counts["failed"],
+            "minutes": round((time.monotonic() - self.began) / 60, 1),
+            "median seconds to mend": round(mending[len(mending) // 2], 1),
+            "longest seconds to mend": round(mending[-1], 1),
+            **{name: count for name, count in sorted(self.counts.items()) if ": " in name},
+            "failures": self.failures,
+        }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _arguments(arguments)
+    tally = Tally()
+    with tempfile.TemporaryDirectory(prefix="concord-kill-points-") as folder:
+        projects = _projects(Path(folder), asked.jobs, whole_demo=asked.whole_demo)
+        expected = reference(projects[0])
+        for project in projects[1:]:
+            reference(project)
+        print(f"reference: {len(expected.digests)} files in {expected.seconds:.0f} s", flush=True)
+        numbers = iter(range(asked.count))
+        end = time.monotonic() + 60 * asked.minutes
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            for project in projects:
+                pool.submit(_trials, project, expected, asked.seed, numbers, end, tally, asked.out)
+    _save(tally, asked.out)
+    print(json.dumps(tally.figures(), indent=2))
+    return 1 if tally.counts["failed"] or not tally.counts["trials"] else 0
+
+
+def _trials(
+    project: Path, expected: Reference, seed: int, numbers: "iter[int]", end: float, tally: Tally, out: Path  # type: ignore[valid-type]
+) -> None:  # fmt: skip
+    """Trials in one project, until the numbers or the time run out."""
+    for number in numbers:  # type: ignore[attr-defined]
+        if time.monotonic() > end:
+            return
+        tally.add(trial(project, expected, random.Random(f"{seed}/{number}"), number))
+        if tally.counts["trials"] % SAVE_EVERY == 0:
+            _save(tally, out)
+            print(f"{tally.counts['trials']} trials, {tally.counts['failed']} failed", flush=True)
+
+
+def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
+    projects = []
+    for job in range(jobs):
+        own = folder / str(job)
+        own.mkdir()
+        projects.append(copied(own))
+        if not whole_demo:
+            keep_two_models(projects[-1])
+    return projects
+
+
+def _save(tally: Tally, out: Path) -> None:
+    with tally.lock:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        beside = out.with_suffix(".part")
+        beside.write_text(json.dumps(tally.figures(), indent=2) + "\n", encoding="utf-8")
+        beside.replace(out)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_points", description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="trials")
+    parser.add_argument("--minutes", type=float, default=24 * 60.0, help="at most this long")
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--jobs", type=int, default=2, help="projects at a time")
+    parser.add_argument("--whole-demo", action="store_true", help="all models and metrics")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "kill_points.json")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    assert KILLS and shutil.which("dvc"), "dvc must be on the PATH"
+    sys.exit(main())
