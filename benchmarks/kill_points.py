@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from benchmarks.killing import KILLS, Outcome, Reference, reference, trial
+from benchmarks.killing import Outcome, reference, trial
 from tests.faults.tiny import keep_two_models
 from tests.project import copied
 
@@ -28,8 +28,9 @@ SAVE_EVERY = 20  # trials
 
 @dataclass
 class Tally:
-    """What came of all trials so far."""
+    """What came of all trials so far; kept in a file."""
 
+    out: Path
     began: float = field(default_factory=time.monotonic)
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -37,6 +38,7 @@ class Tally:
     lock: Lock = field(default_factory=Lock)
 
     def add(self, outcome: Outcome) -> None:
+        """Count one more trial, from any thread."""
         with self.lock:
             self.counts["trials"] += 1
             self.counts[f"kill: {outcome.kill}"] += 1
@@ -47,8 +49,13 @@ class Tally:
                 self.counts["failed"] += 1
                 self.failures.append(outcome.in_words())
                 print(f"FAILED {outcome.in_words()}", flush=True)
+            if self.counts["trials"] % SAVE_EVERY == 0:
+                self.save()
+                done, failed = self.counts["trials"], self.counts["failed"]
+                print(f"{done} trials, {failed} failed", flush=True)
 
     def figures(self) -> dict[str, object]:
+        """All that is worth knowing, as JSON has it."""
         mending = sorted(self.mending) or [0.0]
         return {
             "trials": self.counts["trials"],
@@ -60,37 +67,42 @@ class Tally:
             "failures": self.failures,
         }
 
+    def save(self) -> None:
+        """Whole or not at all."""
+        beside = self.out.with_suffix(".part")
+        beside.write_text(json.dumps(self.figures(), indent=2) + "\n", encoding="utf-8")
+        beside.replace(self.out)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _arguments(arguments)
-    tally = Tally()
+    if shutil.which("dvc") is None:
+        sys.exit("dvc is not on the PATH; run `export PATH=$PWD/.venv/bin:$PATH` first")
+    tally = Tally(asked.out)
     with tempfile.TemporaryDirectory(prefix="concord-kill-points-") as folder:
         projects = _projects(Path(folder), asked.jobs, whole_demo=asked.whole_demo)
-        expected = reference(projects[0])
-        for project in projects[1:]:
-            reference(project)
-        print(f"reference: {len(expected.digests)} files in {expected.seconds:.0f} s", flush=True)
+        expected = [reference(project) for project in projects]
+        print(
+            f"reference: {len(expected[0].digests)} files in {expected[0].seconds:.0f} s",
+            flush=True,
+        )
+        if any(one.digests != expected[0].digests for one in expected):
+            sys.exit("two undisturbed runs differ")
         numbers = iter(range(asked.count))
         end = time.monotonic() + 60 * asked.minutes
+
+        def trials(project: Path) -> None:
+            for number in numbers:
+                if time.monotonic() > end:
+                    return
+                chance = random.Random(f"{asked.seed}/{number}")
+                tally.add(trial(project, expected[0], chance, number))
+
         with ThreadPoolExecutor(asked.jobs) as pool:
-            for project in projects:
-                pool.submit(_trials, project, expected, asked.seed, numbers, end, tally, asked.out)
-    _save(tally, asked.out)
+            list(pool.map(trials, projects))
+    tally.save()
     print(json.dumps(tally.figures(), indent=2))
-    return 1 if tally.counts["failed"] or not tally.counts["trials"] else 0
-
-
-def _trials(
-    project: Path, expected: Reference, seed: int, numbers: "iter[int]", end: float, tally: Tally, out: Path  # type: ignore[valid-type]
-) -> None:  # fmt: skip
-    """Trials in one project, until the numbers or the time run out."""
-    for number in numbers:  # type: ignore[attr-defined]
-        if time.monotonic() > end:
-            return
-        tally.add(trial(project, expected, random.Random(f"{seed}/{number}"), number))
-        if tally.counts["trials"] % SAVE_EVERY == 0:
-            _save(tally, out)
-            print(f"{tally.counts['trials']} trials, {tally.counts['failed']} failed", flush=True)
+    return 1 if tally.failures or not tally.mending else 0
 
 
 def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
@@ -102,14 +114,6 @@ def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
         if not whole_demo:
             keep_two_models(projects[-1])
     return projects
-
-
-def _save(tally: Tally, out: Path) -> None:
-    with tally.lock:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        beside = out.with_suffix(".part")
-        beside.write_text(json.dumps(tally.figures(), indent=2) + "\n", encoding="utf-8")
-        beside.replace(out)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -124,5 +128,4 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    assert KILLS and shutil.which("dvc"), "dvc must be on the PATH"
     sys.exit(main())

@@ -1,5 +1,6 @@
 """One trial: a half-done state, a kill at a random moment, a `dvc repro` that must mend everything."""
 
+import hashlib
 import os
 import random
 import shutil
@@ -30,6 +31,8 @@ class Reference:
 
 @dataclass(frozen=True)
 class Outcome:
+    """What one trial did, and what is wrong after it."""
+
     number: int
     start: str
     kill: str
@@ -39,6 +42,7 @@ class Outcome:
     wrong: list[str]
 
     def in_words(self) -> str:
+        """One line, with what is needed to try it again."""
         how = f"{self.kill} after {self.after:.2f} s in {self.stage}, from {self.start}"
         return f"trial {self.number} ({how}): {'; '.join(self.wrong)}"
 
@@ -103,8 +107,6 @@ def _mend(project: Path, expected: Reference) -> list[str]:
 
 def _broken_objects(project: Path) -> list[str]:
     """Objects of DVC's cache whose content is not what their name says."""
-    import hashlib
-
     cache = project / ".dvc" / "cache" / "files" / "md5"
     return [
         f"cache object {path.parent.name}{path.name} is broken"
@@ -225,7 +227,7 @@ def _stage(session: int) -> str:
 
 
 def _processes() -> dict[int, tuple[str, int, str]]:
-    """pid -> state, session and command line."""
+    """For each process its state, session and command line."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):

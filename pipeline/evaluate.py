@@ -28,6 +28,7 @@ from pipeline.labels import labels_of, panels_of
 from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
+from pipeline.running.progress import Progress
 from pipeline.stage import run
 from pipeline.validity import validity
 
@@ -124,12 +125,21 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     with (
         per_user_writer(files[0], id_type, names[0], carried) as labels,
         per_user_writer(files[1], id_type, names[1], carried) as definitions,
+        Progress(f"evaluate {model}", "users", _users(params)) as progress,
     ):
         for part in chain([first], parts):
+            progress.advance(len(part.values))
             gathered.add(part, task, [*names[0], *names[1]])
             labels.write(evaluated(part.values, task))
             definitions.write(part.values.select("user", *names[1]))
     return gathered
+
+
+def _users(params: Params) -> int | None:
+    """How many users the truth knows, where its quality file tells."""
+    path = Path(params.results.quality) / "truth.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found.get("users")
 
 
 def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:

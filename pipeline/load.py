@@ -15,6 +15,7 @@ from pipeline.loading.sources import Source, format_of, read_source, refuse_miss
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
 from pipeline.params import ListsFile, Params, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import model_argument, run
 
 
@@ -29,9 +30,10 @@ def main() -> str:
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
     file = lists_file(f"models.{model}", params.models[model])
-    source = read_source(connection, file, rank_base=params.input.rank_base)
-    ranked = _ranked(connection, source, params, params.models[model].order)
-    quality = {"model": model} | describe_lists(connection, source, ranked, params.pinned)
+    with unchanged(file.path):
+        source = read_source(connection, file, rank_base=params.input.rank_base)
+        ranked = _ranked(connection, source, params, params.models[model].order)
+        quality = {"model": model} | describe_lists(connection, source, ranked, params.pinned)
     lists = Path(params.results.lists) / f"{model}.parquet"
     write_query(connection, f"SELECT * FROM {ranked.relation}", lists)
     write_json(Path(params.results.quality) / f"{model}.json", quality)

@@ -20,6 +20,7 @@ from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
 from pipeline.params import BackgroundFile, Params, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
@@ -43,7 +44,8 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
     file = params.background[name]  # type: ignore[index]
     path = Path(params.results.data) / f"{name}.parquet"
     read = {"train": _load_train, "items": _load_items, "users": _load_users}[name]
-    quality = read(connection, file, path)
+    with unchanged(Path(file.path)):
+        quality = read(connection, file, path)
     write_json(Path(params.results.quality) / f"{name}.json", quality)
     return in_numbers(quality)
 
@@ -118,7 +120,11 @@ def _read_frame(name: str, entry: BackgroundFile) -> tuple[pl.DataFrame, dict[st
     form = format_of(key, path, entry.format)
     if form not in _READERS:
         raise refuse(f"{path}", f"is {form}", "give it as parquet, csv, tsv or jsonl")
-    frame = _READERS[form](path)
+    try:
+        frame = _READERS[form](path)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        what = f"is damaged or no {form} ({' '.join(str(error).split())[:200]})"
+        raise refuse(str(path), what, "write or copy the file again") from None
     named = {theirs: ours for ours, theirs in entry.columns.items()}
     frame = frame.rename({theirs: named[theirs] for theirs in frame.columns if theirs in named})
     known = hashes(path)

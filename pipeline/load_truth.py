@@ -17,6 +17,7 @@ from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, TruthFile, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
 KEY = "data.truth"
@@ -32,19 +33,21 @@ def main() -> str:
 
 def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
-    source = read_source(connection, truth_file(params.data.truth))
-    checks = truth_checks(source)
-    problems = value_problems(connection, source, checks)
-    rows = sound_rows(checks) if problems else "source"
-    problems += repeated_judgements(connection, source, rows)
-    if problems:
-        raise InputError(problems)
+    file = truth_file(params.data.truth)
+    with unchanged(file.path):
+        source = read_source(connection, file)
+        checks = truth_checks(source)
+        problems = value_problems(connection, source, checks)
+        rows = sound_rows(checks) if problems else "source"
+        problems += repeated_judgements(connection, source, rows)
+        if problems:
+            raise InputError(problems)
+        quality = describe(connection, source) | _grades(connection, source)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     place = ", position AS place" if _order_counts(params.pinned) else ""
     time = ", time" if "time" in source.columns else ""
     query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
     write_query(connection, query, Path(params.results.data) / "truth.parquet")
-    quality = describe(connection, source) | _grades(connection, source)
     write_json(Path(params.results.quality) / "truth.json", quality)
     return in_numbers(quality)
 

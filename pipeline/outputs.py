@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.running.announce import LOG
 from pipeline.running.disk import named, try_writing
 from pipeline.running.leftovers import PART, claimed, sweep
 
@@ -32,6 +33,7 @@ def whole(path: Path) -> Iterator[Path]:
                 with beside.open("rb") as written:
                     os.fsync(written.fileno())
                 beside.replace(path)
+                LOG.debug("wrote %s", path)
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

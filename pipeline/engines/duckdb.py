@@ -9,7 +9,8 @@ from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, Duc
 
 from metrics_core.partition import Part, Task, evaluate_partition
 from pipeline.engines.background import NONE, Background, with_items
-from pipeline.threads import thread_settings
+from pipeline.running.leftovers import spill_folder
+from pipeline.threads import spilling_to
 
 
 def partitions(
@@ -17,8 +18,12 @@ def partitions(
 ) -> Iterator[Part]:
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    config = {**thread_settings(), "preserve_insertion_order": False}
-    with duckdb.connect(config=config) as connection:
+    with (
+        spill_folder() as spill,
+        duckdb.connect(
+            config=spilling_to(spill) | {"preserve_insertion_order": False}
+        ) as connection,
+    ):
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
         if task.needs_items:

@@ -33,15 +33,31 @@ def read_columnar(file: InputFile) -> Raw:
     kinds = _kinds(file, types)
     schema = pa.schema(types)
 
+    raw = Raw(kinds, _place(parts), rows=sum(part.rows for part in parts))
+
     def batches() -> Iterator[pa.RecordBatch]:
         for part in parts:
-            for batch in part.batches(list(chosen.values())):
+            for batch in _sound(part, list(chosen.values()), raw.problems):
                 columns = [
                     batch.column(theirs).cast(types[name]) for name, theirs in chosen.items()
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    return Raw(kinds, _place(parts), with_positions(schema, batches()))
+    raw.batches = with_positions(schema, batches())
+    return raw
+
+
+def _sound(part: _Part, names: list[str], problems: list[Problem]) -> Iterator[pa.RecordBatch]:
+    """The batches up to the first that cannot be read; why it cannot goes to `problems`."""
+    try:
+        yield from part.batches(names)
+    except (pa.ArrowException, OSError) as error:
+        problems.append(_damaged(part.path, error))
+
+
+def _damaged(path: Path, error: Exception) -> Problem:
+    what = f"is damaged or not complete ({' '.join(str(error).split())[:300]})"
+    return Problem(str(path), what, "write or copy the file again")
 
 
 def _paths(file: InputFile) -> list[Path]:
@@ -64,8 +80,7 @@ def _opened(path: Path, file: InputFile) -> _Part:
     try:
         return _parquet(path) if file.format == "parquet" else _arrow(path)
     except (pa.ArrowInvalid, OSError) as error:
-        what = f"is damaged or not complete ({' '.join(str(error).split())})"
-        raise refuse(str(path), what, "write or copy the file again") from None
+        raise InputError([_damaged(path, error)]) from None
 
 
 def _refuse_other_content(path: Path, file: InputFile) -> None:
@@ -81,7 +96,7 @@ def _refuse_other_content(path: Path, file: InputFile) -> None:
 
 
 def _parquet(path: Path) -> _Part:
-    opened = pq.ParquetFile(path)
+    opened = pq.ParquetFile(path, page_checksum_verification=True)  # where the file has checksums
     rows = opened.metadata.num_rows
     return _Part(
         path, opened.schema_arrow, rows, lambda names: opened.iter_batches(BATCH, columns=names)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import duckdb
 
 from pipeline.running.leftovers import spill_folder
-from pipeline.threads import thread_settings
+from pipeline.threads import spilling_to
 
 MEMORY = "1GB"
 
@@ -17,8 +17,7 @@ def workspace() -> Iterator[duckdb.DuckDBPyConnection]:
     with spill_folder() as spill:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": MEMORY,
-            "temp_directory": spill,
-            **thread_settings(),
+            **spilling_to(spill),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }

@@ -34,6 +34,13 @@ def set_up(arguments: list[str]) -> list[str]:
     return [argument for argument in arguments if argument not in FLAGS]
 
 
+def says_progress() -> bool:
+    """A line that is drawn over itself belongs neither among JSON nor where quiet was asked for."""
+    return LOG.isEnabledFor(logging.INFO) and not any(
+        isinstance(handler.formatter, _AsJson) for handler in LOG.handlers
+    )
+
+
 def ended(stage: str, said: str | None, seconds: float) -> None:
     """The line with which a stage ends: what it did, how long and how much memory it took."""
     megabytes = peak_memory() / 1e6

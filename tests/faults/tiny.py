@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
+
 from tests.project import attempt, change_params, copied, run
 
 TINY: dict[str, Any] = {
@@ -32,8 +34,6 @@ def tiny_project(folder: Path) -> Path:
 
 
 def keep_two_models(project: Path) -> None:
-    from ruamel.yaml import YAML
-
     models = YAML(typ="safe").load(project / "params.yaml")["models"]
     change_params(project, {**TINY, "models": {name: models[name] for name in MODELS}})
 

@@ -133,13 +133,19 @@ def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path
     assert points(client, runs["popularity"][0], "by_k/ndcg") == [(5, 0.30), (10, 0.35)]
 
 
-def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(project: Path) -> None:
+def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
+    project: Path, tmp_path: Path
+) -> None:
     (project / "mlflow.db").unlink()
-    stages = [start_log(project) for _ in range(3)]
+    clones = [tmp_path / f"clone {number}" for number in range(3)]
+    stages = [
+        start_log(write_project(clone, uri=f"sqlite:///{project}/mlflow.db")) for clone in clones
+    ]
     said = [stage.communicate(timeout=60) for stage in stages]
 
     assert [stage.returncode for stage in stages] == [0, 0, 0]
-    assert [stderr for _, stderr in said] == ["", "", ""]
+    assert all(stderr.startswith("log: 2 runs; ") for _, stderr in said)
+    assert [stderr.count("\n") for _, stderr in said] == [1, 1, 1]
     assert sum(stdout.count("logged as") for stdout, _ in said) == 2
     assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
         "popularity": 1,
