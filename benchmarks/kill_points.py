@@ -44,6 +44,7 @@ class Tally:
             self.counts[f"kill: {outcome.kill}"] += 1
             self.counts[f"struck in: {outcome.stage}"] += 1
             self.counts[f"began from: {outcome.start}"] += 1
+            self.counts["hidden .part files left"] += outcome.left
             self.mending.append(outcome.mended_in)
             if outcome.wrong:
                 self.counts["failed"] += 1
@@ -60,6 +61,7 @@ class Tally:
         return {
             "trials": self.counts["trials"],
             "failed": self.counts["failed"],
+            "hidden .part files left": self.counts["hidden .part files left"],
             "minutes": round((time.monotonic() - self.began) / 60, 1),
             "median seconds to mend": round(mending[len(mending) // 2], 1),
             "longest seconds to mend": round(mending[-1], 1),

@@ -40,6 +40,7 @@ class Outcome:
     stage: str
     mended_in: float
     wrong: list[str]
+    left: int = 0  # hidden .part files, where no stage had to run again that would remove them
 
     def in_words(self) -> str:
         """One line, with what is needed to try it again."""
@@ -73,7 +74,8 @@ def trial(project: Path, expected: Reference, chance: random.Random, number: int
     wrong += [f"orphan {left}" for left in _alive(running.pid)]
     began = time.monotonic()
     wrong += _mend(project, expected)
-    return Outcome(number, begin, kill, after, struck, time.monotonic() - began, wrong)
+    mended = time.monotonic() - began
+    return Outcome(number, begin, kill, after, struck, mended, wrong, len(leftovers(project)))
 
 
 def runs(project: Path) -> list[tuple[str, str]]:
@@ -98,7 +100,6 @@ def _mend(project: Path, expected: Reference) -> list[str]:
     names = found.keys() | expected.digests.keys()
     differ = sorted(name for name in names if found.get(name) != expected.digests.get(name))
     wrong += [f"differs: {', '.join(differ)}"] if differ else []
-    wrong += [f"left: {part.name}" for part in leftovers(project)]
     wrong += _broken_objects(project)
     if (logged := runs(project)) != expected.runs:
         wrong.append(f"MLflow runs: {logged}")

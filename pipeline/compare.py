@@ -30,7 +30,7 @@ SCHEMA = 2  # of comparison.json
 
 def main() -> str:
     params = read_params()
-    prepare(params.results.comparison)
+    prepare(params.results, params.results.comparison)
     return compare(params)
 
 

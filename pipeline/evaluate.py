@@ -38,7 +38,7 @@ MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 def main() -> str:
     params = read_params()
     folders = params.results
-    prepare(folders.per_user, folders.panel, folders.summary, folders.metrics)
+    prepare(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
     return evaluate(params, sys.argv[1])
 
 

@@ -22,7 +22,7 @@ from pipeline.stage import model_argument, run
 def main() -> str:
     params = read_params()
     model = model_argument(params)
-    prepare(params.results.lists, params.results.quality)
+    prepare(params.results, params.results.lists, params.results.quality)
     with workspace() as connection:
         return load(connection, params, model)
 

@@ -34,7 +34,7 @@ _READERS: Mapping[str, Callable[[Path], pl.DataFrame]] = {
 
 def main() -> str:
     params, name = read_params(), sys.argv[1]
-    prepare(params.results.data, params.results.quality)
+    prepare(params.results, params.results.data, params.results.quality)
     with workspace() as connection:
         return load_background(connection, params, name)
 

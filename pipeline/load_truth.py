@@ -26,7 +26,7 @@ SHOWN = 20  # distinct grades that are counted one by one
 
 def main() -> str:
     params = read_params()
-    prepare(params.results.data, params.results.quality)
+    prepare(params.results, params.results.data, params.results.quality)
     with workspace() as connection:
         return load_truth(connection, params)
 

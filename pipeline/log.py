@@ -36,7 +36,7 @@ _ENVIRONMENT = {
 
 def main() -> str:
     params = read_params()
-    prepare(params.results.mlflow)
+    prepare(params.results, params.results.mlflow)
     return log(params)
 
 

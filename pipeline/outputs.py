@@ -9,16 +9,18 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.params import Results
 from pipeline.running.announce import LOG
 from pipeline.running.disk import named, try_writing
 from pipeline.running.leftovers import PART, claimed, sweep
 
 
-def prepare(*folders: str) -> None:
-    """Before any work: the folders exist, can be written, and hold nothing that a killed process left."""
-    for folder in map(Path, folders):
-        try_writing(folder)
-        sweep(folder)
+def prepare(results: Results, *folders: str) -> None:
+    """Before any work: the folders can be written, and no results folder holds what a killed process left."""
+    for folder in vars(results).values():
+        sweep(Path(folder))
+    for folder in folders:
+        try_writing(Path(folder))
 
 
 @contextmanager

@@ -20,7 +20,7 @@ SCHEMA = 2  # of comparison.json
 
 def main() -> str:
     params = read_params()
-    prepare(params.results.report)
+    prepare(params.results, params.results.report)
     return report(params)
 
 

@@ -55,6 +55,9 @@ def say(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:
         forget_stdout()
+    except OSError as error:
+        forget_stdout()
+        LOG.warning("what was to be printed is lost: stdout: %s", error.strerror)
 
 
 def forget_stdout() -> None:

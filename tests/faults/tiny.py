@@ -64,9 +64,10 @@ def repro(project: Path, *names: str, **environment: str) -> str:
 
 
 def digests(project: Path) -> dict[str, str]:
-    """All results but what MLflow calls its runs, and dvc.lock."""
+    """All results but what MLflow calls its runs, and dvc.lock; no `.part` is a result."""
     results = project / "results"
     files = [path for path in results.rglob("*") if path.is_file() and path.name != "runs.json"]
+    files = [path for path in files if path.suffix != ".part"]
     files += [project / "dvc.lock"]
     return {
         path.relative_to(project).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()

@@ -82,6 +82,7 @@ def test_a_server_takes_the_same_runs_once_and_completes_what_was_interrupted(
     ]
 
 
+@pytest.mark.fault(8, "a dead server ends the stage within seconds; results are on disk")
 def test_a_dead_server_ends_the_stage_within_seconds_with_one_line(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     project = write_project(tmp_path, uri=f"http://ann:s3cret@{address}")
@@ -117,6 +118,7 @@ def _server_that_answers(status: int) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.fault(11, "a refusal names the address without its password, and what to set")
 @pytest.mark.parametrize("status", [401, 403, 404, 200])
 def test_a_server_that_refuses_is_named_with_what_to_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
