@@ -1,9 +1,11 @@
 """How every stage starts and ends: alone, announced, and with an exit code that says what happened."""
 
+import os
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn
 
 from pipeline.checks import refuse
@@ -12,6 +14,7 @@ from pipeline.running import announce
 from pipeline.running.announce import LOG
 from pipeline.running.claims import only_one
 from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
+from pipeline.running.leftovers import remove_own
 from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
@@ -37,7 +40,7 @@ def leave(work: Callable[[], None]) -> NoReturn:
     arguments = announce.set_up(sys.argv)
     sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
-        stop_in_order()
+        stop_in_order(remove_own)
         work()
         sys.stdout.flush()
     except BrokenPipeError:
@@ -70,7 +73,10 @@ def model_argument(params: Params) -> str:
 
 def _stopped(by: Stopped) -> NoReturn:
     LOG.error("%s: stopped by %s; nothing half-written is left", _name(), by.name)
-    sys.exit(by.exit_code)
+    with suppress(OSError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(by.exit_code)  # at once: what libraries say of their unfinished work helps nobody
 
 
 def _name() -> str:

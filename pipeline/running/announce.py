@@ -1,5 +1,7 @@
 """What a stage says beside its results: on stderr, as much and in the form that was asked for. Nothing of it is tracked."""
 
+import codecs
+import io
 import json
 import logging
 import os
@@ -23,6 +25,10 @@ _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 def set_up(arguments: list[str]) -> list[str]:
     """Chooses how much is said, by flags or else by CONCORD_LOG; the arguments without the flags."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            plain = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if plain else None, errors="backslashreplace")
     asked = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
     asked |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
     logging.raiseExceptions = False  # a closed stderr is no reason to fail

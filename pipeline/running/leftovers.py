@@ -10,6 +10,7 @@ from pathlib import Path
 from pipeline.running.claims import claim
 
 PART = ".part"
+_OWN: set[Path] = set()  # what this process is writing
 _SPILL = "concord-spill-"
 
 
@@ -17,11 +18,20 @@ _SPILL = "concord-spill-"
 def claimed(path: Path) -> Iterator[None]:
     """Marks a file as being written by this process, until the block ends."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    _OWN.add(path)
     try:
         claim(descriptor)
         yield
     finally:
+        _OWN.discard(path)
         os.close(descriptor)
+
+
+def remove_own() -> None:
+    """What this process is writing and will not finish."""
+    for path in [*_OWN]:
+        with suppress(OSError):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def sweep(folder: Path) -> None:
@@ -37,10 +47,12 @@ def spill_folder() -> Iterator[str]:
         _remove_unclaimed(old)
     with tempfile.TemporaryDirectory(prefix=_SPILL, ignore_cleanup_errors=True) as folder:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        _OWN.add(Path(folder))
         try:
             claim(descriptor)
             yield folder
         finally:
+            _OWN.discard(Path(folder))
             os.close(descriptor)
 
 

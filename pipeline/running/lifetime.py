@@ -4,10 +4,14 @@ import ctypes
 import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
 from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
 _STOP = (signal.SIGINT, signal.SIGTERM)
+_PATIENCE = 5.0  # seconds to leave in order, once told to stop
 
 
 class Stopped(KeyboardInterrupt):
@@ -33,14 +37,33 @@ class _Told:
 def begin() -> None:
     """From the first moment: there is nothing to tidy up yet, so a signal ends the process at once."""
     die_with_parent()
+    if sys.getfilesystemencoding() == "ascii":  # LC_ALL=POSIX and UTF-8 mode forbidden
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})
     for number in _STOP:
         signal.signal(number, _leave_at_once)
 
 
-def stop_in_order() -> None:
-    """From now on a signal raises `Stopped` in the main thread; further ones are ignored meanwhile."""
+def stop_in_order(tidy: Callable[[], None]) -> None:
+    """From now on a signal raises `Stopped` in the main thread; further ones are ignored meanwhile.
+
+    Native code, such as a long query, may keep the main thread from hearing it: then, after some seconds, `tidy`
+    removes what is half-written and the process leaves.
+    """
     for number in _STOP:
         signal.signal(number, _raise)
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    threading.Thread(target=_leave_in_time, args=(heard, tidy), daemon=True).start()
+
+
+def _leave_in_time(heard: int, tidy: Callable[[], None]) -> None:
+    while (number := os.read(heard, 1)) and number[0] not in _STOP:
+        pass
+    if number:
+        time.sleep(_PATIENCE)
+        tidy()
+        os._exit(128 + number[0])
 
 
 def told_to_stop() -> Stopped | None:
