@@ -78,6 +78,7 @@ def _index() -> str:
         "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
         "- [Statistics](statistics.md): how models are compared, and how well that holds",
         "- [Robustness](robustness.md): each bad input and each fault, what happens, and the test that shows it",
+        "- [Faults](faults.md): what happens when something breaks, and what a stage says",
         "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
         "## Metrics\n",
         "| metric | formula | family | better | source |",

@@ -14,10 +14,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "command" not in chosen:
         parser.print_help()
         return
-    from pipeline.stage import run
+    from pipeline.stage import leave
 
-    sys.argv = [sys.argv[0], *(["--debug"] if chosen.debug else [])]
-    run(lambda: chosen.command(chosen))
+    sys.argv = [sys.argv[0], *chosen.how]
+    leave(lambda: chosen.command(chosen))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -26,7 +26,16 @@ def _parser() -> argparse.ArgumentParser:
         description="Recommender evaluation that is pinned, reproducible and explainable. "
         "The pipeline itself runs by `dvc repro`.",
     )
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    how = parser.add_argument_group("how much is said")
+    for flags, said in {
+        ("-q", "--quiet"): "errors only",
+        ("-v", "--verbose"): "every step",
+        ("--log-json",): "a JSON object a line, on stderr",
+        ("--debug",): "show the traceback of an error",
+    }.items():
+        how.add_argument(
+            *flags, dest="how", action="append_const", const=flags[-1], default=[], help=said
+        )
     commands = parser.add_subparsers(title="commands")
     _add(
         commands,

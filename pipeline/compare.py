@@ -21,23 +21,26 @@ from pipeline.comparing.tables import curve_rows, frame, leaderboard_rows, metri
 from pipeline.comparing.tradeoffs import tradeoff_rows
 from pipeline.comparing.warnings import warning_rows
 from pipeline.comparing.wording import verdict_sentences
-from pipeline.outputs import write_csv, write_json, write_parquet
+from pipeline.outputs import prepare, write_csv, write_json, write_parquet
 from pipeline.params import Params, read_params
+from pipeline.running.announce import say
 from pipeline.stage import run
 
 SCHEMA = 2  # of comparison.json
 
 
-def main() -> None:
-    compare(read_params())
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.comparison)
+    return compare(params)
 
 
-def compare(params: Params) -> None:
-    """Writes comparison.json, and each of its tables as CSV and parquet."""
+def compare(params: Params) -> str:
+    """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
     choices = read_choices(params)
     evaluations = read_evaluations(params, choices)
     for model, files in remove_orphans(params).items():
-        print(f"removed {files} result files of {model}, which params.yaml no longer names")
+        say(f"removed {files} result files of {model}, which params.yaml no longer names")
     comparison = _comparison(params, choices, evaluations)
     folder = Path(params.results.comparison)
     write_json(folder / "comparison.json", comparison)
@@ -48,7 +51,8 @@ def compare(params: Params) -> None:
     write_csv(
         folder / "curves.csv", frame("curves", curve_rows(choices, comparison["leaderboard"]))
     )
-    print(comparison["verdicts"][0])
+    say(comparison["verdicts"][0])
+    return f"{len(evaluations)} models, {len(comparison['differences']):,} comparisons"
 
 
 def _comparison(

@@ -26,21 +26,25 @@ from pipeline.checks import refuse
 from pipeline.engines.partitions import partitions
 from pipeline.fit import refuse_misfit
 from pipeline.labels import labels_of, panels_of
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
+from pipeline.running.progress import Progress
 from pipeline.stage import run
 from pipeline.validity import validity
 
 MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 
 
-def main() -> None:
-    evaluate(read_params(), sys.argv[1])
+def main() -> str:
+    params = read_params()
+    folders = params.results
+    prepare(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
+    return evaluate(params, sys.argv[1])
 
 
-def evaluate(params: Params, model: str) -> None:
-    """Writes the users' values, the summary and the metrics of one model."""
+def evaluate(params: Params, model: str) -> str:
+    """Writes the users' values, the summary and the metrics of one model; says how many there are."""
     fit = refuse_misfit(params, model)
     panels = panels_of(params)
     definitions = [d for panel in panels.values() for d in panel.definitions if d.number]
@@ -71,7 +75,7 @@ def evaluate(params: Params, model: str) -> None:
         "panel": {label: _panel(panel, of_panel) for label, panel in panels.items()},
     }
     write_json(Path(folders.summary) / f"{model}.json", content)
-    print(f"{model}: {len(task.labels)} metrics for {counts['in_truth']:,} users")
+    return f"{len(task.labels)} metrics for {counts['in_truth']:,} users"
 
 
 def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> dict[str, Any]:
@@ -124,12 +128,21 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     with (
         per_user_writer(files[0], id_type, names[0], carried) as labels,
         per_user_writer(files[1], id_type, names[1], carried) as definitions,
+        Progress(f"evaluate {model}", "users", _users(params)) as progress,
     ):
         for part in chain([first], parts):
+            progress.advance(len(part.values))
             gathered.add(part, task, [*names[0], *names[1]])
             labels.write(evaluated(part.values, task))
             definitions.write(part.values.select("user", *names[1]))
     return gathered
+
+
+def _users(params: Params) -> int | None:
+    """How many users the truth knows, where its quality file tells."""
+    path = Path(params.results.quality) / "truth.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found.get("users")
 
 
 def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:

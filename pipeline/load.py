@@ -10,33 +10,38 @@ from pipeline.checks import InputError, Problem
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, sound_rows, value_problems
 from pipeline.loading.policies import settle_lists
-from pipeline.loading.quality import describe_lists
+from pipeline.loading.quality import describe_lists, in_numbers
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import Source, format_of, input_path, read_source
 from pipeline.loading.workspace import workspace
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import model_argument, run
 
 
-def main() -> None:
+def main() -> str:
     params = read_params()
     model = model_argument(params)
+    prepare(params.results, params.results.lists, params.results.quality)
     with workspace() as connection:
-        load(connection, params, model)
+        return load(connection, params, model)
 
 
-def load(connection: DuckDBPyConnection, params: Params, model: str) -> None:
-    """Write a model's ranked lists and its quality file; on refusal, neither."""
+def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
+    """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
     file = lists_file(params, model)
     kept = params.input.empty_lists == "keep"
-    source = read_source(connection, file, rank_base=params.input.rank_base, may_be_empty=kept)
-    changed = settle_lists(connection, source, params.input)
-    ranked = _ranked(connection, source, params, params.models[model].order)
-    quality = {"model": model} | describe_lists(connection, source, ranked, params.pinned, changed)
+    with unchanged(file.path):
+        source = read_source(connection, file, rank_base=params.input.rank_base, may_be_empty=kept)
+        changed = settle_lists(connection, source, params.input)
+        ranked = _ranked(connection, source, params, params.models[model].order)
+        known = describe_lists(connection, source, ranked, params.pinned, changed)
+    quality = {"model": model} | known
     lists = Path(params.results.lists) / f"{model}.parquet"
     write_query(connection, f"SELECT * FROM {ranked.relation}", lists)
     write_json(Path(params.results.quality) / f"{model}.json", quality)
+    return in_numbers(quality)
 
 
 def lists_file(params: Params, model: str) -> InputFile:

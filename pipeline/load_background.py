@@ -13,32 +13,36 @@ from pipeline.checks import InputError
 from pipeline.loading.feature_checks import feature_problems
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import list_checks, value_problems
-from pipeline.loading.quality import describe, describe_table
+from pipeline.loading.quality import describe, describe_table, in_numbers
 from pipeline.loading.read_table import read_table
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import format_of, input_path, read_source
 from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
 SEPARATOR = "|"  # of categories, in text
 Quality = dict[str, Any]
 
 
-def main() -> None:
+def main() -> str:
     params, name = read_params(), sys.argv[1]
+    prepare(params.results, params.results.data, params.results.quality)
     with workspace() as connection:
-        load_background(connection, params, name)
+        return load_background(connection, params, name)
 
 
-def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> None:
-    """Write train, catalogue or users and the quality file; on refusal, neither."""
+def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
+    """Write train, catalogue or users and the quality file, on refusal neither; says what was read."""
     read, needs, may_have = _READERS[name]
     file = background_file(params, name, needs, may_have)
-    quality = read(connection, file, Path(params.results.data) / f"{name}.parquet")
+    with unchanged(file.path):
+        quality = read(connection, file, Path(params.results.data) / f"{name}.parquet")
     write_json(Path(params.results.quality) / f"{name}.json", quality)
+    return in_numbers(quality)
 
 
 def background_file(

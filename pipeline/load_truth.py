@@ -11,29 +11,46 @@ from pipeline.checks import InputError, refuse
 from pipeline.loading.input_file import InputFile
 from pipeline.loading.list_checks import sound_rows, value_problems
 from pipeline.loading.policies import notes_of, settle_truth
-from pipeline.loading.quality import describe
+from pipeline.loading.quality import describe, in_numbers
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.sources import Source, format_of, input_path, read_source
 from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
-from pipeline.outputs import write_json
+from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
+from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
 KEY = "data.truth"
 SHOWN = 20  # distinct grades that are counted one by one
 
 
-def main() -> None:
+def main() -> str:
     params = read_params()
+    prepare(params.results, params.results.data, params.results.quality)
     with workspace() as connection:
-        load_truth(connection, params)
+        return load_truth(connection, params)
 
 
-def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
-    """Write the truth and its quality file; on refusal, neither."""
-    source = read_source(connection, truth_file(params))
-    changed = settle_truth(connection, source, params.input)
+def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
+    """Write the truth and its quality file, on refusal neither; says what was read."""
+    file = truth_file(params)
+    with unchanged(file.path):
+        source = read_source(connection, file)
+        changed = settle_truth(connection, source, params.input)
+        _refuse_problems(connection, source)
+        quality = describe(connection, source) | _grades(connection, source) | changed
+    quality["notes"] += notes_of(changed)
+    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+    place = ", position AS place" if _order_counts(params.pinned) else ""
+    time = ", time" if "time" in source.columns else ""
+    query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
+    write_query(connection, query, Path(params.results.data) / "truth.parquet")
+    write_json(Path(params.results.quality) / "truth.json", quality)
+    return in_numbers(quality)
+
+
+def _refuse_problems(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     checks = truth_checks(source)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"
@@ -43,14 +60,6 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> None:
     if not only_row(connection, "SELECT count(*) FROM source")[0]:
         what = "has no row that is left: every grade is negative"
         raise refuse(str(source.file.path), what, "set `input.negative_grade: zero`")
-    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    place = ", position AS place" if _order_counts(params.pinned) else ""
-    time = ", time" if "time" in source.columns else ""
-    query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
-    write_query(connection, query, Path(params.results.data) / "truth.parquet")
-    quality = describe(connection, source) | _grades(connection, source) | changed
-    quality["notes"] += notes_of(changed)
-    write_json(Path(params.results.quality) / "truth.json", quality)
 
 
 def _order_counts(conventions: Conventions) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from metrics_core.row_checks import in_words
+from pipeline.outputs import prepare
 from pipeline.params import Params, read_params
+from pipeline.running.announce import LOG, say
 from pipeline.stage import run
 from pipeline.tracking.circumstances import circumstances
 from pipeline.tracking.client import experiment_id, opened
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 TAG_OF_MODEL = "concord.run."  # + the model: on the comparison, the id of the run that holds it
 
 
-def main() -> None:
-    log(read_params())
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.mlflow)
+    return log(params)
 
 
-def log(params: Params) -> None:
-    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks.
+def log(params: Params) -> str:
+    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks; says how many runs there are.
 
     Raises
     ------
@@ -41,10 +45,11 @@ def log(params: Params) -> None:
     except TrackingError as error:
         if params.mlflow.required:
             raise
-        print(f"warning: not logged: {error}", file=sys.stderr)
+        LOG.warning("warning: not logged: %s", error)
         write_not_logged(params, what, error)
-    else:
-        write_logged(params, what, run_ids)
+        return "nothing logged"
+    write_logged(params, what, run_ids)
+    return in_words(len(what.models), "model")
 
 
 def send(params: Params, what: Contents) -> RunIds:
@@ -57,7 +62,7 @@ def send(params: Params, what: Contents) -> RunIds:
         runs = Runs(client, how)
         with runs.ended_if_interrupted():
             run_ids = _log_all(runs, place, what, training)
-    print(f"to look: {'make ui' if tracking.database else tracking.shown}")
+    say(f"to look: {'make ui' if tracking.database else tracking.shown}")
     return run_ids
 
 
@@ -90,17 +95,17 @@ def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | No
         below = Place(trained.experiment_id, trained.run_id)
         return _finish(runs, runs.begun(content, below), content)
     is_new = attached(runs.client, training, content)
-    print(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
+    say(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
     return str(trained.run_id)
 
 
 def _finish(runs: Runs, found: Run, content: RunContent) -> str:
     run_id = str(found.info.run_id)
     if is_finished(found):
-        print(f"{content.name}: already there, run {run_id}")
+        say(f"{content.name}: already there, run {run_id}")
     else:
         runs.finished(found, content)
-        print(f"{content.name}: logged as run {run_id}")
+        say(f"{content.name}: logged as run {run_id}")
     return run_id
 
 

@@ -3,25 +3,42 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from pipeline.params import Results
+from pipeline.running.announce import LOG
+from pipeline.running.disk import named, try_writing
+from pipeline.running.leftovers import PART, claimed, sweep
+
+
+def prepare(results: Results, *folders: str) -> None:
+    """Before any work: the folders can be written, and no results folder holds what a killed process left."""
+    for folder in vars(results).values():
+        sweep(Path(folder))
+    for folder in folders:
+        try_writing(Path(folder))
+
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
-        yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
-        beside.replace(path)
+        with named(path, beside):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with claimed(beside):
+                yield beside
+                with beside.open("rb") as written:
+                    os.fsync(written.fileno())
+                beside.replace(path)
+                LOG.debug("wrote %s", path)
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.checks import refuse
-from pipeline.outputs import write_text
+from pipeline.outputs import prepare, write_text
 from pipeline.params import Params, read_params
+from pipeline.running.announce import say
+from pipeline.running.disk import in_bytes
 from pipeline.stage import run
 from reports.latex import render_latex
 from reports.markdown import render_markdown
@@ -16,19 +18,22 @@ from reports.plots_page import plots_page
 SCHEMA = 2  # of comparison.json
 
 
-def main() -> None:
-    report(read_params())
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.report)
+    return report(params)
 
 
-def report(params: Params) -> None:
-    """Writes the page, its Markdown twin, a LaTeX table and the page that `dvc plots` fills."""
+def report(params: Params) -> str:
+    """Writes the page, its Markdown twin, a LaTeX table and the page that `dvc plots` fills; says how long it is."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     folder = Path(params.results.report)
     write_text(folder / "report.html", render_html(comparison))
     write_text(folder / "report.md", render_markdown(comparison))
     write_text(folder / "table.tex", render_latex(comparison))
     write_text(folder / "plots.html", plots_page())  # .dvc/config names it
-    print(f"report: {folder / 'report.html'}")
+    say(f"report: {folder / 'report.html'}")
+    return f"a page of {in_bytes((folder / 'report.html').stat().st_size)}"
 
 
 def read_comparison(path: Path) -> dict[str, Any]:

@@ -1,46 +1,63 @@
-"""How every stage starts and ends: refusals exit with 2, everything else with 1, tracebacks on request."""
+"""How every stage starts and ends: alone, announced, and with an exit code that says what happened."""
 
-import signal
+import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
-from types import FrameType
+from contextlib import suppress
 from typing import NoReturn
 
-from pipeline.checks import InputError, refuse
+from pipeline.checks import refuse
 from pipeline.credentials import without_credentials
 from pipeline.params import PARAMS, Params
+from pipeline.running import announce
+from pipeline.running.announce import LOG
+from pipeline.running.claims import only_one
+from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
+from pipeline.running.leftovers import remove_own
+from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
 
-DEBUG = "--debug"
-_stopped_by: list[int] = []  # signals; a library may turn the interruption into an error of its own
+BROKEN_PIPE = 141  # as shells count SIGPIPE
 
 
-def run(main: Callable[[], None]) -> NoReturn:
-    """Run a stage and leave the process: 0 done, 2 input or params refused, 1 anything else.
+def run(main: Callable[[], str | None]) -> NoReturn:
+    """Run a stage, the only one of its name, and leave the process; `main` says what it did."""
 
-    Ctrl-C and SIGTERM end it with 130 and 143, after it has cleared up what it left half-done.
-    """
+    def alone() -> None:
+        began, stage = time.monotonic(), _name()
+        with only_one(stage) as killed:
+            if killed:
+                LOG.warning("%s: %s", stage, killed_before(killed))
+            said = main()
+        announce.ended(stage, said, time.monotonic() - began)
+
+    leave(alone)
+
+
+def leave(work: Callable[[], None]) -> NoReturn:
+    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else."""
     debug = DEBUG in sys.argv
-    sys.argv = [argument for argument in sys.argv if argument != DEBUG]
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+    arguments = announce.set_up(sys.argv)
+    sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
-        main()
-    except (Exception, KeyboardInterrupt) as error:  # the outermost frame: all is reported
-        if _stopped_by:
-            print(f"stopped by {signal.Signals(_stopped_by[0]).name}", file=sys.stderr)
-            sys.exit(128 + _stopped_by[0])
+        stop_in_order(remove_own)
+        work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        announce.forget_stdout()
+        sys.exit(BROKEN_PIPE)
+    except (Exception, KeyboardInterrupt) as error:  # the outermost frame: nothing is hidden
+        if stopped := told_to_stop():
+            _stopped(stopped)
         if debug:
             print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
-            print(without_credentials(_in_words(error)), file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
+            LOG.error("%s", without_credentials(in_words(error)))
+        sys.exit(exit_code(error))
+    if stopped := told_to_stop():
+        _stopped(stopped)
     sys.exit(0)
-
-
-def _stop(number: int, _: FrameType | None) -> NoReturn:
-    _stopped_by.append(number)
-    raise KeyboardInterrupt
 
 
 def model_argument(params: Params) -> str:
@@ -55,10 +72,16 @@ def model_argument(params: Params) -> str:
     )
 
 
-def _in_words(error: BaseException) -> str:
-    if isinstance(error, InputError):
-        return str(error)
-    message = " ".join(f"{type(error).__name__}: {error}".split())
-    if isinstance(error, OSError):
-        return message
-    return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
+def _stopped(by: Stopped) -> NoReturn:
+    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), by.name)
+    with suppress(OSError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(by.exit_code)  # at once: what libraries say of their unfinished work helps nobody
+
+
+def _name() -> str:
+    """`load popularity`, from `python -m pipeline.load popularity`."""
+    module = sys.modules["__main__"].__spec__
+    stage = module.name.rpartition(".")[2].replace("_", "-") if module else sys.argv[0]
+    return " ".join([stage, *sys.argv[1:]])

@@ -1,10 +1,12 @@
-"""How many threads DuckDB may use. No result depends on it, so it is no parameter but the machine's affair."""
+"""How many threads and how much memory DuckDB may use. No result depends on it, so it is no parameter but the machine's affair."""
 
 import os
+import re
 
 from pipeline.checks import refuse
 
 VARIABLE = "CONCORD_THREADS"
+MEMORY = "CONCORD_MEMORY"
 
 
 def thread_settings() -> dict[str, int]:
@@ -21,3 +23,27 @@ def thread_settings() -> dict[str, int]:
         fix = "set it to a whole number above 0, or unset it to use all cores"
         raise refuse(f"environment variable {VARIABLE}", f"is {given!r}", fix)
     return {"threads": int(given)}
+
+
+def memory_limit() -> str | None:
+    """What the environment allows DuckDB before it spills to disk.
+
+    Raises
+    ------
+    InputError : the variable holds no size
+    """
+    given = os.environ.get(MEMORY, "")
+    if given and not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", given):
+        fix = "set it to a size such as 800MB or 4GB, or unset it"
+        raise refuse(f"environment variable {MEMORY}", f"is {given!r}", fix)
+    return given or None
+
+
+def spilling_to(folder: str) -> dict[str, str | bool | int | float | list[str]]:
+    """DuckDB's settings for threads, memory and the folder of its temporary files."""
+    limit = memory_limit()
+    return {
+        **thread_settings(),
+        "temp_directory": folder,
+        **({"memory_limit": limit} if limit else {}),
+    }

@@ -18,7 +18,7 @@ from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
 from pipeline.params import Params, Results, read_params
 
-Load = Callable[[DuckDBPyConnection], None]
+Load = Callable[[DuckDBPyConnection], str]
 
 
 def validate() -> None:
@@ -55,19 +55,14 @@ def _tried(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
     """What is wrong with a file; said at once, as a large one takes its time."""
     try:
         with workspace() as connection:
-            load_it(connection)
+            said = load_it(connection)
     except InputError as error:
         print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)
         return error.problems
     quality = json.loads(
         (Path(params.results.quality) / f"{name}.json").read_text(encoding="utf-8")
     )
-    sizes = [
-        in_words(quality[key], key.removesuffix("s"))
-        for key in ("rows", "users", "items")
-        if key in quality
-    ]
-    print(f"{name}: {', '.join(sizes)}", flush=True)
+    print(f"{name}: {said}", flush=True)
     for note in quality.get("notes", []):
         print(f"  {note}", flush=True)
     return ()

@@ -9,7 +9,8 @@ from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, Duc
 from metrics_core.locked import connect
 from metrics_core.partition import Part, Task, evaluate_partition
 from pipeline.engines.background import NONE, Background, with_items
-from pipeline.threads import thread_settings
+from pipeline.running.leftovers import spill_folder
+from pipeline.threads import spilling_to
 
 
 def partitions(
@@ -17,8 +18,13 @@ def partitions(
 ) -> Iterator[Part]:
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    config = {**thread_settings(), "preserve_insertion_order": False}
-    with connect(reads=[lists, truth], config=config) as connection:
+    files = [lists, truth]
+    with (
+        spill_folder() as spill,
+        connect(
+            reads=files, config=spilling_to(spill) | {"preserve_insertion_order": False}
+        ) as connection,
+    ):
         all_lists, all_truth = _read(connection, lists), _read(connection, truth)
         casts = _shared_types(all_lists, all_truth)
         if task.needs_items:

@@ -9,7 +9,8 @@ from metrics_core.frames import same_id_types
 from metrics_core.locked import connect
 from metrics_core.partition import Part, Task, evaluate_partition
 from pipeline.engines.background import NONE, Background, with_items
-from pipeline.threads import thread_settings
+from pipeline.running.leftovers import spill_folder
+from pipeline.threads import spilling_to
 
 
 def partitions(
@@ -19,7 +20,7 @@ def partitions(
     listed, judged = same_id_types(
         pl.read_parquet(lists, glob=False), pl.read_parquet(truth, glob=False)
     )
-    with connect(config=thread_settings()) as connection:
+    with spill_folder() as spill, connect(config=spilling_to(spill)) as connection:
         connection.register("lists", listed.to_arrow())
         connection.register("truth", judged.to_arrow())
         connection.register("known", judged.select("user").to_arrow())

@@ -49,6 +49,7 @@ class Raw:
     place    : where a row stands, in words, from its position
     problems : rows that could not be read; filled while the rows are being read
     marked   : has `raw` a column `line_wrong`, which says what is wrong with a line?
+    rows     : how many there are, where the file tells it before it is read
     """
 
     kinds: dict[str, Kind]
@@ -56,6 +57,7 @@ class Raw:
     batches: pa.RecordBatchReader | None = None
     problems: list[Problem] = field(default_factory=list)
     marked: bool = False
+    rows: int | None = None
 
 
 def choose_columns(file: InputFile, found: Sequence[str]) -> dict[str, str]:

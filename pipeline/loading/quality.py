@@ -38,6 +38,13 @@ def describe_table(source: Source) -> dict[str, Any]:
     }
 
 
+def in_numbers(quality: dict[str, Any]) -> str:
+    """`120,000 rows, 1,192 users`."""
+    counted = [in_words(quality["rows"], "row")]
+    counted += [in_words(quality["users"], "user")] if "users" in quality else []
+    return ", ".join(counted)
+
+
 def describe_lists(
     connection: duckdb.DuckDBPyConnection,
     source: Source,

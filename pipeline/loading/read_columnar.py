@@ -33,16 +33,35 @@ def read_columnar(file: InputFile) -> Raw:
     kinds = _kinds(file, types)
     schema = pa.schema(types)
 
+    raw = Raw(kinds, _place(parts), rows=sum(part.rows for part in parts))
+
     def batches() -> Iterator[pa.RecordBatch]:
         for part in parts:
-            for batch in part.batches(list(chosen.values())):
-                batch.validate(full=True)  # damaged text would pass for another id
+            for batch in _sound(part, list(chosen.values()), raw.problems):
                 columns = [
                     batch.column(theirs).cast(types[name]) for name, theirs in chosen.items()
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    return Raw(kinds, _place(parts), with_positions(schema, batches()))
+    raw.batches = with_positions(schema, batches())
+    return raw
+
+
+def _sound(part: Part, names: list[str], problems: list[Problem]) -> Iterator[pa.RecordBatch]:
+    """The batches up to the first that cannot be read; why it cannot goes to `problems`."""
+    try:
+        for batch in part.batches(names):
+            batch.validate(
+                full=True
+            )  # damaged text would pass for another id, or crash what reads it
+            yield batch
+    except (pa.ArrowException, OSError) as error:
+        problems.append(_damaged(part.path, error))
+
+
+def _damaged(path: Path, error: Exception) -> Problem:
+    what = f"is damaged or not complete ({' '.join(str(error).split())[:300]})"
+    return Problem(str(path), what, "write or copy the file again")
 
 
 def opened_parts(file: InputFile) -> list[Part]:
@@ -70,8 +89,7 @@ def _opened(path: Path, file: InputFile) -> Part:
     try:
         return _parquet(path) if file.format == "parquet" else _arrow(path)
     except (pa.ArrowException, OSError) as error:
-        what = f"is damaged or not complete ({' '.join(str(error).split())})"
-        raise refuse(str(path), what, "write or copy the file again") from None
+        raise InputError([_damaged(path, error)]) from None
 
 
 def _refuse_other_content(path: Path, file: InputFile) -> None:
@@ -87,7 +105,7 @@ def _refuse_other_content(path: Path, file: InputFile) -> None:
 
 
 def _parquet(path: Path) -> Part:
-    opened = pq.ParquetFile(path)
+    opened = pq.ParquetFile(path, page_checksum_verification=True)  # where the file has checksums
     rows = opened.metadata.num_rows
     return Part(
         path, opened.schema_arrow, rows, lambda names: opened.iter_batches(BATCH, columns=names)

@@ -1,6 +1,7 @@
 """Whatever form a file has -> one table `source`: position, and typed columns under our names."""
 
 import difflib
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pipeline.loading.read_columnar import read_columnar
 from pipeline.loading.read_jsonl import read_jsonl
 from pipeline.loading.read_text import DELIMITERS, read_delimited
 from pipeline.loading.read_trec import read_trec
+from pipeline.running.announce import LOG
+from pipeline.running.progress import counted
 
 FORMATS = {
     ".csv": "csv",
@@ -101,8 +104,6 @@ def read_source(
     InputError : the file cannot be read as a table; values are not judged here
     """
     raw = _read(connection, file, rank_base)
-    if raw.batches is not None and not raw.marked:
-        connection.register("raw", raw.batches)
     columns = tuple(name for name in file.fields if name in raw.kinds)
     unsure = tuple(name for name in columns if (_role(name), raw.kinds[name]) not in _SAFE)
     selected = ", ".join(
@@ -110,11 +111,12 @@ def read_source(
         + [_wrong(name, raw.kinds[name]) for name in unsure]
         + (["line_wrong"] if raw.marked else [])
     )
-    try:
+    began = time.monotonic()
+    with counted(None if raw.marked else raw.batches, f"read {file.path}", raw.rows) as batches:
+        if batches is not None:
+            connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
-    except duckdb.InvalidInputException as error:  # what the reader of the file said, inside DuckDB
-        what = f"is damaged: {' '.join(str(error).partition('Detail:')[0].split())}"
-        raise refuse(str(file.path), what, "write or copy the file again") from None
+    LOG.debug("read %s in %.1f s", file.path, time.monotonic() - began)
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:

@@ -60,6 +60,7 @@ def test_a_file_that_is_no_database_is_refused_before_mlflow_sees_it(
         log(params_of(project))
 
 
+@pytest.mark.fault(7, "a locked database is waited for")
 def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:

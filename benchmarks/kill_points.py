@@ -1,0 +1,133 @@
+"""Kill `dvc repro` at random moments, run it once more, and compare every byte: `python -m benchmarks.kill_points`.
+
+Each trial starts from nothing or from a half-done state, kills a stage, `dvc repro` or all of it at a random time, and then
+asks one more `dvc repro` for results that are byte for byte those of an undisturbed run, with one finished MLflow run a model.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from benchmarks.killing import Outcome, reference, trial
+from tests.faults.tiny import keep_two_models
+from tests.project import copied
+
+ROOT = Path(__file__).parents[1]
+SAVE_EVERY = 20  # trials
+
+
+@dataclass
+class Tally:
+    """What came of all trials so far; kept in a file."""
+
+    out: Path
+    began: float = field(default_factory=time.monotonic)
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    mending: list[float] = field(default_factory=list)
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one more trial, from any thread."""
+        with self.lock:
+            self.counts["trials"] += 1
+            self.counts[f"kill: {outcome.kill}"] += 1
+            self.counts[f"struck in: {outcome.stage}"] += 1
+            self.counts[f"began from: {outcome.start}"] += 1
+            self.counts["hidden .part files left"] += outcome.left
+            self.mending.append(outcome.mended_in)
+            if outcome.wrong:
+                self.counts["failed"] += 1
+                self.failures.append(outcome.in_words())
+                print(f"FAILED {outcome.in_words()}", flush=True)
+            if self.counts["trials"] % SAVE_EVERY == 0:
+                self.save()
+                done, failed = self.counts["trials"], self.counts["failed"]
+                print(f"{done} trials, {failed} failed", flush=True)
+
+    def figures(self) -> dict[str, object]:
+        """All that is worth knowing, as JSON has it."""
+        mending = sorted(self.mending) or [0.0]
+        return {
+            "trials": self.counts["trials"],
+            "failed": self.counts["failed"],
+            "hidden .part files left": self.counts["hidden .part files left"],
+            "minutes": round((time.monotonic() - self.began) / 60, 1),
+            "median seconds to mend": round(mending[len(mending) // 2], 1),
+            "longest seconds to mend": round(mending[-1], 1),
+            **{name: count for name, count in sorted(self.counts.items()) if ": " in name},
+            "failures": self.failures,
+        }
+
+    def save(self) -> None:
+        """Whole or not at all."""
+        beside = self.out.with_suffix(".part")
+        beside.write_text(json.dumps(self.figures(), indent=2) + "\n", encoding="utf-8")
+        beside.replace(self.out)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _arguments(arguments)
+    if shutil.which("dvc") is None:
+        sys.exit("dvc is not on the PATH; run `export PATH=$PWD/.venv/bin:$PATH` first")
+    tally = Tally(asked.out)
+    with tempfile.TemporaryDirectory(prefix="concord-kill-points-") as folder:
+        projects = _projects(Path(folder), asked.jobs, whole_demo=asked.whole_demo)
+        expected = [reference(project) for project in projects]
+        print(
+            f"reference: {len(expected[0].digests)} files in {expected[0].seconds:.0f} s",
+            flush=True,
+        )
+        if any(one.digests != expected[0].digests for one in expected):
+            sys.exit("two undisturbed runs differ")
+        numbers = iter(range(asked.count))
+        end = time.monotonic() + 60 * asked.minutes
+
+        def trials(project: Path) -> None:
+            for number in numbers:
+                if time.monotonic() > end:
+                    return
+                chance = random.Random(f"{asked.seed}/{number}")
+                tally.add(trial(project, expected[0], chance, number))
+
+        with ThreadPoolExecutor(asked.jobs) as pool:
+            list(pool.map(trials, projects))
+    tally.save()
+    print(json.dumps(tally.figures(), indent=2))
+    return 1 if tally.failures or not tally.mending else 0
+
+
+def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
+    projects = []
+    for job in range(jobs):
+        own = folder / str(job)
+        own.mkdir()
+        projects.append(copied(own))
+        if not whole_demo:
+            keep_two_models(projects[-1])
+    return projects
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_points", description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="trials")
+    parser.add_argument("--minutes", type=float, default=24 * 60.0, help="at most this long")
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--jobs", type=int, default=2, help="projects at a time")
+    parser.add_argument("--whole-demo", action="store_true", help="all models and metrics")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "kill_points.json")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+"""One trial: a half-done state, a kill at a random moment, a `dvc repro` that must mend everything."""
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.faults.tiny import digests, forget, leftovers, start
+from tests.project import attempt
+
+WITHIN = 300  # seconds, for any `dvc repro`
+FINISHED = "SELECT r.name, r.status FROM runs r JOIN tags t ON r.run_uuid = t.run_uuid WHERE t.key = 'concord.fingerprint'"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an undisturbed run leaves, and how long it takes."""
+
+    digests: Mapping[str, str]
+    runs: list[tuple[str, str]]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one trial did, and what is wrong after it."""
+
+    number: int
+    start: str
+    kill: str
+    after: float
+    stage: str
+    mended_in: float
+    wrong: list[str]
+    left: int = 0  # hidden .part files, where no stage had to run again that would remove them
+
+    def in_words(self) -> str:
+        """One line, with what is needed to try it again."""
+        how = f"{self.kill} after {self.after:.2f} s in {self.stage}, from {self.start}"
+        return f"trial {self.number} ({how}): {'; '.join(self.wrong)}"
+
+
+def reference(project: Path) -> Reference:
+    """Run everything once, and keep the result beside the project as a state to start from."""
+    began = time.monotonic()
+    done = attempt(project, "dvc", "repro")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    seconds = time.monotonic() - began
+    shutil.copytree(project, _kept(project), symlinks=True)
+    return Reference(digests(project), runs(project), seconds)
+
+
+def trial(project: Path, expected: Reference, chance: random.Random, number: int) -> Outcome:
+    """Everything that is random comes from `chance`."""
+    begin = chance.choice(sorted(STARTS))
+    kill = chance.choice(sorted(KILLS))
+    after = chance.uniform(0.2, expected.seconds * SHARE[begin])
+    STARTS[begin](project, chance)
+    running = start(project, "dvc", "repro")
+    with suppress(subprocess.TimeoutExpired):
+        running.wait(timeout=after)
+    struck = _stage(running.pid) or ("between stages" if running.poll() is None else "the end")
+    KILLS[kill](running.pid)
+    wrong = _ended(running)
+    wrong += [f"orphan {left}" for left in _alive(running.pid)]
+    began = time.monotonic()
+    wrong += _mend(project, expected)
+    mended = time.monotonic() - began
+    return Outcome(number, begin, kill, after, struck, mended, wrong, len(leftovers(project)))
+
+
+def runs(project: Path) -> list[tuple[str, str]]:
+    """Name and state of every MLflow run of Concord."""
+    database = project / "mlflow.db"
+    if not database.exists():
+        return []
+    with closing(sqlite3.connect(database)) as connection:
+        return sorted(connection.execute(FINISHED).fetchall())
+
+
+def _mend(project: Path, expected: Reference) -> list[str]:
+    """What is wrong after one more `dvc repro`: nothing may be."""
+    try:
+        done = attempt(project, "timeout", str(WITHIN), "dvc", "repro")
+    except OSError as error:
+        return [str(error)]
+    wrong = []
+    if done.returncode:
+        wrong.append(f"dvc repro: {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
+    found = digests(project)
+    names = found.keys() | expected.digests.keys()
+    differ = sorted(name for name in names if found.get(name) != expected.digests.get(name))
+    wrong += [f"differs: {', '.join(differ)}"] if differ else []
+    wrong += _broken_objects(project)
+    if (logged := runs(project)) != expected.runs:
+        wrong.append(f"MLflow runs: {logged}")
+    return wrong
+
+
+def _broken_objects(project: Path) -> list[str]:
+    """Objects of DVC's cache whose content is not what their name says."""
+    cache = project / ".dvc" / "cache" / "files" / "md5"
+    return [
+        f"cache object {path.parent.name}{path.name} is broken"
+        for path in cache.glob("??/*")
+        if hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        != path.parent.name + path.name.removesuffix(".dir")
+    ]
+
+
+def _kept(project: Path) -> Path:
+    return project.with_name("as it should be")
+
+
+def _from_nothing(project: Path, _: random.Random) -> None:
+    forget(project)
+
+
+def _half_done(project: Path, chance: random.Random) -> None:
+    """The finished project, from which some results are gone, and so is DVC's memory of them."""
+    forget(project)
+    for name in ("results", ".dvc/cache", "mlruns"):
+        shutil.copytree(_kept(project) / name, project / name, dirs_exist_ok=True)
+    for name in ("dvc.lock", "mlflow.db"):
+        shutil.copy2(_kept(project) / name, project / name)
+    shutil.rmtree(project / ".dvc" / "cache", ignore_errors=True)
+    files = sorted(path for path in (project / "results").rglob("*") if path.is_file())
+    for path in chance.sample(files, chance.randint(1, 4)):
+        path.unlink()
+    if chance.random() < 0.5:  # noqa: PLR2004
+        (project / "mlflow.db").unlink()
+        (project / "results" / "mlflow" / "receipt.json").unlink(missing_ok=True)
+        shutil.rmtree(project / "mlruns", ignore_errors=True)
+
+
+def _only_log(project: Path, chance: random.Random) -> None:
+    """All results stand; MLflow has no run yet."""
+    forget(project)
+    for name in ("results", ".dvc/cache"):
+        shutil.copytree(_kept(project) / name, project / name, dirs_exist_ok=True)
+    shutil.copy2(_kept(project) / "dvc.lock", project / "dvc.lock")
+    shutil.rmtree(project / "results" / "mlflow")
+
+
+def _as_left(project: Path, chance: random.Random) -> None:
+    """What the trial before left, with one input stage to run again: DVC has the rest in its cache."""
+    if not (project / "dvc.lock").exists():
+        return
+    lists = sorted((project / "results" / "lists").glob("*.parquet"))
+    for path in lists[: chance.randint(1, 2)]:
+        path.unlink()
+    shutil.rmtree(project / ".dvc" / "cache", ignore_errors=True)
+
+
+STARTS: dict[str, Callable[[Path, random.Random], None]] = {
+    "nothing": _from_nothing,
+    "half done": _half_done,
+    "only log": _only_log,
+    "as left": _as_left,
+}
+SHARE = {"nothing": 1.0, "half done": 0.6, "only log": 0.4, "as left": 0.6}  # of the whole run
+
+
+def _group(signal_number: int) -> Callable[[int], None]:
+    def kill(pid: int) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal_number)
+
+    return kill
+
+
+def _dvc_only(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _stage_only(pid: int) -> None:
+    for child in _alive(pid):
+        if child != pid:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+
+
+KILLS: dict[str, Callable[[int], None]] = {
+    "SIGKILL to all": _group(signal.SIGKILL),
+    "SIGKILL to dvc": _dvc_only,
+    "SIGKILL to the stage": _stage_only,
+    "SIGTERM to all": _group(signal.SIGTERM),
+    "SIGINT to all": _group(signal.SIGINT),
+}
+
+
+def _ended(running: "subprocess.Popen[str]") -> list[str]:
+    try:
+        running.communicate(timeout=WITHIN)
+    except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        return ["dvc repro did not end"]
+    return []
+
+
+def _alive(session: int) -> list[int]:
+    """The living processes of a session; those just killed get a moment to go."""
+    for _ in range(40):
+        found = [pid for pid, (state, own, _) in _processes().items() if own == session and state not in "ZX"]  # fmt: skip
+        if not found or found[0] == session:
+            break
+        time.sleep(0.05)
+    return found
+
+
+def _stage(session: int) -> str:
+    """The stage that is being run."""
+    for pid, (_, own, command) in _processes().items():
+        if own == session and pid != session and "pipeline." in command:
+            return command.partition("pipeline.")[2].replace("\0", " ").strip()
+    return ""
+
+
+def _processes() -> dict[int, tuple[str, int, str]]:
+    """For each process its state, session and command line."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError):
+            state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            command = (folder / "cmdline").read_text()
+            found[int(folder.name)] = (state, int(session), command)
+    return found

@@ -1,0 +1,91 @@
+"""What a stage says beside its results: on stderr, as much and in the form that was asked for. Nothing of it is tracked."""
+
+import codecs
+import io
+import json
+import logging
+import os
+import resource
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "CONCORD_LOG"
+FLAGS = {
+    "-q": "quiet",
+    "--quiet": "quiet",
+    "-v": "verbose",
+    "--verbose": "verbose",
+    "--log-json": "json",
+}
+LOG = logging.getLogger("concord")
+_LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
+
+
+def set_up(arguments: list[str]) -> list[str]:
+    """Chooses how much is said, by flags or else by CONCORD_LOG; the arguments without the flags."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            plain = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if plain else None, errors="backslashreplace")
+    asked = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
+    asked |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
+    logging.raiseExceptions = False  # a closed stderr is no reason to fail
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_AsJson() if "json" in asked else logging.Formatter("%(message)s"))
+    LOG.handlers[:] = [handler]
+    LOG.propagate = False
+    LOG.setLevel(min((_LEVELS[word] for word in asked & _LEVELS.keys()), default=logging.INFO))
+    return [argument for argument in arguments if argument not in FLAGS]
+
+
+def says_progress() -> bool:
+    """A line that is drawn over itself belongs neither among JSON nor where quiet was asked for."""
+    return LOG.isEnabledFor(logging.INFO) and not any(
+        isinstance(handler.formatter, _AsJson) for handler in LOG.handlers
+    )
+
+
+def ended(stage: str, said: str | None, seconds: float) -> None:
+    """The line with which a stage ends: what it did, how long and how much memory it took."""
+    megabytes = peak_memory() / 1e6
+    what = f"{stage}: {said}" if said else stage
+    known = {"stage": stage, "seconds": round(seconds, 3), "megabytes": round(megabytes)}
+    LOG.info("%s; %.1f s, %.0f MB", what, seconds, megabytes, extra={"known": known})
+
+
+def say(text: str) -> None:
+    """A line on stdout; a reader who has gone (`| head`) must not stop the work."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:
+        forget_stdout()
+        LOG.warning("what was to be printed is lost: stdout: %s", error.strerror)
+
+
+def forget_stdout() -> None:
+    """Whatever is still to be printed goes nowhere, without an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def peak_memory() -> int:
+    """Bytes at most resident; of this program alone, not of the one that started it."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
+class _AsJson(logging.Formatter):
+    """A line a message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
+        line |= getattr(record, "known", {})
+        return json.dumps({**line, "message": record.getMessage()}, ensure_ascii=False)

@@ -1,0 +1,57 @@
+"""What went wrong, in one line with a fix; and the exit code that says so."""
+
+import os
+import tempfile
+
+from pipeline.checks import InputError
+from pipeline.running.disk import REFUSED, DiskError, is_full
+
+DEBUG = "--debug"
+_LESS_MEMORY = (
+    "close other programs, or lower evaluation.rows_per_partition in params.yaml (engine: duckdb)"
+)
+
+
+def exit_code(error: BaseException) -> int:
+    """2: input or params refused; 1: anything else."""
+    return 2 if isinstance(error, InputError) else 1
+
+
+def in_words(error: BaseException) -> str:
+    """The error in one line, and what to do about it."""
+    message = " ".join(f"{type(error).__name__}: {error}".split())
+    known = type(error).__name__
+    if isinstance(error, InputError | DiskError):
+        return str(error)
+    if known == "OutOfMemoryException" and "max_temp_directory_size" in message:
+        return _spill_full(message)
+    if isinstance(error, MemoryError) or known == "OutOfMemoryException":
+        return f"out of memory: {_first_sentence(message)}; fix: {_LESS_MEMORY}"
+    if is_full(error):
+        return _spill_full(message) if known == "IOException" else f"{message}; fix: free space"
+    if isinstance(error, OSError):
+        fix = "; fix: give the user who runs `dvc repro` the right to it"
+        return message + (fix if error.errno in REFUSED else "")
+    return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
+
+
+def killed_before(process: str) -> str:
+    """Said at the next start: a killed process cannot explain itself."""
+    return (
+        f"the run before (process {process}) was killed before it ended, which is what Linux does when"
+        " memory runs out (see `dmesg`); it left nothing half-written"
+    )
+
+
+def _spill_full(message: str) -> str:
+    limit = os.environ.get("CONCORD_MEMORY", "")
+    more = f"raise CONCORD_MEMORY (it is {limit})" if limit else "set CONCORD_MEMORY, such as 4GB"
+    folder = tempfile.gettempdir()
+    return (
+        f"{folder}: the disk is full with DuckDB's temporary files (max_temp_directory_size):"
+        f" {_first_sentence(message)}; fix: free space there, set TMPDIR to a larger disk, or {more}"
+    )
+
+
+def _first_sentence(message: str) -> str:
+    return message.partition("This limit")[0].partition("Possible solutions")[0].strip().rstrip(".")

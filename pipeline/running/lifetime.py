@@ -1,0 +1,101 @@
+"""A stage ends with its parent, and with a clear exit code when it is told to stop."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+_PR_SET_PDEATHSIG = 1
+_STOP = (signal.SIGINT, signal.SIGTERM)
+_PATIENCE = 5.0  # seconds to leave in order, once told to stop
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; passes through every `except Exception`, so that temporary files are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+        self.name = signal.Signals(number).name
+
+    @property
+    def exit_code(self) -> int:
+        """130 for Ctrl-C, 143 for SIGTERM, as shells count."""
+        return 128 + self.number
+
+
+class _Told:
+    """By which signal this process was told to stop; libraries turn the exception into others."""
+
+    by: Stopped | None = None
+
+
+def begin() -> None:
+    """From the first moment: there is nothing to tidy up yet, so a signal ends the process at once."""
+    die_with_parent()
+    if sys.getfilesystemencoding() == "ascii":  # LC_ALL=POSIX and UTF-8 mode forbidden
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})
+    for number in _STOP:
+        signal.signal(number, _leave_at_once)
+
+
+def stop_in_order(tidy: Callable[[], None]) -> None:
+    """From now on a signal raises `Stopped` in the main thread; further ones are ignored meanwhile.
+
+    Native code, such as a long query, may keep the main thread from hearing it: then, after some seconds, `tidy`
+    removes what is half-written and the process leaves.
+    """
+    for number in _STOP:
+        signal.signal(number, _raise)
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    threading.Thread(target=_leave_in_time, args=(heard, tidy), daemon=True).start()
+
+
+def _leave_in_time(heard: int, tidy: Callable[[], None]) -> None:
+    while (number := os.read(heard, 1)) and number[0] not in _STOP:
+        pass
+    if number:
+        time.sleep(_PATIENCE)
+        tidy()
+        os._exit(128 + number[0])
+
+
+def told_to_stop() -> Stopped | None:
+    return _Told.by
+
+
+def die_with_parent() -> None:
+    """Linux kills this process when its parent dies: no orphan writes beside the next `dvc repro`."""
+    if not sys.platform.startswith("linux"):
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent or _adopted():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _adopted() -> bool:
+    """Had the parent died before the call above? DVC starts stages in its own session; what adopts orphans has another."""
+    if "DVC_STAGE" not in os.environ:
+        return False
+    try:
+        return os.getsid(os.getppid()) != os.getsid(0)
+    except OSError:
+        return True
+
+
+def _leave_at_once(number: int, _: FrameType | None) -> None:
+    os._exit(128 + number)
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    for other in _STOP:
+        signal.signal(other, signal.SIG_IGN)
+    _Told.by = Stopped(number)
+    raise _Told.by

@@ -1,0 +1,59 @@
+"""Breaks a real process at the n-th thing it does to a file, as audit events tell it.
+
+FAULT_AT      : which of the events that match, from 1
+FAULT_EVENTS  : what the text of an event (`open results/x w`) must match, a regular expression
+FAULT_DO      : die (at once, as by kill -9) | fail (no space left) | pause (until FAULT_MARK is gone)
+FAULT_MARK    : a file that is made when it breaks
+FAULT_CLOCK   : seconds by which this process's clock is wrong
+"""
+
+import errno
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+
+def _described(event: str, arguments: tuple[object, ...]) -> str:
+    shown = [os.fsdecode(a) if isinstance(a, bytes) else str(a) for a in arguments[:3]]
+    if event == "open" and len(arguments) > 2 and isinstance(arguments[2], int):
+        shown[2:] = ["writes" if arguments[2] & (os.O_WRONLY | os.O_RDWR) else "reads"]
+    return " ".join([event, *shown])
+
+
+def _break_at(number: int, pattern: str, do: str) -> None:
+    wanted, seen = re.compile(pattern), 0
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal seen
+        if event not in ("open", "os.rename", "os.remove", "os.mkdir", "import"):
+            return
+        if not wanted.search(_described(event, arguments)):
+            return
+        seen += 1
+        if seen != number:
+            return
+        mark = Path(os.environ.get("FAULT_MARK", os.devnull))
+        mark.touch()
+        if do == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if do == "fail":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        while mark.exists():
+            time.sleep(0.02)
+
+    sys.addaudithook(watch)
+
+
+def _shift_clock(seconds: float) -> None:
+    true_time, true_ns = time.time, time.time_ns
+    time.time = lambda: true_time() + seconds
+    time.time_ns = lambda: true_ns() + int(seconds * 1e9)
+
+
+if "FAULT_AT" in os.environ and "pipeline." in " ".join(sys.orig_argv):
+    _break_at(int(os.environ["FAULT_AT"]), os.environ["FAULT_EVENTS"], os.environ["FAULT_DO"])
+if "FAULT_CLOCK" in os.environ:
+    _shift_clock(float(os.environ["FAULT_CLOCK"]))

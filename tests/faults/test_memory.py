@@ -1,0 +1,68 @@
+"""Memory that runs out: an exception in words, or a process that is gone and explained later."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.breaking import broken
+from tests.faults.tiny import LOAD, digests, leftovers, stage
+from tests.project import ROOT, attempt
+
+TOO_MUCH = """
+import sys; sys.argv = ["-m"]
+from pipeline.stage import leave
+leave(lambda: {})
+"""
+WAYS = {
+    "python": "bytearray(1 << 60)",
+    "numpy": "__import__('numpy').empty(1 << 50)",
+    "arrow": "__import__('pyarrow').allocate_buffer(1 << 60)",
+    "duckdb": "__import__('duckdb').connect(config={'memory_limit': '1MB', 'temp_directory': ''})"
+    ".execute('SELECT list(range) FROM range(10000000)').fetchall()",
+}
+
+
+@pytest.mark.fault(15, "memory that runs out is one line with what to lower")
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_that_runs_out_is_one_line(way: str) -> None:
+    script = TOO_MUCH.format(WAYS[way])
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("out of memory: ")
+    assert "evaluation.rows_per_partition" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.fault(
+    15, "under any limit of memory outputs are whole or absent, and the next run mends"
+)
+@pytest.mark.parametrize("megabytes", [1100, 1500, 2000])
+def test_any_limit_of_memory_leaves_whole_outputs(
+    project: Path, expected: dict[str, str], megabytes: int
+) -> None:
+    limit = f"--as={megabytes}000000"
+    attempt(project, "prlimit", limit, "python", "-m", *LOAD)
+    found = digests(project)
+    stage(project, *LOAD)
+
+    assert found.items() <= expected.items()
+    assert digests(project) == expected
+    assert leftovers(project) == []
+
+
+@pytest.mark.fault(15, "a process that was killed is explained at the next start, once")
+def test_a_killed_process_is_explained_once(project: Path) -> None:
+    killed = stage(project, *LOAD, **broken(1, r"os\.rename .*parquet", "die"))
+    second, third = stage(project, *LOAD), stage(project, *LOAD)
+
+    assert killed.returncode == -signal.SIGKILL
+    assert (
+        "was killed before it ended, which is what Linux does when memory runs out" in second.stderr
+    )
+    assert third.stderr.count("\n") == 1
