@@ -71,6 +71,7 @@ def _index() -> str:
         "- [Conventions](conventions.md): every knob, its values, the metrics that it changes",
         "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
         "- [Statistics](statistics.md): how models are compared, and how well that holds",
+        "- [MLflow](mlflow.md): how runs are organised and compared, what happens when a server fails, training runs",
         "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
         "## Metrics\n",
         "| metric | formula | family | better | source |",
