@@ -79,6 +79,7 @@ def _index() -> str:
         "- [Statistics](statistics.md): how models are compared, and how well that holds",
         "- [Robustness](robustness.md): each bad input and each fault, what happens, and the test that shows it",
         "- [Faults](faults.md): what happens when something breaks, and what a stage says",
+        "- [MLflow](mlflow.md): how runs are organised and compared, what happens when a server fails, training runs",
         "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
         "## Metrics\n",
         "| metric | formula | family | better | source |",

@@ -41,24 +41,22 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
         raise tracking.error(error) from None
 
 
-def in_haste() -> None:
-    """From now on, one short try a request: the process is about to end."""
-    os.environ[_RETRIES] = "0"
-    os.environ[_TIMEOUT] = "1"
-
-
 @contextmanager
-def single_try() -> Iterator[None]:
-    """For a request that must not be repeated blindly: MLflow may have done it, and the answer was lost."""
-    before = os.environ.get(_RETRIES)
+def single_try(seconds: int | None = None) -> Iterator[None]:
+    """For requests that must not be repeated blindly, or not be waited for: MLflow may have done
+    what was asked, though the answer is lost.
+    """
+    before = {name: os.environ.get(name) for name in (_RETRIES, _TIMEOUT)}
     os.environ[_RETRIES] = "0"
+    if seconds is not None:
+        os.environ[_TIMEOUT] = str(seconds)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_RETRIES]
-        else:
-            os.environ[_RETRIES] = before
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str:

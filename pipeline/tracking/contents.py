@@ -1,5 +1,6 @@
 """All runs of an evaluation: one a model, and one above them that carries the report."""
 
+import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ def _comparison(params: Params, models: tuple[RunContent, ...]) -> RunContent:
         },
         tags={
             "concord.kind": "comparison",
-            **{f"concord.fingerprint.{content.name}": content.fingerprint for content in models},
+            "concord.models": _digest(models),
             "mlflow.note.content": comparison_note(read_result(numbers)),
         },
         datasets=(),
@@ -58,3 +59,8 @@ def _comparison(params: Params, models: tuple[RunContent, ...]) -> RunContent:
             for file in (page / "report.html", page / "report.md", numbers)
         ),
     )
+
+
+def _digest(models: tuple[RunContent, ...]) -> str:
+    fingerprints = " ".join(content.fingerprint for content in models)
+    return hashlib.sha256(fingerprints.encode()).hexdigest()

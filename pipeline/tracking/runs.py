@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.tracking.client import in_haste, single_try
+from pipeline.tracking.client import single_try
 from pipeline.tracking.run_content import Artifact, RunContent
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ class Runs:
         try:
             yield
         except BaseException as error:
-            in_haste()
-            with suppress(Exception):  # what is on its way says more than MLflow's answer to this
+            status = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
+            with suppress(Exception), single_try(seconds=1):  # the error itself says more
                 for run_id in self._open:
-                    killed = isinstance(error, KeyboardInterrupt)
-                    self.client.set_terminated(run_id, "KILLED" if killed else "FAILED")
+                    self.client.set_terminated(run_id, status)
             raise
 
     def _known(self, content: RunContent, place: Place) -> Run | None:

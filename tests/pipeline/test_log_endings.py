@@ -1,10 +1,8 @@
 """How the `log` stage ends as a process: signals, one line on stderr, receipts where MLflow is not required."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +13,7 @@ from mlflow import MlflowClient
 from pipeline.commands.log import log_again, tell_what_is_logged
 from pipeline.log import log
 from pipeline.tracking.store import TrackingError
-from tests.pipeline.log_project import ROOT, free_port, params_of, start_log, write_project
+from tests.pipeline.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy, mlflow_server
 from tests.pipeline.stores import points, runs_of
 
@@ -88,10 +86,13 @@ def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
     monkeypatch.chdir(tmp_path)
     address = f"127.0.0.1:{free_port()}"
     project = write_project(tmp_path, uri=f"http://ann:s3cret@{address}", required=False)
+    started = time.monotonic()
     stage = start_log(project)
     stdout, stderr = stage.communicate(timeout=60)
+    took = time.monotonic() - started
     receipt = (project / "results/mlflow/receipt.json").read_text()
 
+    assert took < 10
     assert (stage.returncode, stdout, stderr.count("\n")) == (0, "", 1)
     assert stderr.startswith(f"warning: not logged: MLflow at http://{address} cannot be reached: ")
     assert "s3cret" not in stderr + receipt
@@ -153,53 +154,3 @@ def test_results_that_were_changed_since_are_not_called_logged(
     tell_what_is_logged()
 
     assert capsys.readouterr().out.endswith("; run `dvc repro`\n")
-
-
-def test_a_stage_that_is_stopped_leaves_no_half_written_file(tmp_path: Path) -> None:
-    script = """
-import os, signal
-from pathlib import Path
-from pipeline.outputs import whole
-from pipeline.stage import run
-def main():
-    with whole(Path("out.txt")) as beside:
-        beside.write_text("half")
-        os.kill(os.getpid(), signal.SIGTERM)
-        while True:
-            pass
-run(main)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (143, "stopped by SIGTERM\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_error_that_a_library_makes_of_a_signal_is_still_the_signal(tmp_path: Path) -> None:
-    script = """
-import os, signal
-from pipeline.stage import run
-def main():
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-    except KeyboardInterrupt:
-        raise RuntimeError("Query interrupted")
-run(main)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (130, "stopped by SIGINT\n")

@@ -36,6 +36,13 @@ def test_the_demo_is_accepted() -> None:
             "  gian: linear",
             "conventions.gian: is not a convention\n  fix: did you mean 'gain'?",
         ),
+        ("  attach: child", "  attach: below", "mlflow.attach: is 'below'\n  fix: input should be"),
+        ("  required: true", "", "mlflow.required: is missing\n  fix: add `required:` there"),
+        (
+            "  als: {path: data/demo/als.run.gz}",
+            "  als: {path: data/demo/als.run.gz, training_run_id: 12}",
+            "models.als.training_run_id: is 12\n  fix: input should be a valid string",
+        ),
         ("  gain: linear", "", "conventions.gain: is missing\n  fix: add `gain: …`"),
         (
             "  gain: linear",

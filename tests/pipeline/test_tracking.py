@@ -61,6 +61,42 @@ def test_a_file_that_is_no_database_is_refused_before_mlflow_sees_it(
 
 
 @pytest.mark.fault(7, "a locked database is waited for")
+def test_a_database_that_stays_in_use_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tracking.store.BUSY_FOR", 0.2)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with (
+            pytest.raises(TrackingError, match="is in use by another process") as refused,
+            Tracking(f"sqlite:///{tmp_path}/mlflow.db").ready(),
+        ):
+            pass
+
+    assert refused.value.reason == "is in use by another process"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("API request to endpoint /x failed with error code 401 != 200.", "asks for a login (401)"),
+        ("(Caused by ResponseError('too many 502 error responses'))", "fails inside (502)"),
+        ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
+        ("('Connection aborted.', RemoteDisconnected('closed'))", "broke off"),
+        ("[Errno -2] Name or service not known", "cannot be reached"),
+        ("The experiment must be in the 'active' state", "refuses"),
+    ],
+)
+def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason: str) -> None:
+    assert Tracking("http://h:1").error(OSError(words)).reason == reason
+
+
+def test_what_mlflow_says_is_shown_where_it_is_not_known() -> None:
+    error = Tracking("http://ann:s3cret@h:1").error(OSError("no such\nplace at http://b:c@d/e"))
+
+    assert str(error).startswith("MLflow at http://h:1 refuses: no such place at http://d/e (the ")
+
+
 def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:
