@@ -32,8 +32,12 @@ def mend() -> None:
 
 
 def _readable(path: Path) -> bool:
+    """By DVC's own rules: a file that ends early may still be YAML, and even a valid list of fewer stages."""
+    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+    from voluptuous import Invalid
+
     try:
-        content = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except (YAMLError, UnicodeDecodeError):
+        COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(path.read_text(encoding="utf-8")))
+    except (YAMLError, UnicodeDecodeError, Invalid):
         return False
-    return isinstance(content, dict) and "schema" in content
+    return True

@@ -94,11 +94,10 @@ def test_a_comparison_that_dies_half_way_is_made_again(
 
 
 @pytest.mark.fault(2, "a dvc.lock that DVC was killed over is put aside by `concord mend`")
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.51, 0.8])
-def test_a_lock_that_was_cut_off_is_put_aside(project: Path, share: float) -> None:
+@pytest.mark.parametrize("last", ["", "    deps:\n", "      md5:", "      size: 1", "  path: d"])
+def test_a_lock_that_was_cut_off_is_put_aside(project: Path, last: str) -> None:
     path = project / "dvc.lock"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    path.write_text(path.read_text()[: path.read_text().find(last, 9000 if last else 0)] + last)
     first, second = attempt(project, "concord", "mend"), attempt(project, "concord", "mend")
     status = attempt(project, "dvc", "status", "load-truth")
 
@@ -109,7 +108,7 @@ def test_a_lock_that_was_cut_off_is_put_aside(project: Path, share: float) -> No
 @pytest.mark.fault(2, "after that, `dvc repro` gives the same bytes from DVC's cache")
 def test_after_mending_the_lock_is_written_again(project: Path, expected: dict[str, str]) -> None:
     path = project / "dvc.lock"
-    path.write_bytes(path.read_bytes()[:9000])
+    path.write_bytes(b"")
     refused = attempt(project, "dvc", "repro", *STAGES)
     mended = attempt(project, "concord", "mend")
     said = repro(project)
