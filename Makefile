@@ -11,6 +11,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 .PHONY: repro test parity docs check ui bench simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
+	concord mend
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 

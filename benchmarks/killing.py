@@ -41,6 +41,7 @@ class Outcome:
     mended_in: float
     wrong: list[str]
     left: int = 0  # hidden .part files, where no stage had to run again that would remove them
+    cut_off: bool = False  # DVC was killed while it wrote dvc.lock, and `concord mend` was needed
 
     def in_words(self) -> str:
         """One line, with what is needed to try it again."""
@@ -73,9 +74,12 @@ def trial(project: Path, expected: Reference, chance: random.Random, number: int
     wrong = _ended(running)
     wrong += [f"orphan {left}" for left in _alive(running.pid)]
     began = time.monotonic()
+    cut_off = attempt(project, "concord", "mend").stdout != ""
     wrong += _mend(project, expected)
     mended = time.monotonic() - began
-    return Outcome(number, begin, kill, after, struck, mended, wrong, len(leftovers(project)))
+    return Outcome(
+        number, begin, kill, after, struck, mended, wrong, len(leftovers(project)), cut_off
+    )
 
 
 def runs(project: Path) -> list[tuple[str, str]]:
@@ -89,10 +93,7 @@ def runs(project: Path) -> list[tuple[str, str]]:
 
 def _mend(project: Path, expected: Reference) -> list[str]:
     """What is wrong after one more `dvc repro`: nothing may be."""
-    try:
-        done = attempt(project, "timeout", str(WITHIN), "dvc", "repro")
-    except OSError as error:
-        return [str(error)]
+    done = attempt(project, "timeout", str(WITHIN), "dvc", "repro")
     wrong = []
     if done.returncode:
         wrong.append(f"dvc repro: {done.returncode}: {' '.join(done.stderr.split())[-300:]}")

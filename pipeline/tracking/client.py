@@ -36,6 +36,9 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     from mlflow import MlflowClient, MlflowException
 
     try:
+        with tracking.made_whole() as made:
+            if made:
+                MlflowClient(tracking_uri=made).search_experiments()
         yield MlflowClient(tracking_uri=tracking.resolved)
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None

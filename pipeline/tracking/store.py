@@ -79,6 +79,21 @@ class Tracking:
             self._ask_database(self.database)
             yield
 
+    @contextmanager
+    def made_whole(self) -> Iterator[str | None]:
+        """The address of a database to be made beside the one that is missing, and renamed when the block ends.
+
+        MLflow makes its tables one by one, and no later MLflow opens a database with some of them.
+        """
+        if self.database is None or (self.database.exists() and self.database.stat().st_size):
+            yield None
+            return
+        beside = self.database.with_name(f".{self.database.name}.part")
+        for left in self.database.parent.glob(f"{beside.name}*"):
+            left.unlink()
+        yield f"{_SQLITE}{beside}"
+        beside.replace(self.database)
+
     def error(self, error: BaseException) -> TrackingError:
         """One line that names the address, what went wrong and what to do."""
         return self._in_one_line(error, failure(str(error), is_server=self._is_server))

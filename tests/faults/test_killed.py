@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.breaking import broken, wait_for, wait_until_gone
 from tests.faults.tiny import LOAD, STAGES, digests, leftovers, repro, stage, start
+from tests.project import attempt
 
 WRITES = r"^(open .*results/\S*(writes|reads)|os\.(rename|remove|mkdir) .*results)"
 RENAME = r"os\.rename \S*.*popularity\.parquet"
@@ -90,3 +91,40 @@ def test_a_comparison_that_dies_half_way_is_made_again(
     assert killed.returncode == -signal.SIGKILL
     assert digests(project) == expected
     assert leftovers(project) == []
+
+
+@pytest.mark.fault(2, "a dvc.lock that DVC was killed over is put aside by `concord mend`")
+@pytest.mark.parametrize("last", ["", "    deps:\n", "      md5:", "      size: 1", "  path: d"])
+def test_a_lock_that_was_cut_off_is_put_aside(project: Path, last: str) -> None:
+    path = project / "dvc.lock"
+    path.write_text(path.read_text()[: path.read_text().find(last, 9000 if last else 0)] + last)
+    first, second = attempt(project, "concord", "mend"), attempt(project, "concord", "mend")
+    status = attempt(project, "dvc", "status", "load-truth")
+
+    assert (first.returncode, second.stdout) == (0, "")
+    assert status.returncode == 0, status.stderr
+
+
+@pytest.mark.fault(2, "after that, `dvc repro` gives the same bytes from DVC's cache")
+def test_after_mending_the_lock_is_written_again(project: Path, expected: dict[str, str]) -> None:
+    path = project / "dvc.lock"
+    path.write_bytes(b"")
+    refused = attempt(project, "dvc", "repro", *STAGES)
+    mended = attempt(project, "concord", "mend")
+    said = repro(project)
+
+    assert refused.returncode != 0
+    assert "was cut off while DVC wrote it" in mended.stdout
+    assert "is cached - skipping run" in said
+    assert digests(project) == expected
+
+
+def test_a_merge_conflict_is_left_to_people(project: Path) -> None:
+    path = project / "dvc.lock"
+    conflict = "<<<<<<< HEAD\nschema: '2.0'\n=======\n: {\n>>>>>>> other\n"
+    path.write_text(conflict)
+    refused = attempt(project, "concord", "mend")
+
+    assert refused.returncode == 2
+    assert "holds a merge conflict" in refused.stderr
+    assert path.read_text() == conflict

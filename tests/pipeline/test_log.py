@@ -128,6 +128,39 @@ def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path
     assert points(client, runs["popularity"][0], "by_k/ndcg") == [(5, 0.30), (10, 0.35)]
 
 
+KILLED_WHILE_IT_MAKES_TABLES = """
+import os, signal
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+made = []
+@event.listens_for(Engine, "after_cursor_execute")
+def strike(connection, cursor, statement, *_):
+    made.extend(["a table"] if "CREATE TABLE" in statement else [])
+    if len(made) == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+from pipeline.log import main
+main()
+"""
+
+
+@pytest.mark.fault(12, "a store whose making was killed half-way is made again")
+def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
+    (project / "mlflow.db").unlink()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_IT_MAKES_TABLES],
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    log(params_of(project))
+
+    assert killed.returncode == -signal.SIGKILL
+    assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "popularity": 1,
+        "als": 1,
+    }
+    assert [path.name for path in project.glob(".mlflow.db*")] == []
+
+
 @pytest.mark.fault(6, "processes that create one store at once take turns")
 def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
     project: Path, tmp_path: Path
