@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +31,6 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     """A client; what MLflow refuses inside the block becomes a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)  # it would tell of every second try
     from mlflow import MlflowClient, MlflowException
 
     try:
