@@ -45,7 +45,7 @@ class Tally:
             self.counts[f"struck in: {outcome.stage}"] += 1
             self.counts[f"began from: {outcome.start}"] += 1
             self.counts["hidden .part files left"] += outcome.left
-            self.counts["dvc.lock cut off, `concord mend` needed"] += outcome.cut_off
+            self.counts["`concord mend` needed"] += outcome.cut_off
             self.mending.append(outcome.mended_in)
             if outcome.wrong:
                 self.counts["failed"] += 1
@@ -63,9 +63,7 @@ class Tally:
             "trials": self.counts["trials"],
             "failed": self.counts["failed"],
             "hidden .part files left": self.counts["hidden .part files left"],
-            "dvc.lock cut off, `concord mend` needed": self.counts[
-                "dvc.lock cut off, `concord mend` needed"
-            ],
+            "`concord mend` needed": self.counts["`concord mend` needed"],
             "minutes": round((time.monotonic() - self.began) / 60, 1),
             "median seconds to mend": round(mending[len(mending) // 2], 1),
             "longest seconds to mend": round(mending[-1], 1),

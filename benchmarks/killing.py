@@ -41,7 +41,9 @@ class Outcome:
     mended_in: float
     wrong: list[str]
     left: int = 0  # hidden .part files, where no stage had to run again that would remove them
-    cut_off: bool = False  # DVC was killed while it wrote dvc.lock, and `concord mend` was needed
+    cut_off: bool = (
+        False  # DVC was killed while it wrote dvc.lock or its rwlock, and `concord mend` was needed
+    )
 
     def in_words(self) -> str:
         """One line, with what is needed to try it again."""

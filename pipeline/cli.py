@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
     reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
     reconcile.add_argument("--model", required=True, help="a model of params.yaml")
-    _add(commands, "mend", _mend, "put aside a dvc.lock that was cut off by a kill")
+    _add(commands, "mend", _mend, "put aside files of DVC that a kill cut off")
     diff = _add(commands, "diff", _diff, "did my change help? the results against a git revision")
     diff.add_argument("revision", help="a commit, branch or tag, such as HEAD~1")
     diff.add_argument("--model", action="append", default=[], help="only this model; may repeat")

@@ -1,5 +1,8 @@
-"""`concord mend`: a dvc.lock that DVC was killed over, put aside so that `dvc repro` writes it again."""
+"""`concord mend`: files of DVC's own over which it was killed, put aside so that `dvc repro` starts again."""
 
+import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -8,30 +11,49 @@ from ruamel.yaml.error import YAMLError
 from pipeline.checks import refuse
 
 LOCK = Path("dvc.lock")
-ASIDE = Path(".dvc", "tmp", "dvc.lock.cut-off")
+CLAIMS = Path(".dvc", "tmp", "rwlock")  # which process reads and writes what
+ASIDE = Path(".dvc", "tmp")
 CONFLICT = "<<<<<<< "
+A_MOMENT = 0.5  # seconds in which a living DVC has written a file to its end
 
 
 def mend() -> None:
-    """Put aside a dvc.lock that cannot be read; DVC's cache gives back what it described.
+    """Put aside what was cut off; DVC makes both files again, and its cache gives back what dvc.lock described.
 
-    DVC writes dvc.lock in place, so `kill -9` in that moment cuts it off, and no `dvc repro` can read it any more.
+    DVC writes them in place, so `kill -9` in that moment cuts them off, and no `dvc repro` can read them any more.
 
     Raises
     ------
     InputError : dvc.lock holds a merge conflict, which is for people to resolve
     """
-    if not LOCK.exists() or _readable(LOCK):
-        return
-    if CONFLICT in LOCK.read_text(encoding="utf-8", errors="replace"):
+    if LOCK.exists() and CONFLICT in LOCK.read_text(encoding="utf-8", errors="replace"):
         fix = "resolve it; `git checkout --ours dvc.lock`, then `dvc repro`, will do"
         raise refuse(str(LOCK), "holds a merge conflict", fix)
-    ASIDE.parent.mkdir(parents=True, exist_ok=True)
-    LOCK.replace(ASIDE)
-    print(f"{LOCK} was cut off while DVC wrote it; it is {ASIDE} now, `dvc repro` writes it again")
+    _put_aside_if(_no_lock_file, LOCK)
+    _put_aside_if(_no_json, CLAIMS)
 
 
-def _readable(path: Path) -> bool:
+def _put_aside_if(cut_off: Callable[[Path], bool], path: Path) -> None:
+    if not path.exists() or not cut_off(path):
+        return
+    time.sleep(A_MOMENT)
+    if not path.exists() or not cut_off(path):
+        return
+    ASIDE.mkdir(parents=True, exist_ok=True)
+    aside = ASIDE / f"{path.name}.cut-off"
+    path.replace(aside)
+    print(f"{path} was cut off while DVC wrote it; it is {aside} now, `dvc repro` writes it again")
+
+
+def _no_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return True
+    return False
+
+
+def _no_lock_file(path: Path) -> bool:
     """By DVC's own rules: a file that ends early may still be YAML, and even a valid list of fewer stages."""
     from dvc.schema import COMPILED_LOCKFILE_SCHEMA
     from voluptuous import Invalid
@@ -39,5 +61,5 @@ def _readable(path: Path) -> bool:
     try:
         COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(path.read_text(encoding="utf-8")))
     except (YAMLError, UnicodeDecodeError, Invalid):
-        return False
-    return True
+        return True
+    return False
