@@ -155,6 +155,7 @@ def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
 
     assert killed.returncode == -signal.SIGKILL
     assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "comparison": 1,
         "popularity": 1,
         "als": 1,
     }
@@ -173,9 +174,9 @@ def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
     said = [stage.communicate(timeout=60) for stage in stages]
 
     assert [stage.returncode for stage in stages] == [0, 0, 0]
-    assert all(stderr.startswith("log: 2 runs; ") for _, stderr in said)
+    assert all(stderr.startswith("log: 2 models; ") for _, stderr in said)
     assert [stderr.count("\n") for _, stderr in said] == [1, 1, 1]
-    assert sum(stdout.count("logged as") for stdout, _ in said) == 2
+    assert sum(stdout.count("logged as") for stdout, _ in said) == 3
     assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
         "comparison": 1,
         "popularity": 1,

@@ -53,7 +53,7 @@ def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
     (als,) = after["als"]
 
     assert stage.returncode == code
-    assert stderr == f"stopped by {number.name}\n"
+    assert stderr == f"log: stopped by {number.name}; nothing half-written is left\n"
     assert stopped == {"comparison": "KILLED", "popularity": "FINISHED", "als": "KILLED"}
     assert {name: [run.info.status for run in runs] for name, runs in after.items()} == {
         name: ["FINISHED"] for name in stopped
@@ -93,7 +93,8 @@ def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
     receipt = (project / "results/mlflow/receipt.json").read_text()
 
     assert took < 10
-    assert (stage.returncode, stdout, stderr.count("\n")) == (0, "", 1)
+    assert (stage.returncode, stdout, stderr.count("\n")) == (0, "", 2)
+    assert stderr.splitlines()[1].startswith("log: nothing logged; ")
     assert stderr.startswith(f"warning: not logged: MLflow at http://{address} cannot be reached: ")
     assert "s3cret" not in stderr + receipt
     assert json.loads(receipt) == {

@@ -31,7 +31,7 @@ run(main)
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (143, "stopped by SIGTERM\n")
+    assert (done.returncode, done.stderr) == (143, "-c: stopped by SIGTERM; nothing half-written is left\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -55,4 +55,4 @@ run(main)
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (130, "stopped by SIGINT\n")
+    assert (done.returncode, done.stderr) == (130, "-c: stopped by SIGINT; nothing half-written is left\n")

@@ -68,7 +68,7 @@ def test_a_store_that_is_opened_keeps_its_secrets(tmp_path: Path, store: Path, k
     (experiment,) = [e for e in client.search_experiments() if e.name == "demo"]
     runs = client.search_runs([experiment.experiment_id])
     held = "".join(str(run.to_dictionary()) for run in runs)
-    assert len(runs) == 2
+    assert len(runs) == 3
     for text in (out, err, _written(project), held, str(experiment)):
         assert "17.125" not in text
         assert f"?{key}" not in text
