@@ -31,7 +31,10 @@ run(main)
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (143, "-c: stopped by SIGTERM; nothing half-written is left\n")
+    assert (done.returncode, done.stderr) == (
+        143,
+        "-c: stopped by SIGTERM; nothing half-written is left\n",
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -55,4 +58,7 @@ run(main)
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (130, "-c: stopped by SIGINT; nothing half-written is left\n")
+    assert (done.returncode, done.stderr) == (
+        130,
+        "-c: stopped by SIGINT; nothing half-written is left\n",
+    )
