@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -82,7 +83,27 @@ def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch)
     return write_project(tmp_path, uri=f"http://ann:s3cret@{proxy.address}", experiment=uuid4().hex)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# The row of docs/robustness.md that a fault belongs to.
+ROWS = (
+    (9, "slow"),
+    (10, "500"),
+    (10, "503"),
+    (10, "429"),
+    (11, "401"),
+    (11, "403"),
+    (11, "login"),
+    (12, "cut"),
+)
+
+
+def _case(name: str) -> Any:
+    _, reason, _ = FAULTS[name]
+    said = f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
+    rows = dict.fromkeys(row for row, word in ROWS if word in name) or [12]
+    return pytest.param(name, marks=[pytest.mark.fault(row, said) for row in rows])
+
+
+@pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
 def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
     project: Path, proxy: FaultyProxy, name: str
 ) -> None:
@@ -139,6 +160,9 @@ def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
     _every_run_is_finished_once(proxy, params.mlflow.experiment)
 
 
+@pytest.mark.fault(
+    8, "one line within seconds; results are on disk, `concord log --again` logs them"
+)
 def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"127.0.0.1:{free_port()}"
     params = params_of(write_project(project, uri=f"http://ann:s3cret@{address}"))
