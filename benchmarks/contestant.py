@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 METRICS = ("P", "R", "AP", "nDCG", "RR")
@@ -74,6 +75,47 @@ def join(files: Files) -> Callable[[], float]:
             return float(len(connection.execute(query, list(files)).fetchnumpy()["rank"]))
 
     return work
+
+
+def load(files: Files) -> Callable[[], float]:
+    """The stage `load`: read, checked, ranked, written."""
+    from pipeline.load import load as stage
+    from pipeline.loading.workspace import workspace
+    from tests.pipeline.load_project import params_of
+
+    def work() -> float:
+        with TemporaryDirectory() as folder, workspace() as connection:
+            params = params_of(files[0], allow_outside=True)
+            places = {name: f"{folder}/{name}" for name in vars(params.results)}
+            results = params.results.model_copy(update=places)
+            stage(connection, params.model_copy(update={"results": results}), "m")
+            return _rows(Path(places["lists"], "m.parquet"))
+
+    return work
+
+
+def bare_load(files: Files) -> Callable[[], float]:
+    """The same file read by the same reader, sorted and written: no check, no hash."""
+    from pipeline.loading.input_file import InputFile
+    from pipeline.loading.sorted_parquet import write_query
+    from pipeline.loading.sources import read_source
+    from pipeline.loading.workspace import workspace
+
+    def work() -> float:
+        with TemporaryDirectory() as folder, workspace() as connection:
+            file = InputFile("lists", Path(files[0]), "parquet", ("user", "item", "rank"), (), {})
+            read_source(connection, file)
+            query = "SELECT user, item, rank FROM source ORDER BY user, rank"
+            write_query(connection, query, Path(folder, "m.parquet"))
+            return _rows(Path(folder, "m.parquet"))
+
+    return work
+
+
+def _rows(path: Path) -> float:
+    import pyarrow.parquet as pq
+
+    return float(pq.read_metadata(path).num_rows)
 
 
 def rectools(files: Files) -> Callable[[], float]:
@@ -160,6 +202,8 @@ CONTESTANTS = {
     "concord-panel": concord_panel,
     "concord-polars": concord_polars,
     "join": join,
+    "load": load,
+    "bare-load": bare_load,
     "rectools": rectools,
     "pytrec_eval": pytrec_eval,
     "pytrec_eval-files": pytrec_eval_files,

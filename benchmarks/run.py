@@ -44,6 +44,7 @@ def main() -> None:
             _paired(("concord", "join", "concord-panel", "concord-polars"), integer, 5),
         ),
         ("text ids", _paired(("concord", "join"), text, 5)),
+        ("loading text ids", _paired(("load", "bare-load"), text, 3)),
         (
             "integer ids, peers",
             _paired(("rectools", "pytrec_eval", "pytrec_eval-files"), integer, 1),
@@ -96,7 +97,7 @@ def _checks(measured: dict[str, dict[str, Measured]]) -> list[tuple[str, float, 
     """What the design promises: (what, measured, bound, kept)."""
     ours, join = measured["integer ids"]["concord"], measured["integer ids"]["join"]
     text = measured["text ids"]["concord"]
-    peers = measured["integer ids, peers"]
+    peers, loading = measured["integer ids, peers"], measured["loading text ids"]
     ratios = [
         ("time / bare join", ours.seconds / join.seconds, 2.5, "at most"),
         ("RecTools / time", peers["rectools"].seconds / ours.seconds, 10, "at least"),
@@ -119,6 +120,12 @@ def _checks(measured: dict[str, dict[str, Measured]]) -> list[tuple[str, float, 
             "at most",
         ),
         ("peak memory, MiB", ours.peak_mib, 600, "at most"),
+        (
+            "loading with all checks / reading, sorting and writing alone",
+            loading["load"].seconds / loading["bare-load"].seconds,
+            2,
+            "at most",
+        ),
         ("text ids / integer ids", text.seconds / ours.seconds, 2, "at most"),
     ]
     return [
