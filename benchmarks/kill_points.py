@@ -1,6 +1,7 @@
 """Kill `dvc repro` at random moments, run it once more, and compare every byte: `python -m benchmarks.kill_points`.
 
-Each trial starts from nothing or from a half-done state, kills a stage, `dvc repro` or all of it at a random time, and then
+Each trial starts from nothing or from a half-done state, kills a stage, `dvc repro` or all of it at a random time (with
+`--kills` so many runs one after the other), and then
 asks one more `dvc repro` for results that are byte for byte those of an undisturbed run, with one finished MLflow run a model.
 """
 
@@ -41,11 +42,13 @@ class Tally:
         """Count one more trial, from any thread."""
         with self.lock:
             self.counts["trials"] += 1
-            self.counts[f"kill: {outcome.kill}"] += 1
-            self.counts[f"struck in: {outcome.stage}"] += 1
+            for strike in outcome.strikes:
+                self.counts["kill points"] += strike.stage != "the end"
+                self.counts[f"kill: {strike.kill}"] += 1
+                self.counts[f"struck in: {strike.stage}"] += 1
+                self.counts["`concord mend` needed"] += strike.cut_off
             self.counts[f"began from: {outcome.start}"] += 1
             self.counts["hidden .part files left"] += outcome.left
-            self.counts["`concord mend` needed"] += outcome.cut_off
             self.mending.append(outcome.mended_in)
             if outcome.wrong:
                 self.counts["failed"] += 1
@@ -61,6 +64,7 @@ class Tally:
         mending = sorted(self.mending) or [0.0]
         return {
             "trials": self.counts["trials"],
+            "kill points": self.counts["kill points"],
             "failed": self.counts["failed"],
             "hidden .part files left": self.counts["hidden .part files left"],
             "`concord mend` needed": self.counts["`concord mend` needed"],
@@ -100,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if time.monotonic() > end:
                     return
                 chance = random.Random(f"{asked.seed}/{number}")
-                tally.add(trial(project, expected[0], chance, number))
+                tally.add(trial(project, expected[0], chance, number, asked.kills))
 
         with ThreadPoolExecutor(asked.jobs) as pool:
             list(pool.map(trials, projects))
@@ -123,6 +127,7 @@ def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_points", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="trials")
+    parser.add_argument("--kills", type=int, default=1, help="kills before each mending")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="at most this long")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--jobs", type=int, default=2, help="projects at a time")

@@ -30,25 +30,34 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Strike:
+    """One kill of a running `dvc repro`.
+
+    cut_off : DVC was killed while it wrote dvc.lock or its rwlock, and `concord mend` was needed
+    """
+
+    kill: str
+    after: float
+    stage: str
+    wrong: list[str]
+    cut_off: bool
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What one trial did, and what is wrong after it."""
 
     number: int
     start: str
-    kill: str
-    after: float
-    stage: str
+    strikes: list[Strike]
     mended_in: float
     wrong: list[str]
     left: int = 0  # hidden .part files, where no stage had to run again that would remove them
-    cut_off: bool = (
-        False  # DVC was killed while it wrote dvc.lock or its rwlock, and `concord mend` was needed
-    )
 
     def in_words(self) -> str:
         """One line, with what is needed to try it again."""
-        how = f"{self.kill} after {self.after:.2f} s in {self.stage}, from {self.start}"
-        return f"trial {self.number} ({how}): {'; '.join(self.wrong)}"
+        struck = ", ".join(f"{s.kill} after {s.after:.2f} s in {s.stage}" for s in self.strikes)
+        return f"trial {self.number} ({struck}, from {self.start}): {'; '.join(self.wrong)}"
 
 
 def reference(project: Path) -> Reference:
@@ -62,12 +71,23 @@ def reference(project: Path) -> Reference:
     return Reference(digests(project), runs(project), seconds)
 
 
-def trial(project: Path, expected: Reference, chance: random.Random, number: int) -> Outcome:
-    """Everything that is random comes from `chance`."""
+def trial(
+    project: Path, expected: Reference, chance: random.Random, number: int, kills: int
+) -> Outcome:
+    """Kill so many times, each time the run that follows, then mend once; all that is random comes from `chance`."""
     begin = chance.choice(sorted(STARTS))
-    kill = chance.choice(sorted(KILLS))
-    after = chance.uniform(0.2, expected.seconds * SHARE[begin])
     STARTS[begin](project, chance)
+    longest = expected.seconds * SHARE[begin] / kills**0.5
+    struck = [_strike(project, chance, longest) for _ in range(kills)]
+    began = time.monotonic()
+    wrong = [each for strike in struck for each in strike.wrong] + _mend(project, expected)
+    mended = time.monotonic() - began
+    return Outcome(number, begin, struck, mended, wrong, len(leftovers(project)))
+
+
+def _strike(project: Path, chance: random.Random, longest: float) -> Strike:
+    kill = chance.choice(sorted(KILLS))
+    after = chance.uniform(0.2, longest)
     running = start(project, "dvc", "repro")
     with suppress(subprocess.TimeoutExpired):
         running.wait(timeout=after)
@@ -75,13 +95,8 @@ def trial(project: Path, expected: Reference, chance: random.Random, number: int
     KILLS[kill](running.pid)
     wrong = _ended(running)
     wrong += [f"orphan {left}" for left in _alive(running.pid)]
-    began = time.monotonic()
     cut_off = attempt(project, "concord", "mend").stdout != ""
-    wrong += _mend(project, expected)
-    mended = time.monotonic() - began
-    return Outcome(
-        number, begin, kill, after, struck, mended, wrong, len(leftovers(project)), cut_off
-    )
+    return Strike(kill, after, struck, wrong, cut_off)
 
 
 def runs(project: Path) -> list[tuple[str, str]]:

@@ -33,7 +33,6 @@ from metrics_core.row_checks import (
     wrong_rows,
 )
 
-
 ROWS = 1 << 20  # a batch
 
 
