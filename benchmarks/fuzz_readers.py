@@ -45,7 +45,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     first = asked.first
     while time.monotonic() < ends if asked.minutes else first == asked.first:
-        for kind, case, said in _batch(first, asked.cases):
+        for kind, case, said in outcomes(first, asked.cases):
             counts[kind] += 1
             if kind not in {"refused", "right", "unchecked"}:
                 print(f"case {case}: {kind}: {said}", flush=True)
@@ -65,7 +65,7 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _batch(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
+def outcomes(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
     """What came of each case; after a crash or a hang another process goes on with the next one."""
     last = first + cases
     while first < last:

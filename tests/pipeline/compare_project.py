@@ -15,23 +15,11 @@ from metrics_core.summary import summarise
 from pipeline.outputs import write_json, write_parquet
 from pipeline.params import Params
 from pipeline.per_user_file import per_user_writer
-from tests.pipeline.load_project import INPUT
+from tests.pipeline.load_project import FOLDERS, INPUT
 
 Values = Mapping[
     str, Sequence[float | None]
 ]  # label -> one value a user; None: left out of the metric
-FOLDERS = (
-    "data",
-    "lists",
-    "quality",
-    "per_user",
-    "panel",
-    "summary",
-    "metrics",
-    "comparison",
-    "report",
-    "mlflow",
-)
 TRUTH = "ab" * 32
 
 

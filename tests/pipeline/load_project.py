@@ -16,7 +16,7 @@ from pipeline.checks import InputError
 from pipeline.load import load
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import Params
+from pipeline.params import Params, Results
 from pipeline.threads import VARIABLE
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
@@ -29,18 +29,7 @@ INPUT = {
     "unknown_items": "error",
     "allow_outside": False,
 }
-RESULTS = (
-    "data",
-    "lists",
-    "quality",
-    "per_user",
-    "panel",
-    "summary",
-    "metrics",
-    "comparison",
-    "report",
-    "mlflow",
-)
+FOLDERS = tuple(Results.model_fields)
 
 
 def params_of(path: str, **changes: Any) -> Params:
@@ -87,7 +76,7 @@ def params_of(path: str, **changes: Any) -> Params:
                 "required": True,
                 "attach": "child",
             },
-            "results": {name: f"results/{name}" for name in RESULTS},
+            "results": {name: f"results/{name}" for name in FOLDERS},
         }
     )
 

@@ -11,25 +11,13 @@ from typing import Any
 from metrics_core.presets import preset
 from pipeline.outputs import write_json, write_text
 from pipeline.params import Params, read_params
-from tests.pipeline.load_project import INPUT
+from tests.pipeline.load_project import FOLDERS, INPUT
 
 ROOT = Path(__file__).parents[2]
 MEANS: dict[str, dict[str, float | None]] = {
     "popularity": {"nDCG@5": 0.30, "nDCG@10": 0.35, "RBP(p=0.8)@10": 0.25, "Rprec": None},
     "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
 }
-FOLDERS = (
-    "data",
-    "lists",
-    "quality",
-    "per_user",
-    "panel",
-    "summary",
-    "metrics",
-    "comparison",
-    "report",
-    "mlflow",
-)
 
 
 def write_project(
