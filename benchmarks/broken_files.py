@@ -80,9 +80,9 @@ def sound() -> dict[tuple[str, str], bytes]:
 FILES = tuple(sound())
 
 
-def broken(chance: random.Random, name: str) -> bytes:
+def broken(chance: random.Random, what: str, name: str) -> bytes:
     """The content of a file after one to four strokes; of a packed one mostly the text inside."""
-    content = next(text for (_, known), text in sound().items() if known == name)
+    content = sound()[what, name]
     packed = name.endswith(".gz") and chance.randrange(10) < 7  # noqa: PLR2004
     text = bytearray(gzip.decompress(content) if packed else content)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 4))):

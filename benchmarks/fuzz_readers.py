@@ -111,7 +111,7 @@ def _work(first: int, cases: int) -> None:
 def _tried(case: int) -> tuple[str, str]:
     chance = random.Random(case)
     what, name = chance.choice(FILES)
-    Path(name).write_bytes(broken(chance, name))
+    Path(name).write_bytes(broken(chance, what, name))
     params = _params(what, name)
     try:
         with workspace() as connection:

@@ -43,7 +43,7 @@ def _problems(
     if isinstance(frame.schema[name], pl.Array):
         lists = lists.with_columns(pl.col("held").arr.to_list())
     lists = lists.filter(pl.col("held").list.len() > 0)
-    held = lists.explode("held")
+    held = lists.explode("held").cast({"held": pl.String if name == "categories" else pl.Float64})
     if name == "categories":
         blank = pl.col("held").is_null() | (pl.col("held").str.strip_chars() == "")
         return _first(where, held.filter(blank), "a category is blank", fix)

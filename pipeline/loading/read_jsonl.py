@@ -1,6 +1,7 @@
 """JSONL: a user a line with nested lists (`items`, and `scores` if there are any), or a row a line."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -113,13 +114,25 @@ def _only_later(late: list[str]) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
+    wrong = [*wrong, ("twice", "names a key twice")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
         SELECT line, j, CASE {cases} END AS line_wrong
         FROM (
-            SELECT position AS line, CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
-                THEN from_json(line, {_text(json.dumps(shape))}) END AS j
+            SELECT position AS line,
+                CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
+                    THEN from_json(line, {_text(json.dumps(shape))}) END AS j,
+                CASE WHEN ({_may_be_twice(shape)}) AND json_valid(line)
+                    THEN len(json_keys(line)) > len(list_distinct(json_keys(line))) END AS twice
             FROM lines WHERE trim(line) <> '')"""
+
+
+def _may_be_twice(keys: Iterable[str]) -> str:
+    """Does a key stand in the line again, be it as a value? Cheaper than to list the keys of every line."""
+    written = [(_text(json.dumps(key, ensure_ascii=False)), len(key) + 2) for key in keys]
+    return " OR ".join(
+        f"contains(line[strpos(line, {key}) + {length}:], {key})" for key, length in written
+    )
 
 
 def _quoted(name: str) -> str:

@@ -2,9 +2,10 @@
 
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -142,7 +143,7 @@ def header_of(file: InputFile, delimiter: str) -> list[str]:
         line = _text(first := opened.readline())
     if "\ufffd" in line and b"\xef\xbf\xbd" not in first:
         raise InputError(unreadable(file.path, ValueError("not UTF-8")))
-    found = next(csv.reader([line], delimiter=delimiter), [])
+    found = next(csv.reader(line.splitlines()[:1], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:
         what = f"the columns are separated by {NAMES[other]}, not by {NAMES[delimiter]}: {line.strip()!r}"
@@ -159,27 +160,38 @@ def _text(line: bytes) -> str:
 
 def _line_of(path: Path, delimiter: str, position: int) -> str:
     """The line at which a row begins; blank lines are no rows, and a quoted value may span lines."""
-    with unpacked(path) as file:
-        rows = csv.reader((_text(line) for line in file), delimiter=delimiter)
-        numbered = -1  # the header
-        begins = 1
-        for row in rows:
-            if row and numbered == position:
-                break
-            numbered += bool(row)
-            begins = rows.line_num + 1
-    return f"line {begins:,}"
+    numbered = -1  # the header
+    begins = 1
+    for row, ends in _rows(path, delimiter):
+        if row and numbered == position:
+            return f"line {begins:,}"
+        numbered += bool(row)
+        begins = ends + 1
+    return f"row {position + 1:,}"
 
 
 def _ragged_lines(path: Path, delimiter: str, width: int) -> list[Problem]:
-    problems = []
-    with unpacked(path) as file:
-        rows = csv.reader((_text(line) for line in file), delimiter=delimiter)
+    fix = "give each row one value a column; quote values that hold the separator"
+    problems = [
+        Problem(
+            f"{path}: line {line:,}",
+            f"has {len(row)} values, but the header names {width} columns",
+            fix,
+        )
+        for row, line in _rows(path, delimiter)
+        if row and len(row) != width
+    ]
+    return problems[:AT_MOST] or [
+        Problem(str(path), f"has rows of more or fewer values than its {width} columns", fix)
+    ]
+
+
+def _rows(path: Path, delimiter: str) -> Iterator[tuple[list[str], int]]:
+    """The values of each row and the line at which it ends, up to what Python's reader cannot follow."""
+    with unpacked(path) as file, suppress(csv.Error):
+        text = io.TextIOWrapper(
+            file, encoding="utf-8-sig", errors="replace"
+        )  # ends lines as \r, too
+        rows = csv.reader(text, delimiter=delimiter)
         for row in rows:
-            if row and len(row) != width:
-                what = f"has {len(row)} values, but the header names {width} columns"
-                fix = "give each row one value a column; quote values that hold the separator"
-                problems.append(Problem(f"{path}: line {rows.line_num:,}", what, fix))
-                if len(problems) == AT_MOST:
-                    break
-    return problems
+            yield row, rows.line_num

@@ -157,6 +157,23 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             )
         ],
     ),
+    "a key twice": (
+        "a.jsonl",
+        '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"items":["b"]}\n',
+        {},
+        [("a.jsonl: line 2: names a key twice", "mend the line, or remove it")],
+    ),
+    "a key that comes late": (
+        "a.jsonl",
+        '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',
+        {},
+        [
+            (
+                "a.jsonl: line 2: has `scores`, which the first line has not",
+                "mend the line, or remove it",
+            )
+        ],
+    ),
     "lines that are no lists": (
         "a.jsonl",
         '{"user":"u","items":["a"],"scores":[1]}\nnope\n{"user":"v","items":5}\n'
@@ -471,6 +488,31 @@ def test_a_pair_that_is_judged_twice_is_refused() -> None:
 def test_an_empty_truth_is_refused() -> None:
     Path("t.csv").write_text("user,item,grade\n")
     assert truth_refusal("t.csv") == message(("t.csv: holds no rows", "check what wrote the file"))
+
+
+def test_a_damaged_page_of_parquet_is_refused() -> None:
+    pl.DataFrame({"user": ["u"] * 500, "item": range(500), "rank": range(1, 501)}).write_parquet(
+        "a.parquet"
+    )
+    content = bytearray(Path("a.parquet").read_bytes())
+    content[4:40] = bytes(36)
+    Path("a.parquet").write_bytes(content)
+    assert refusal("a.parquet").startswith("a.parquet: is damaged or not complete (")
+
+
+def test_text_of_parquet_that_is_no_utf8_is_refused() -> None:
+    wrong = pa.StringArray.from_buffers(
+        1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
+    )
+    table = pa.table({"user": wrong, "item": ["a"], "rank": [1]})
+    pq.write_table(table, "a.parquet", store_schema=False)
+    assert refusal("a.parquet").startswith("a.parquet: is damaged or not complete (")
+
+
+def test_what_no_terminal_should_obey_is_shown_by_its_code() -> None:
+    Path("a.csv").write_text("user,item,rank\nu\x1b[2J,a,x\n")
+    assert "\x1b" not in refusal("a.csv")
+    assert "u\\x1b[2J" in refusal("a.csv")
 
 
 @pytest.mark.bad_input(1, "refused with names that are near")
