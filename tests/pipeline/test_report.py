@@ -35,7 +35,9 @@ def _start(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_and_its_twin_are_written(project: Path) -> None:
     done = _start(project)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr.startswith("report: a page of ")
+    assert done.stderr.count("\n") == 1
     finding = sample.five_models()["verdicts"][1]
     for name in ("report.html", "report.md"):
         assert finding in (project / "results/report" / name).read_text(encoding="utf-8")
