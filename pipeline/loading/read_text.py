@@ -143,6 +143,9 @@ def header_of(file: InputFile, delimiter: str) -> list[str]:
         line = _text(first := opened.readline())
     if "\ufffd" in line and b"\xef\xbf\xbd" not in first:
         raise InputError(unreadable(file.path, ValueError("not UTF-8")))
+    if line.count('"') % 2:
+        what = f"a quote is opened and not closed: {line.strip()!r}"
+        raise refuse(f"{file.path}: line 1", what, "close the quote, or remove it")
     found = next(csv.reader(line.splitlines()[:1], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:

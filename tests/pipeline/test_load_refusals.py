@@ -134,6 +134,17 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             )
         ],
     ),
+    "a quote that stays open": (
+        "a.csv",
+        'user,item,"rank\nu,a,1\n',
+        {},
+        [
+            (
+                """a.csv: line 1: a quote is opened and not closed: 'user,item,"rank'""",
+                "close the quote, or remove it",
+            )
+        ],
+    ),
     "ragged rows, below a blank line": (
         "a.csv",
         "user,item,rank\nu,a,1\n\nu,b\nu,c,3,4\n",
