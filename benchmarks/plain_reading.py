@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def _rows(path: Path, name: str, what: str) -> Iterator[Row]:
         )
         for line in text.split("\n"):
             if line.strip():
-                yield dict(zip(names, line.split(), strict=True))
+                yield dict(zip(names, re.split(r"[ \t\r\f\v]+", line.strip(" \t\r")), strict=True))
 
 
 def _json_rows(text: str) -> Iterator[Row]:

@@ -39,14 +39,10 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
 
     Raises
     ------
-    ValueError : a relevant grade is missing from a gain map, the gain needs a threshold and there is none, or a grade
-        is so high that one item of it would drown all others
+    ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
     """
     if isinstance(gain, Mapping):
         return _mapped(grade, gain["map"])
-    if gain.startswith("exp2") and len(grade) and grade.max() > HIGHEST_EXPONENT:
-        msg = f"gain {gain}: grade {grade.max():g} lies above {HIGHEST_EXPONENT}; take conventions.gain: linear, or a map"
-        raise ValueError(msg)
     if gain == "binary":
         return np.ones_like(grade)
     if gain == "linear":

@@ -31,6 +31,7 @@ class Lists:
     rank_base: int
     ranking: Ranking
     place: Place
+    nan_last: bool = False
 
     @property
     def key(self) -> str:
@@ -44,6 +45,8 @@ class Lists:
 def neighbours_of(lists: Lists) -> str:
     """Each row with the rank and score of the rows above and below it in the same list."""
     key = f"{lists.key} AS key" if lists.has_score else "NULL AS key"
+    if lists.nan_last and lists.has_score:  # NaN ties with nothing and disagrees with no rank
+        key = f"CASE WHEN NOT isnan(score) THEN {lists.key} END AS key"
     return f"""(
         SELECT user, rank, key, n,
             CASE WHEN user = user_above THEN rank_above END AS rank_above,

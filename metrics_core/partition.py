@@ -21,6 +21,7 @@ from metrics_core.listing import listed
 from metrics_core.panel import Definition
 from metrics_core.score import Column, score
 
+HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
 KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'
 
 
@@ -100,6 +101,7 @@ def _scored(
         ranked.append(judged)
         whole = _whole(connection, task, judged, number)
         per_user = [label for label in labels if not label.metric.of_catalogue]
+        _refuse_high_grades(judged, per_user, task.conventions)
         for column in score(judged, per_user, task.conventions, whole):
             columns[str(column.label)] = column
         for definition in definitions:
@@ -110,6 +112,20 @@ def _scored(
                 exposures[str(label)] = expose(whole(None), label.k)
     names = [*map(str, task.per_user), *(definition.column for definition in task.definitions)]
     return ranked[0], {name: columns[name] for name in names}, exposures
+
+
+def _refuse_high_grades(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> None:
+    """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
+    highest = judged.truth_grade.max(initial=0.0)
+    gains = {label.name: label.conventions(conventions).gain for label in labels}
+    for name in ("CG", "DCG", "nDCG"):
+        gain = gains.get(name)
+        if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
+            msg = (
+                f"{name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
+                "take conventions.gain: linear, or a map"
+            )
+            raise ValueError(msg)
 
 
 def _whole(

@@ -97,11 +97,13 @@ def rank_lists(
     rank_base: int = 1,
     into: str = "ranked",
     place: Place = row_number,
+    nan_last: bool = False,
 ) -> Ranked:
     """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
 
     position : BIGINT, ascending in the order of the rows; `place` says in words where such a row stands
     order    : rank | score | file; None: the ranks if there are any, else the scores
+    nan_last : is NaN a score below all others? Else it is refused
 
     With `duplicates: first` later copies keep their ranks and their item becomes NULL: a miss.
     With `ties: average` each row also has `tie_first` and `tie_last`, the ranks that its score spans.
@@ -121,10 +123,11 @@ def rank_lists(
         rank_base,
         ranking,
         place,
+        nan_last,
     )
     checks = [
         *ID_CHECKS,
-        *(SCORE_CHECKS if has_score else ()),
+        *(SCORE_CHECKS[: 1 if nan_last else None] if has_score else ()),
         *(RANK_CHECKS if decided == "rank" else ()),
     ]
     if problems := wrong_rows(connection, source, checks, place=place):
@@ -182,7 +185,8 @@ def _within_user(lists: Lists) -> str:
         "average": ascending,
         "item_desc": "item DESC, score DESC",
     }
-    return f"{lists.key} DESC, {tie_break.get(lists.ranking.ties, 'position')}"
+    first = "isnan(score), " if lists.nan_last else ""
+    return f"{first}{lists.key} DESC, {tie_break.get(lists.ranking.ties, 'position')}"
 
 
 def _numbered(rows: str, columns: str) -> str:

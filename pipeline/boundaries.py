@@ -55,7 +55,7 @@ def _links(path: Path) -> Iterator[Path]:
 def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
     try:
         real = path.resolve()
-    except (OSError, RuntimeError):  # links that lead in a circle
+    except (OSError, RuntimeError, ValueError):  # links that lead in a circle, a NUL
         return False
     return any(real.is_relative_to(root.resolve()) for root in roots or _roots())
 

@@ -3,7 +3,6 @@
 import json
 import math
 import platform
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
 from pipeline.running.progress import Progress
-from pipeline.stage import run
+from pipeline.stage import model_argument, run
 from pipeline.validity import validity
 
 MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
@@ -40,7 +39,7 @@ def main() -> str:
     params = read_params()
     folders = params.results
     prepare(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
-    return evaluate(params, sys.argv[1])
+    return evaluate(params, model_argument(params))
 
 
 def evaluate(params: Params, model: str) -> str:
@@ -226,9 +225,8 @@ def _validity(params: Params, model: str, ks: Sequence[int]) -> dict[str, Any]:
 
 
 def _input(params: Params, name: str) -> dict[str, str]:
-    quality = json.loads(
-        (Path(params.results.quality) / f"{name}.json").read_text(encoding="utf-8")
-    )
+    folder = params.results.data if name in params.background else params.results.quality
+    quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
     return {key: quality[key] for key in ("path", "sha256", "md5")}
 
 

@@ -47,17 +47,23 @@ def refuse_misfit(params: Params, model: str) -> dict[str, Any]:
     files = {"lists": lists, "truth": data / "truth.parquet"}
     if "items" in params.background:
         files["items"] = data / "items.parquet"
-    path = params.models[model].path
+    path, columns = params.models[model].path, params.models[model].columns
     with views_of(files) as connection:
         found = {f"{column}s": _fit(connection, column) for column in ("user", "item")}
         problems = [
             problem
             for column in ("user", "item")
-            for problem in _column_problems(connection, path, column, found[f"{column}s"])
+            for problem in _column_problems(
+                connection,
+                f"{path}: column {columns.get(column, column)!r}",
+                column,
+                found[f"{column}s"],
+            )
         ]
         unknown = only_row(connection, _UNKNOWN) if "items" in files else None
     if unknown and unknown[0] and params.input.unknown_items == "error":
-        problems.append(_not_in_catalogue(params, path, unknown))
+        where = f"{path}: column {columns.get('item', 'item')!r}"
+        problems.append(_not_in_catalogue(params, where, unknown))
     if problems:
         raise InputError(problems)
     return found | {"unknown_items": unknown and unknown[0]}
@@ -76,9 +82,8 @@ def _alike(connection: DuckDBPyConnection, column: str, spelling: str) -> tuple[
 
 
 def _column_problems(
-    connection: DuckDBPyConnection, path: str, column: str, fit: dict[str, int]
+    connection: DuckDBPyConnection, where: str, column: str, fit: dict[str, int]
 ) -> Iterator[Problem]:
-    where = f"{path}: column {column!r}"
     number, twins = _alike(connection, column, _FORM)
     if number:
         here, there = twins
@@ -92,7 +97,7 @@ def _column_problems(
         yield Problem(where, what, "write the ids of users alike in both files")
 
 
-def _not_in_catalogue(params: Params, path: str, found: tuple[Any, ...]) -> Problem:
+def _not_in_catalogue(params: Params, where: str, found: tuple[Any, ...]) -> Problem:
     rows, users, items, (user, item) = found
     what = (
         f"{in_words(items, 'item')} in {in_words(rows, 'row')} of {in_words(users, 'user')} not in "
@@ -101,4 +106,4 @@ def _not_in_catalogue(params: Params, path: str, found: tuple[Any, ...]) -> Prob
     fix = (
         "add them to the catalogue, leave them out of the lists, or set `input.unknown_items: keep`"
     )
-    return Problem(f"{path}: column 'item'", what, fix)
+    return Problem(where, what, fix)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.locked import connect
-from pipeline.threads import thread_settings
+from pipeline.reading import reading
 
 _IDS = ("user", "item")
 
@@ -18,7 +17,7 @@ def views_of(files: Mapping[str, Path]) -> Iterator[DuckDBPyConnection]:
 
     `lists` has a score, null where the file has none, and of several rankings the first.
     """
-    with connect(reads=files.values(), config=thread_settings()) as connection:
+    with reading(files.values()) as connection:
         read = {name: connection.read_parquet(str(path)) for name, path in files.items()}
         kinds = [dict(zip(r.columns, map(str, r.types), strict=True)) for r in read.values()]
         texts = [c for c in _IDS if len({kind[c] for kind in kinds if c in kind}) > 1]

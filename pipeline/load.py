@@ -56,7 +56,8 @@ def _ranked(
     connection: DuckDBPyConnection, source: Source, params: Params, order: str | None
 ) -> Ranked:
     """The ranked lists; every problem of the file is collected before it is refused."""
-    checks = list_checks(source)
+    nan_last = params.input.nan_score == "last"
+    checks = list_checks(source, nan_last=nan_last)
     problems = value_problems(connection, source, checks)
     try:
         ranked = rank_all(
@@ -67,6 +68,7 @@ def _ranked(
             has_score="score" in source.columns,
             order=order,
             rank_base=params.input.rank_base,
+            nan_last=nan_last,
             into="ranked",
             place=source.raw.place,
         )

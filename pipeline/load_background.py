@@ -1,6 +1,5 @@
 """Stage `load-background@<name>`: train, catalogue or users, checked and sorted."""
 
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of
+from metrics_core.row_checks import in_words, only_row
 from pipeline.checks import InputError
 from pipeline.loading.feature_checks import feature_problems
 from pipeline.loading.input_file import InputFile
@@ -22,26 +22,27 @@ from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
 from pipeline.running.unchanged import unchanged
-from pipeline.stage import run
+from pipeline.stage import argument, run
 
 SEPARATOR = "|"  # of categories, in text
 Quality = dict[str, Any]
 
 
 def main() -> str:
-    params, name = read_params(), sys.argv[1]
-    prepare(params.results, params.results.data, params.results.quality)
+    params = read_params()
+    name = argument(list(params.background), "a file of background")
+    prepare(params.results, params.results.data)
     with workspace() as connection:
         return load_background(connection, params, name)
 
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
-    """Write train, catalogue or users and the quality file, on refusal neither; says what was read."""
+    """Write train, catalogue or users, and beside it what is known of the file; on refusal neither. Says what was read."""
     read, needs, may_have = _READERS[name]
     file = background_file(params, name, needs, may_have)
     with unchanged(file.path):
         quality = read(connection, file, Path(params.results.data) / f"{name}.parquet")
-    write_json(Path(params.results.quality) / f"{name}.json", quality)
+    write_json(Path(params.results.data) / f"{name}.json", quality)
     return in_numbers(quality)
 
 
@@ -59,10 +60,12 @@ def _load_train(connection: DuckDBPyConnection, file: InputFile, into: Path) -> 
     checks = [*list_checks(source), *time_checks(source)]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)
-    first = ", min(time) AS time" if "time" in source.columns else ""
-    query = f"SELECT user, item{first} FROM source GROUP BY user, item ORDER BY user, item"
+    times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
+    query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
     write_query(connection, query, into)
-    return describe(connection, source)
+    (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
+    note = f"{in_words(again, 'row')} of a user and item that stand there before: each pair counts once"
+    return describe(connection, source) | {"repeated": again, "notes": [note] if again else []}
 
 
 def _load_items(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:

@@ -17,7 +17,7 @@ from pipeline.loading.sources import Source, format_of, input_path, read_source
 from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
-from pipeline.params import Params, read_params
+from pipeline.params import Input, Params, read_params
 from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
@@ -37,8 +37,11 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     file = truth_file(params)
     with unchanged(file.path):
         source = read_source(connection, file)
+        _refuse_problems(connection, source, params.input)
         changed = settle_truth(connection, source, params.input)
-        _refuse_problems(connection, source)
+        if not only_row(connection, "SELECT count(*) FROM source")[0]:
+            what = "has no row that is left: every grade is negative"
+            raise refuse(str(file.path), what, "set `input.negative_grade: zero`")
         quality = describe(connection, source) | _grades(connection, source) | changed
     quality["notes"] += notes_of(changed)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
@@ -50,16 +53,16 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     return in_numbers(quality)
 
 
-def _refuse_problems(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
-    checks = truth_checks(source)
+def _refuse_problems(
+    connection: duckdb.DuckDBPyConnection, source: Source, policies: Input
+) -> None:
+    checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"
-    problems += repeated_judgements(connection, source, rows)
+    if policies.repeated_grade == "error":
+        problems += repeated_judgements(connection, source, rows)
     if problems:
         raise InputError(problems)
-    if not only_row(connection, "SELECT count(*) FROM source")[0]:
-        what = "has no row that is left: every grade is negative"
-        raise refuse(str(source.file.path), what, "set `input.negative_grade: zero`")
 
 
 def _order_counts(conventions: Conventions) -> bool:

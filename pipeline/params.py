@@ -124,7 +124,7 @@ class Comparison(_Section):
     @classmethod
     def _effects(cls, given: Any) -> Any:
         for effect in given.values() if isinstance(given, dict) else [given]:
-            share = isinstance(effect, str) and PERCENT.match(effect)
+            share = isinstance(effect, str) and PERCENT.fullmatch(effect)
             if not share and not (is_number(effect) and effect >= 0):
                 msg = f"{effect!r} is no effect: write a number such as 0.005, or a share of the baseline such as 2%"
                 raise ValueError(msg)

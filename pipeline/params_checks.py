@@ -45,8 +45,8 @@ def model_name_findings(models: Any) -> Iterator[Finding]:
 def _is_model_name(name: Any) -> bool:
     return (
         isinstance(name, str)
-        and MODEL_NAME.match(name) is not None
-        and name not in {TRUTH, *BACKGROUND}
+        and MODEL_NAME.fullmatch(name) is not None
+        and name.lower() not in {TRUTH, *BACKGROUND}
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,16 @@ class Yaml:
             for line, (keys, what, fix) in placed
         )
 
+    @cached_property
+    def _marked(self) -> Any:
+        return YAML(typ="rt").load(self.text)
+
     def line_of(self, keys: Iterable[Any]) -> int:
         """The line of the deepest of the keys that stands in the file."""
         return max(self._lines(keys), default=1)
 
     def _lines(self, keys: Iterable[Any]) -> Iterator[int]:
-        node = YAML(typ="rt").load(self.text)
+        node = self._marked
         for key in keys:
             if isinstance(node, dict) and key in node:
                 line, _ = node.lc.key(key)  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -13,7 +13,7 @@ from pipeline.credentials import without_credentials
 from pipeline.params import PARAMS, Params
 from pipeline.running import announce
 from pipeline.running.announce import LOG
-from pipeline.running.claims import only_one
+from pipeline.running.claims import forget_claims, only_one
 from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
 from pipeline.running.leftovers import remove_own
 from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
@@ -41,7 +41,7 @@ def leave(work: Callable[[], None]) -> NoReturn:
     arguments = announce.set_up(sys.argv)
     sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
-        stop_in_order(remove_own)
+        stop_in_order(_tidy)
         work()
         sys.stdout.flush()
     except BrokenPipeError:
@@ -60,16 +60,24 @@ def leave(work: Callable[[], None]) -> NoReturn:
     sys.exit(0)
 
 
+def _tidy() -> None:
+    remove_own()
+    forget_claims()
+
+
 def model_argument(params: Params) -> str:
     """The model that the command line names."""
+    return argument(list(params.models), "a model")
+
+
+def argument(known: Sequence[str], what: str) -> str:
+    """The one argument of the command line, refused if it is none of what params.yaml names."""
     names = sys.argv[1:]
-    if len(names) == 1 and names[0] in params.models:
+    if len(names) == 1 and names[0] in known:
         return names[0]
     given = " ".join(names) if names else "nothing"
-    known = ", ".join(params.models)
-    raise refuse(
-        "command line", f"{given!r} names no model", f"name one of those in {PARAMS}: {known}"
-    )
+    fix = f"name one of those in {PARAMS}: {', '.join(known)}"
+    raise refuse("command line", f"{given!r} is not {what}", fix)
 
 
 def _stopped(by: Stopped) -> NoReturn:

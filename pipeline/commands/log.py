@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.checks import InputError, Problem, refuse
 from pipeline.log import send
 from pipeline.params import Params, read_params
+from pipeline.running.claims import only_one
 from pipeline.tracking.contents import contents
 from pipeline.tracking.receipt import read_receipt, write_logged
 from pipeline.tracking.store import AGAIN
@@ -24,11 +25,12 @@ def log_again() -> None:
     TrackingError : MLflow still cannot be reached, or refuses; the old receipt stays
     """
     params = read_params()
-    _refuse_stale_results()
-    what = contents(params)
-    write_logged(params, what, send(params, what))
-    if Path("dvc.yaml").is_file():
-        _dvc("commit", "--quiet", "--force", STAGE)
+    with only_one(STAGE):  # the claim of the stage itself
+        _refuse_stale_results()
+        what = contents(params)
+        write_logged(params, what, send(params, what))
+        if Path("dvc.yaml").is_file():
+            _dvc("commit", "--quiet", "--force", STAGE)
 
 
 def tell_what_is_logged() -> None:
@@ -41,8 +43,8 @@ def _told(params: Params) -> str:
     if receipt is None:
         return f"not logged: run `dvc repro`, or `{AGAIN}` if it failed there"
     where = f"MLflow at {receipt['tracking_uri']}"
-    if not receipt["logged"]:
-        return f"not logged: {where} {receipt['reason']}; run `{AGAIN}`"
+    if not receipt.get("logged"):
+        return f"not logged: {where} {receipt.get('reason', '')}; run `{AGAIN}`"
     if receipt["comparison"] != contents(params).comparison.fingerprint:
         return "not logged: the results are newer than what was logged; run `dvc repro`"
     models = len(receipt["fingerprints"])

@@ -1,22 +1,25 @@
 """`concord validate`: params.yaml and every input file, checked without evaluating; all problems of all files."""
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from metrics_core.background import catalogue_of, refuse_missing
+from metrics_core.partition import Task
 from metrics_core.row_checks import in_words
 from pipeline.checks import InputError, Problem
 from pipeline.comparing.choices import read_choices
 from pipeline.fit import refuse_misfit
+from pipeline.labels import labels_of
 from pipeline.load import load
 from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import Params, Results, read_params
+from pipeline.params import PARAMS, Params, Results, read_params
+from pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]
 
@@ -30,7 +33,7 @@ def validate() -> None:
     """
     params = read_params()
     read_choices(params)
-    with tempfile.TemporaryDirectory(prefix="concord-") as folder:
+    with spill_folder() as folder:  # swept away even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = params.model_copy(update={"results": elsewhere})
         problems = [
@@ -38,6 +41,7 @@ def validate() -> None:
         ]
         if not problems:
             problems = [found for model in params.models for found in _misfits(there, model)]
+            problems += _what_metrics_lack(there)
     if problems:
         raise InputError(problems)
     print("no problem found: `dvc repro` evaluates")
@@ -59,13 +63,23 @@ def _tried(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
     except InputError as error:
         print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)
         return error.problems
-    quality = json.loads(
-        (Path(params.results.quality) / f"{name}.json").read_text(encoding="utf-8")
-    )
+    folder = params.results.data if name in params.background else params.results.quality
+    quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
     print(f"{name}: {said}", flush=True)
     for note in quality.get("notes", []):
         print(f"  {note}", flush=True)
     return ()
+
+
+def _what_metrics_lack(params: Params) -> Iterator[Problem]:
+    items = Path(params.results.data) / "items.parquet"
+    catalogue = catalogue_of(items) if "items" in params.background else None
+    task = Task(labels_of(params), params.pinned)
+    try:
+        refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
+    except ValueError as error:
+        what, _, fix = str(error).rpartition("; ")
+        yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")
 
 
 def _misfits(params: Params, model: str) -> tuple[Problem, ...]:

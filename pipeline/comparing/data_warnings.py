@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics_core.locked import connect
 from pipeline.comparing.phrases import counted, percent
 from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
 from pipeline.params import Params
-from pipeline.threads import thread_settings
+from pipeline.reading import reading
 
 _TWICE = """
 SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
@@ -20,7 +19,7 @@ SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user FROM truth
 """
 _OVERLAPPING = """
 SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user, min(time) AS began FROM truth GROUP BY ALL)
-JOIN (SELECT CAST(user AS VARCHAR) AS user, max(time) AS ended FROM train GROUP BY ALL) USING (user)
+JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
 WHERE began < ended
 """
 
@@ -30,7 +29,7 @@ def data_warnings(params: Params) -> Iterator[Row]:
     if "train" not in params.background:
         return
     files = {name: Path(params.results.data) / f"{name}.parquet" for name in ("train", "truth")}
-    with connect(reads=files.values(), config=thread_settings()) as connection:
+    with reading(files.values()) as connection:
         for name, path in files.items():
             connection.read_parquet(str(path)).create_view(name)
         rows, users = connection.execute(_TWICE).fetchall()[0]

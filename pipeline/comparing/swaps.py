@@ -14,11 +14,10 @@ from metrics_core.conventions import Conventions
 from metrics_core.exposure import Exposure
 from metrics_core.judging import fetch
 from metrics_core.listing import number_items
-from metrics_core.locked import connect
 from metrics_core.swap import Shown, Swapped, swap_tests
 from pipeline.comparing.choices import Choices
 from pipeline.params import Params
-from pipeline.threads import thread_settings
+from pipeline.reading import reading
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS
@@ -90,7 +89,7 @@ def _numbered(params: Params, models: Sequence[str]) -> Iterator[DuckDBPyConnect
     """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
     data = Path(params.results.data)
     files = {model: Path(params.results.lists) / f"{model}.parquet" for model in models}
-    with connect(reads=files.values(), config=thread_settings()) as connection:
+    with reading(files.values()) as connection:
         for model, path in files.items():
             lists = connection.read_parquet(str(path))
             ranking = "ranking" if "ranking" in lists.columns else "0 AS ranking"

@@ -72,6 +72,11 @@ def choose_columns(file: InputFile, found: Sequence[str]) -> dict[str, str]:
         for name, times in Counter(found).items()
         if times > 1
     ]
+    problems += [
+        Problem(f"{file.path}: column {name!r}", "holds a NUL in its name", "rename the column")
+        for name in found
+        if "\0" in name
+    ]
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
     for name in asked:
         if file.theirs(name) not in found:

@@ -12,13 +12,13 @@ SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 DROP = "drop the row where the file is made"
 
 
-def list_checks(source: Source) -> list[RowCheck]:
+def list_checks(source: Source, *, nan_last: bool = False) -> list[RowCheck]:
     """The checks that the columns of these lists need."""
     checks = [check for column in ("user", "item") for check in id_checks(source, column)]
     if "rank" in source.columns:
         checks += number_checks(source, "rank", "is no whole number")
     if "score" in source.columns:
-        checks += number_checks(source, "score", "is no number")
+        checks += number_checks(source, "score", "is no number", may_be_nan=nan_last)
     return checks
 
 
@@ -53,12 +53,16 @@ def _text_checks(column: str) -> list[RowCheck]:
     return [replace(check, per_value=True) for check in checks]
 
 
-def number_checks(source: Source, column: str, what: str) -> list[RowCheck]:
+def number_checks(
+    source: Source, column: str, what: str, *, may_be_nan: bool = False
+) -> list[RowCheck]:
     checks = [_missing(source, column, f"give every row a {column}, or {DROP}")]
     if column in source.unsure:
+        if source.raw.kinds[column] in ("integer", "unsigned"):
+            what = "lies beyond 2^53, where numbers lose digits"
         fix = f"write plain numbers (decimal point), or name another column: `{source.file.key}.columns`"
         checks.append(_unreadable(column, what, fix))
-    if column != "rank":
+    if column != "rank" and not may_be_nan:
         also = ", or set `input.nan_score: last`" if column == "score" else ""
         fix = f"mend the {column}, or {DROP}{also}"
         checks.append(RowCheck(column, f"isnan({column})", "is NaN", fix))

@@ -1,4 +1,4 @@
-"""What `input` in params.yaml allows and how it is put right, in the table `source`; whatever is changed is counted."""
+"""What `input` in params.yaml allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
 
 from typing import Any
 
@@ -24,11 +24,10 @@ _WORDS = {
 
 
 def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
-    """NaN becomes the lowest score where `input.nan_score: last` says so."""
+    """How many scores are NaN, where `input.nan_score: last` ranks them below all others."""
     if "score" not in source.columns or policies.nan_score == "error":
         return {}
-    change = "UPDATE source SET score = '-inf'::DOUBLE"
-    return _applied(connection, "nan_score", policies.nan_score, change, _NAN)
+    return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
 
 
 def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
@@ -59,11 +58,11 @@ def notes_of(changed: Changed) -> list[str]:
 
 
 def _applied(
-    connection: DuckDBPyConnection, name: str, policy: str, change: str, wrong: str
+    connection: DuckDBPyConnection, name: str, policy: str, change: str | None, wrong: str
 ) -> Changed:
     rows, users = only_row(
         connection, f"SELECT count(*), count(DISTINCT user) FROM source WHERE {wrong}"
     )
-    if rows:
+    if rows and change:
         connection.execute(f"{change} WHERE {wrong}")
     return {name: {"rows": rows, "users": users, "policy": policy}}

@@ -87,9 +87,11 @@ def _paths(file: InputFile) -> list[Path]:
 def _opened(path: Path, file: InputFile) -> Part:
     _refuse_other_content(path, file)
     try:
-        return _parquet(path) if file.format == "parquet" else _arrow(path)
-    except (pa.ArrowException, OSError) as error:
+        part = _parquet(path) if file.format == "parquet" else _arrow(path)
+        _ = part.schema.names  # decoded as they are asked for
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError([_damaged(path, error)]) from None
+    return part
 
 
 def _refuse_other_content(path: Path, file: InputFile) -> None:
@@ -138,6 +140,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     """The type without its encoding: dictionaries and the kinds of text are one."""
     if pa.types.is_dictionary(kind):
         return _plain(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp(kind.unit)  # in UTC, whatever the zone of the column or of the machine
     return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
@@ -182,7 +186,8 @@ def _kind(name: str, found: pa.DataType) -> Kind | None:
         return "unsigned"
     if pa.types.is_integer(found):
         return "integer"
-    if pa.types.is_floating(found) or (pa.types.is_decimal(found) and name not in ("user", "item")):
+    is_decimal = pa.types.is_decimal128(found) and name not in ("user", "item")
+    if is_decimal or (pa.types.is_floating(found) and not pa.types.is_float16(found)):
         return "float"
     if pa.types.is_string(found):
         return "text"

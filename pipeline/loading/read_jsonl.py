@@ -57,7 +57,7 @@ def _first_object(file: InputFile) -> dict[str, Any]:
     line = first_line(file.path)
     try:
         first = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict):
         what = f"begins with {line[:60]!r}, which is no JSON object"

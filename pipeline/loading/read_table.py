@@ -1,6 +1,8 @@
 """A small table with columns of any kind (catalogue, users): one row an id, its other columns as they are."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -37,9 +39,33 @@ def read_table(connection: DuckDBPyConnection, file: InputFile) -> tuple[pl.Data
     ids = pl.from_arrow(connection.sql(query).to_arrow_reader().read_all()[key])
     assert isinstance(ids, pl.Series)
     frame = _frame(file)
-    named = {theirs: ours for ours, theirs in file.columns.items()}
-    frame = frame.rename({theirs: named[theirs] for theirs in frame.columns if theirs in named})
+    _refuse_names(file, frame.columns)
+    frame = frame.rename({theirs: ours for ours, theirs in file.columns.items()})
     return frame.with_columns(ids.alias(key)), source
+
+
+def _refuse_names(file: InputFile, found: list[str]) -> None:
+    """Names that params.yaml maps and the file lacks, and names that would be one: DuckDB sees no capitals."""
+    ours = {theirs: ours for ours, theirs in file.columns.items()}
+    problems = [
+        Problem(
+            f"{file.path}: column {theirs!r}",
+            f"is missing; the columns are: {', '.join(found)}",
+            f"mend `{file.key}.columns`",
+        )
+        for theirs in ours
+        if theirs not in found
+    ]
+    seen: dict[str, str] = {}
+    for name in found:
+        other = seen.setdefault(ours.get(name, name).lower(), name)
+        if other != name:
+            what = f"and {other!r} would be one column: they differ in capitals alone, or one is mapped to the other"
+            problems.append(
+                Problem(f"{file.path}: column {name!r}", what, "rename or remove one of them")
+            )
+    if problems:
+        raise InputError(problems)
 
 
 def _repeated(connection: DuckDBPyConnection, source: Source, key: str) -> list[Problem]:
@@ -62,8 +88,8 @@ def _frame(file: InputFile) -> pl.DataFrame:
         if file.format in DELIMITERS:
             found = pl.from_arrow(_delimited(file))
         elif file.format == "jsonl":
-            with unpacked(file.path) as opened:
-                found = pl.read_ndjson(opened.read(), infer_schema_length=None)
+            found = _json_lines(file)
+            found.to_arrow()  # refuses integers beyond 64 bits
         else:
             parts = opened_parts(file)
             names = parts[0].schema.names
@@ -72,10 +98,35 @@ def _frame(file: InputFile) -> pl.DataFrame:
             )
             table.validate(full=True)
             found = pl.from_arrow(table.replace_schema_metadata(None))
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise InputError(unreadable(file.path, error)) from None
     assert isinstance(found, pl.DataFrame)
     return found
+
+
+def _json_lines(file: InputFile) -> pl.DataFrame:
+    with unpacked(file.path) as opened:
+        text = opened.read()
+    kinds: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        for key, value in json.loads(line).items() if line.strip() else ():
+            kinds.setdefault(key, set()).update(_kinds(value))
+    ids = file.theirs(file.needs[0])  # numbers and text, compared by their text
+    for key, found in kinds.items():
+        if len(found) > 1 and key != ids:
+            what = f"holds values of different kinds: {', '.join(sorted(found))}"
+            fix = "write values of one kind in all lines"
+            raise refuse(f"{file.path}: column {key!r}", what, fix)
+    return pl.read_ndjson(text, infer_schema_length=None)
+
+
+def _kinds(value: Any) -> set[str]:
+    """`number`, `text`, `list of text` …; nothing for what is missing."""
+    if isinstance(value, list):
+        inner = {kind for each in value for kind in _kinds(each)}
+        return {f"list of {kind}" for kind in inner}
+    known = {bool: "true or false", int: "number", float: "number", str: "text", dict: "object"}
+    return set() if value is None else {known[type(value)]}
 
 
 def _delimited(file: InputFile) -> pa.Table:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -146,7 +147,7 @@ def header_of(file: InputFile, delimiter: str) -> list[str]:
     if line.count('"') % 2:
         what = f"a quote is opened and not closed: {line.strip()!r}"
         raise refuse(f"{file.path}: line 1", what, "close the quote, or remove it")
-    found = next(csv.reader(line.splitlines()[:1], delimiter=delimiter), [])
+    found = next(csv.reader(re.split(r"[\r\n]", line)[:1], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:
         what = f"the columns are separated by {NAMES[other]}, not by {NAMES[delimiter]}: {line.strip()!r}"

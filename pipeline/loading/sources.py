@@ -43,16 +43,20 @@ _ID = {
         WHEN regexp_full_match({x}, '-?[0-9]+') THEN CAST({x} AS VARCHAR) END""",
 }
 _NUMBER = "TRY_CAST({x} AS DOUBLE)"
+_NUMBERS = {  # DuckDB would take 1_000 for 1000, true for 1, and round what a double cannot hold
+    "text": f"CASE WHEN NOT contains({{x}}, '_') THEN {_NUMBER} END",
+    "json": f"CASE WHEN {{x}} NOT IN ('true', 'false') THEN {_NUMBER} END",
+    "integer": f"CASE WHEN {{x}} BETWEEN -{EXACT} AND {EXACT} THEN CAST({{x}} AS DOUBLE) END",
+    "unsigned": f"CASE WHEN {{x}} <= {EXACT} THEN CAST({{x}} AS DOUBLE) END",
+}
 # Seconds since 1970, or the number as it is: times are only ever compared with each other.
 _TIME = {
     "time": "epoch(CAST({x} AS TIMESTAMP))",
     "text": f"coalesce({_NUMBER}, epoch(TRY_CAST({{x}} AS TIMESTAMP)))",
     "json": "coalesce(TRY_CAST({x} AS DOUBLE), epoch(TRY_CAST(json_extract_string({x}, '$') AS TIMESTAMP)))",
 }
-_RANK = f"CASE WHEN {_WHOLE.format(x=_NUMBER)} THEN CAST({_NUMBER} AS BIGINT) END"
-_SAFE = {("id", "text"), ("id", "integer"), ("rank", "integer"), ("number", "integer")}
+_SAFE = {("id", "text"), ("id", "integer"), ("rank", "integer")}
 _SAFE |= {
-    ("number", "unsigned"),
     ("number", "float"),
     ("time", "time"),
     ("time", "integer"),
@@ -180,7 +184,10 @@ def _readable(name: str, kind: Kind) -> str:
         return _ID[kind].format(x=name)
     if role == "time":
         return _TIME.get(kind, _NUMBER).format(x=name)
-    return (_RANK if role == "rank" else _NUMBER).format(x=name)
+    number = _NUMBERS.get(kind, _NUMBER).format(x=name)
+    if role != "rank":
+        return number
+    return f"CASE WHEN {_WHOLE.format(x=f'({number})')} THEN CAST({number} AS BIGINT) END"
 
 
 def _value(name: str, kind: Kind) -> str:

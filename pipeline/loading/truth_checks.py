@@ -6,23 +6,18 @@ from metrics_core.row_checks import RowCheck, in_words, only_row, whose
 from pipeline.checks import Problem
 from pipeline.loading.list_checks import id_checks, number_checks
 from pipeline.loading.sources import Source
+from pipeline.params import Input
 
 
-def truth_checks(source: Source) -> list[RowCheck]:
+def truth_checks(source: Source, policies: Input) -> list[RowCheck]:
     checks = [check for column in ("user", "item") for check in id_checks(source, column)]
     if "grade" in source.columns:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
         checks += number_checks(source, "grade", "is no number")
-        checks += [
-            RowCheck(
-                "grade",
-                "grade < 0",
-                "{value} is negative",
-                f"{fix}; or set `input.negative_grade` to zero or unjudged",
-                shows="grade",
-            ),
-            RowCheck("grade", "grade = 'inf'::DOUBLE", "is infinite", fix),
-        ]
+        checks.append(RowCheck("grade", "isinf(grade)", "is infinite", fix))
+        if policies.negative_grade == "error":
+            fix += "; or set `input.negative_grade` to zero or unjudged"
+            checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"))
     return [*checks, *time_checks(source)]
 
 

@@ -14,6 +14,7 @@ from pipeline.checks import refuse
 
 WAIT = 5.0  # seconds for a dying process to let go
 _STEP = 0.05
+_HELD: set[int] = set()  # the files of the claims that this process holds
 
 
 @contextmanager
@@ -30,10 +31,18 @@ def only_one(stage: str) -> Iterator[str | None]:
         file.seek(0)
         killed = file.read().strip() or None
         _note(file.fileno(), f"{os.getpid()}\n")
+        _HELD.add(file.fileno())
         try:
             yield killed
         finally:
+            _HELD.discard(file.fileno())
             _note(file.fileno(), "")
+
+
+def forget_claims() -> None:
+    """Called by a process that ends in order: the next one need not explain why it was killed."""
+    for descriptor in [*_HELD]:
+        _note(descriptor, "")
 
 
 def claim(descriptor: int) -> bool:

@@ -37,12 +37,15 @@ def write_not_logged(params: Params, what: Contents, error: TrackingError) -> No
 
 
 def read_receipt(params: Params) -> Json | None:
-    """None where nothing was logged yet, or the stage failed."""
+    """None where nothing was logged yet, the stage failed, or the file is no receipt."""
     file = Path(params.results.mlflow) / "receipt.json"
     if not file.is_file():
         return None
-    content: Json = json.loads(file.read_text(encoding="utf-8"))
-    return content
+    try:
+        content: Json = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:  # cut off, or a merge conflict
+        return None
+    return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
 
 
 def _where(params: Params) -> Json:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -42,8 +43,20 @@ class Tracking:
 
     @cached_property
     def shown(self) -> str:
-        """The address without user, password and query."""
-        return without_credentials(self.uri)
+        """The address without user, password, query and fragment; a password may hold any sign but `@`."""
+        scheme, mark, rest = self.uri.partition("//")
+        if not mark:
+            return self.uri
+        return f"{scheme}//{re.split('[?#]', rest.rpartition('@')[2])[0]}"
+
+    def hidden(self, text: str) -> str:
+        """The text without the address's credentials, whole or in parts."""
+        secret = self.uri.partition("//")[2].rpartition("@")[0]
+        parts = [self.uri, secret, secret.partition(":")[2], self.uri.partition("?")[2]]
+        shown = text.replace(self.uri, self.shown)
+        for part in parts[1:]:
+            shown = shown.replace(part, "…") if part else shown
+        return without_credentials(shown)
 
     @cached_property
     def database(self) -> Path | None:
@@ -99,7 +112,7 @@ class Tracking:
         return self._in_one_line(error, failure(str(error), is_server=self._is_server))
 
     def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
-        words = " ".join(without_credentials(str(error).replace(self.uri, self.shown)).split())
+        words = " ".join(self.hidden(str(error)).split())
         told = f": {words[:300]}" if kind.told else ""
         advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)

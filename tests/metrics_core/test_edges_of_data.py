@@ -47,5 +47,7 @@ def test_a_grade_that_would_drown_all_others_is_refused() -> None:
         ValueError, match=r"gain exp2: grade 31 lies above 30; take conventions.gain: linear"
     ):
         mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=exponential)
+    with pytest.raises(ValueError, match="30"):
+        mc.evaluate({"u": ["a"]}, truth, metrics=["DCG@1"], conventions=exponential)
     linear = mc.preset("standard")
     assert mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=linear)["nDCG@1"] == 1

@@ -98,7 +98,7 @@ def test_quality_says_what_was_read(project: Params) -> None:
             load_background(connection, project, name)
 
     train, items = (
-        json.loads(Path(f"results/quality/{name}.json").read_text()) for name in ("train", "items")
+        json.loads(Path(f"results/data/{name}.json").read_text()) for name in ("train", "items")
     )
     assert (train["path"], train["users"], train["item_type"]) == ("train.csv", 30, "text")
     assert (items["rows"], items["features"]) == (20, "categories")

@@ -1,5 +1,6 @@
 """Every refusal of train, catalogue and users, with its whole message."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,26 @@ CASES: dict[str, tuple[str, str, str | bytes, dict[str, Any], str]] = {
         "items", "i.jsonl", '{"item":1,"vector":[1,2]}\n{"item":"x","vector":[1,null]}\n', {},
         f"i.jsonl: column 'vector' (item 'x'): a number is missing or not finite; 1 item affected\n  fix: {VECTOR}",
     ),
+    "values of two kinds": (
+        "items", "i.jsonl", '{"item":1,"categories":["x"]}\n{"item":"2","categories":"y|z"}\n', {},
+        "i.jsonl: column 'categories': holds values of different kinds: list of text, text\n"
+        "  fix: write values of one kind in all lines",
+    ),
+    "a mapped column that is missing": (
+        "items", "i.csv", "item,genre\na,x\n", {"columns": {"categories": "genres"}},
+        "i.csv: column 'genres': is missing; the columns are: item, genre\n"
+        "  fix: mend `background.items.columns`",
+    ),
+    "columns that differ in capitals": (
+        "users", "u.csv", "user,Age,age\na,1,2\n", {},
+        "u.csv: column 'age': and 'Age' would be one column: they differ in capitals alone, or one is mapped to the"
+        " other\n  fix: rename or remove one of them",
+    ),
+    "an id beside the one that is mapped": (
+        "users", "u.csv", "customer,user\na,b\n", {"columns": {"user": "customer"}},
+        "u.csv: column 'user': and 'customer' would be one column: they differ in capitals alone, or one is mapped to the"
+        " other\n  fix: rename or remove one of them",
+    ),
     "a TREC file": (
         "items", "i.run", "u Q0 a 1 2 x\n", {},
         "i.run: is trec\n  fix: give it as parquet, arrow, csv, tsv or jsonl",
@@ -149,6 +170,21 @@ def test_what_is_empty_is_missing() -> None:
     assert [row["categories"] for row in _load("items", "i.csv")] == [["x", "y"], None, ["x\ny"]]
     Path("u.csv").write_text("user,plan\nu1,a\nu2,\n")
     assert [row["plan"] for row in _load("users", "u.csv")] == ["a", None]
+
+
+def test_interactions_that_repeat_are_counted_and_their_last_time_is_kept() -> None:
+    Path("t.csv").write_text("user,item,time\nu,a,1\nu,a,100\nu,b,5\n")
+    rows = _load("train", "t.csv", columns={"time": "time"})
+    assert [(row["item"], row["time"], row["last"]) for row in rows] == [("a", 1, 100), ("b", 5, 5)]
+    assert json.loads(Path("results/data/train.json").read_text())["repeated"] == 1
+
+
+def test_times_with_a_zone_are_those_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    zoned = pl.Series([0]).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone("Asia/Tokyo")
+    pl.DataFrame({"user": ["u"], "item": ["a"], "time": zoned}).write_parquet("t.parquet")
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        assert _load("train", "t.parquet", columns={"time": "time"})[0]["time"] == 0
 
 
 def test_fixed_size_vectors_and_packed_files_are_read() -> None:

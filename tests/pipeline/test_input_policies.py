@@ -30,6 +30,28 @@ def test_nan_scores_may_come_last() -> None:
     )
 
 
+def test_nan_is_below_minus_infinity_and_ties_with_nothing() -> None:
+    Path("a.csv").write_text("user,item,score\nu,z,1\nu,b,-inf\nu,a,nan\nu,c,nan\n")
+
+    rows, quality = loaded("a.csv", nan_score="last", conventions={"ties": "error"})
+
+    assert [item for _, item, *_ in rows] == ["z", "b", "a", "c"]
+    assert quality["infinite_scores"] == 1
+    assert quality["ties"]["rows"] == 0
+
+
+def test_no_policy_hides_a_row_that_is_refused() -> None:
+    Path("t.csv").write_text("user,item,grade\nu,a,3\nu,a,abc\nu,a,\nu,a,-1\nu,b,1\n")
+
+    text = truth_refusal("t.csv", repeated_grade="highest")
+
+    assert [line.partition(": ")[2] for line in text.splitlines()[::2]] == [
+        "line 4, column 'grade' (user 'u', item 'a'): is missing; 1 row affected",
+        "line 3, column 'grade' (user 'u', item 'a'): 'abc' is no number; 1 row affected",
+        "line 5, column 'grade' (user 'u', item 'a'): -1.0 is negative; 1 row affected",
+    ]
+
+
 def test_a_policy_that_changed_nothing_is_no_note() -> None:
     Path("a.csv").write_text("user,item,score\nu,a,2\nu,b,1\n")
 

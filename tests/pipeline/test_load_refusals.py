@@ -302,6 +302,28 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             )
         ],
     ),
+    "numbers in the ways of programs": (
+        "a.csv",
+        "user,item,score\nu,a,1_000\nu,b,1\n",
+        {},
+        [
+            (
+                "a.csv: line 2, column 'score' (user 'u', item 'a'): '1_000' is no number; 1 row affected",
+                PLAIN,
+            )
+        ],
+    ),
+    "true as a score": (
+        "a.jsonl",
+        '{"user":"u","items":["a"],"scores":[true]}\n',
+        {},
+        [
+            (
+                "a.jsonl: line 1, column 'score' (user 'u', item 'a'): 'true' is no number; 1 row affected",
+                PLAIN,
+            )
+        ],
+    ),
     "an item twice in a list": (
         "a.csv",
         "user,item,rank\nu,a,1\nu,b,2\nu,a,3\n",
@@ -581,6 +603,16 @@ def test_numbers_that_cannot_be_kept_exactly_are_no_ids(ids: pl.Series, shown: s
     pl.DataFrame({"user": ids, "item": [1, 2, 3], "rank": [1, 1, 1]}).write_parquet("a.parquet")
     assert refusal("a.parquet").splitlines()[0] == (
         f"a.parquet: row 2, column 'user' (item 2): {shown} is neither text nor a 64-bit integer; 1 row affected"
+    )
+
+
+def test_scores_that_a_double_cannot_hold_are_refused() -> None:
+    scores = [1_700_000_000_000_000_000, 1_700_000_000_000_000_100]
+    pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": scores}).write_parquet(
+        "a.parquet"
+    )
+    assert refusal("a.parquet").startswith(
+        "a.parquet: row 1, column 'score' (user 'u', item 'a'): '1700000000000000000' lies beyond 2^53, where"
     )
 
 

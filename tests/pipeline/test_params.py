@@ -81,6 +81,8 @@ def test_the_demo_is_accepted() -> None:
         ("  popularity:\n", "  als.v1:\n", "'als.v1' is no name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 is no name of a model"),
         ("  popularity:\n", "  truth:\n", "'truth' is no name of a model"),
+        ("  popularity:\n", "  Truth:\n", "'Truth' is no name of a model"),
+        ("  popularity:\n", '  "als\\n":\n', "is no name of a model"),
         ("  engine: duckdb", "  engine: spark", "evaluation.engine: is 'spark'"),
         ("edges: [0, 20, 50]", "edges: [20, 0]", "segments.activity: [20, 0] does not rise"),
         (

@@ -213,7 +213,9 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     data = Path(params.results.data)
     truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
     _write(data, "truth", truth, ["user", "item", "grade", "time"])
-    _write(data, "train", [(1, "x", 5.0), (1, "z", 15.0)], ["user", "item", "time"])
+    _write(
+        data, "train", [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)], ["user", "item", "time", "last"]
+    )
     choices: Any = SimpleNamespace(main_k=10)
 
     found = {row["kind"]: row for row in warning_rows(params, choices, {"pop": _evaluation()})}

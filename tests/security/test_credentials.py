@@ -88,6 +88,16 @@ def test_a_refused_params_file_keeps_its_secrets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "password", ["s3'cret", 's3"cret', "s3<cret", "s3 cret", "12/a", "s3?cret", "s3/cret"]
+)
+def test_a_password_of_any_signs_is_cut_from_the_address(password: str) -> None:
+    tracking = Tracking(f"postgresql://ann:{password}@host/db?password={password}")
+
+    assert tracking.shown == "postgresql://host/db"
+    assert password not in str(tracking.error(OSError(f"no way to {tracking.uri}, ann:{password}")))
+
+
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("http://a:b@h/x", "http://h/x"),

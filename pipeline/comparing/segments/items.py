@@ -13,12 +13,11 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.catalogue import parse
-from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.segments.grouped import Floats, Grouped
 from pipeline.params import ByPopularity, Params
-from pipeline.threads import thread_settings
+from pipeline.reading import reading
 
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {
@@ -72,7 +71,7 @@ def _occurs(values: Floats, *, shares: bool) -> bool:
 def _connected(params: Params, segmentation: ByPopularity) -> Iterator[DuckDBPyConnection]:
     files = {name: Path(params.results.data) / f"{name}.parquet" for name in ("train", "truth")}
     lists = [_lists(params, model) for model in params.models]
-    with connect(reads=[*files.values(), *lists], config=thread_settings()) as connection:
+    with reading([*files.values(), *lists]) as connection:
         for name, path in files.items():
             connection.read_parquet(str(path)).create_view(name)
         head, middle = segmentation.shares
@@ -119,7 +118,7 @@ def _recall(
     kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
                WHERE coalesce(popularity.place, 3) = {place}{relevant}"""
     texts = _differing(connection)
-    with connect(config=thread_settings()) as alone:
+    with reading() as alone:
         for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):
             casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
             chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
