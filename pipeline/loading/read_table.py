@@ -40,6 +40,9 @@ def read_table(connection: DuckDBPyConnection, file: InputFile) -> tuple[pl.Data
     assert isinstance(ids, pl.Series)
     frame = _frame(file)
     _refuse_names(file, frame.columns)
+    if len(frame) != len(ids):
+        what = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
+        raise refuse(str(file.path), what, "write or copy the file again")
     frame = frame.rename({theirs: ours for ours, theirs in file.columns.items()})
     return frame.with_columns(ids.alias(key)), source
 
