@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from metrics_core.row_checks import in_words
 from pipeline.comparing import content
 from pipeline.comparing.aligned import align
 from pipeline.comparing.best import best_rows
@@ -40,7 +41,9 @@ def compare(params: Params) -> str:
     choices = read_choices(params)
     evaluations = read_evaluations(params, choices)
     for model, files in remove_orphans(params).items():
-        say(f"removed {files} result files of {model}, which params.yaml no longer names")
+        say(
+            f"removed {in_words(files, 'result file')} of {model}, which params.yaml no longer names"
+        )
     comparison = _comparison(params, choices, evaluations)
     folder = Path(params.results.comparison)
     write_json(folder / "comparison.json", comparison)

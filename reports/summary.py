@@ -76,9 +76,10 @@ def how_sure(results: Results) -> str:
     )
     tests = sum(row["p"] is not None for row in rows)
     how = how_adjusted(results)
+    compared = f"{tests} comparison" + ("" if tests == 1 else "s")
     return (
         f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
-        f"The p values of the primary metrics are adjusted for {tests} comparisons ({how})."
+        f"The p values of the primary metrics are adjusted for {compared} ({how})."
         if rows
         else "There is one model only, hence nothing to compare."
     )
