@@ -17,13 +17,22 @@ _SPILL = "concord-spill-"
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
     """Marks a file as being written by this process, until the block ends."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = _claimed(path, os.O_RDWR | os.O_CREAT)
     _OWN.add(path)
     try:
-        claim(descriptor)
         yield
     finally:
         _OWN.discard(path)
+        os.close(descriptor)
+
+
+def _claimed(path: Path, how: int) -> int:
+    """Opened and claimed; again if a sweep of another process came between the two."""
+    while True:
+        descriptor = os.open(path, how | os.O_CLOEXEC, 0o666)
+        with suppress(FileNotFoundError):
+            if claim(descriptor) and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
         os.close(descriptor)
 
 
@@ -45,15 +54,21 @@ def spill_folder() -> Iterator[str]:
     """A folder for DuckDB's temporary files that goes with the block, or at the latest with the next one."""
     for old in Path(tempfile.gettempdir()).glob(f"{_SPILL}*"):
         _remove_unclaimed(old)
-    with tempfile.TemporaryDirectory(prefix=_SPILL, ignore_cleanup_errors=True) as folder:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        _OWN.add(Path(folder))
-        try:
-            claim(descriptor)
-            yield folder
-        finally:
-            _OWN.discard(Path(folder))
-            os.close(descriptor)
+    folder, descriptor = _made()
+    _OWN.add(folder)
+    try:
+        yield str(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _OWN.discard(folder)
+        os.close(descriptor)
+
+
+def _made() -> tuple[Path, int]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_SPILL))
+        with suppress(FileNotFoundError):  # swept away before it was claimed
+            return folder, _claimed(folder, os.O_RDONLY)
 
 
 def _remove_unclaimed(path: Path) -> None:
