@@ -116,6 +116,8 @@ def _json_lines(file: InputFile) -> pl.DataFrame:
             kinds.setdefault(key, set()).update(_kinds(value))
     ids = file.theirs(file.needs[0])  # numbers and text, compared by their text
     for key, found in kinds.items():
+        if "\0" in key:
+            raise refuse(f"{file.path}: key {key!r}", "holds a NUL", "rename the key")
         if len(found) > 1 and key != ids:
             what = f"holds values of different kinds: {', '.join(sorted(found))}"
             fix = "write values of one kind in all lines"
