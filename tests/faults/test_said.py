@@ -46,7 +46,7 @@ def test_errors_are_json_too_where_it_is_asked_for(project: Path) -> None:
 
     assert done.returncode == 2
     assert json.loads(line)["level"] == "error"
-    assert "names no model" in json.loads(line)["message"]
+    assert "is not a model" in json.loads(line)["message"]
 
 
 def test_the_command_takes_the_same_flags() -> None:
