@@ -37,19 +37,21 @@ def test_a_killed_stage_leaves_final_names_alone(project: Path, expected: dict[s
 
 
 @pytest.mark.fault(2, "the stages of a killed `dvc repro` die with it, and the next repro mends")
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
 def test_a_killed_repro_leaves_no_orphan_and_the_next_one_mends(
-    project: Path, expected: dict[str, str], tmp_path: Path
+    project: Path, expected: dict[str, str], tmp_path: Path, shell: str
 ) -> None:
     mark = tmp_path / "mark"
-    running = start(
-        project, "dvc", "repro", "-f", "-s", "load@popularity", **broken(1, RENAME, "pause", mark)
-    )
+    paused = broken(1, RENAME, "pause", mark)
+    running = start(project, "dvc", "repro", "-f", "-s", "load@popularity", SHELL=shell, **paused)
     wait_for(mark)
     writer = int(leftovers(project)[0].name.split(".")[-2])
     os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
+    gone = wait_until_gone(writer)
+    mark.unlink()
+    running.communicate(timeout=60)
 
-    assert wait_until_gone(writer)
+    assert gone
     repro(project, *STAGES)  # from DVC's cache: no stage has to run
     assert digests(project) == expected
     stage(project, "pipeline.compare")  # whichever runs next sweeps
