@@ -19,6 +19,10 @@ from metrics_core.listed import Items
 from metrics_core.paired import FEWEST_INFORMATIVE
 
 _BLOCK = 64  # resamples at a time; a multiple of 8
+_ROUNDING = (
+    1e-9,
+    1e-12,
+)  # relative and absolute: equal differences of quotients may differ in their last digits
 Measure = Callable[[Exposure], float]
 
 
@@ -59,6 +63,7 @@ def swap_tests(
 ) -> dict[str, Swapped]:
     """P = (1 + resamples whose |difference| is at least the observed one) / (1 + resamples), for each measure.
 
+    Differences that are equal but for rounding count as equal: of a share of items, many are.
     In a resample every user's lists change places with probability 1/2; a list and no list change places too.
     Counts are whole numbers, so nothing depends on the order of rows or on the number of threads.
 
@@ -75,7 +80,7 @@ def swap_tests(
     extreme = dict.fromkeys(measures, 0)
     for counts in pair.swapped(resamples, seed) if enough else ():
         for name, measure in measures.items():
-            extreme[name] += abs(_gap(measure, counts, items, k)) >= abs(observed[name])
+            extreme[name] += _reaches(_gap(measure, counts, items, k), observed[name])
     return {
         name: Swapped(
             gap,
@@ -95,6 +100,11 @@ _Counts = tuple[
 def _gap(measure: Measure, counts: _Counts, items: Items, k: int | None) -> float:
     of_a, users_a, of_b, users_b = counts
     return measure(Exposure(of_a, users_a, k, items)) - measure(Exposure(of_b, users_b, k, items))
+
+
+def _reaches(gap: float, observed: float) -> bool:
+    relative, absolute = _ROUNDING
+    return abs(gap) >= abs(observed) * (1 - relative) - absolute
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def _comparison(
         "ks": sorted(params.evaluation.ks),
         "leaderboard": leaderboard,
         "differences": differences,
-        "panel": panel_rows(params, choices, evaluations, differences),
+        "panel": panel_rows(params, choices, evaluations, differences, aligned),
     }
     return {
         **found,

@@ -152,7 +152,8 @@ def _rank(before: int | None, rank: int | None) -> str:
 
 def _top(results: Results, entry: Entry, definition: Row) -> str:
     """The two models that stand first, with their values."""
-    first = _by_rank(definition, list(definition["ranks"]))[:2]
+    as_pinned = _by_rank(entry.pinned, list(definition["ranks"]))
+    first = _by_rank(definition, as_pinned)[:2]  # a tie turns nothing round
     digits = results.digits(entry.metric)
     return ", ".join(
         f"{model} {numbers.number(definition['values'][model], digits)}" for model in first

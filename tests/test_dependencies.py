@@ -44,7 +44,7 @@ def _closure(path: Path) -> set[Path]:
 @pytest.mark.parametrize("name", STAGES)
 def test_all_imported_code_is_a_dependency(name: str) -> None:
     stage = STAGES[name].get("do", STAGES[name])
-    module = _module(stage["cmd"].split()[2])
+    module = _module(stage["cmd"].partition(" -m ")[2].split()[0])
     assert module is not None
     named = [ROOT / dep for dep in stage["deps"] if "$" not in dep]
     missing = {

@@ -15,15 +15,17 @@ Row = dict[str, Any]
 
 
 def best_rows(params: Params, choices: Choices, aligned: Aligned) -> list[Row]:
-    """One row a primary label and model; models of equal mean share a resample."""
+    """One row a primary label and model, over the users whom all models have; models of equal mean share a resample."""
     rows: list[Row] = []
     comparison = params.comparison
     for label in choices.of_primary:
         if is_pooled(label, params.pinned):
             continue
         values = aligned.values(str(label), label.conventions(params.pinned).undefined)
+        columns = np.column_stack(list(values.values()))
+        columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
         means = weighted_means(
-            np.column_stack(list(values.values())),
+            columns,
             resamples=comparison.resamples,
             seed=comparison.seed,
         )

@@ -39,7 +39,8 @@ def difference_rows(
 ) -> list[Row]:
     """One row a label and pair; from twelve models on, labels that are not primary against the baseline only.
 
-    Over pairs x primary labels Holm, or joint sign flips if params.yaml asks for them; Benjamini-Hochberg over the others.
+    Over pairs x primary labels Holm, or joint sign flips if params.yaml asks for them, never below the p that belongs to
+    the interval; Benjamini-Hochberg over the others.
     """
     found = [
         *_compare(params, choices, evaluations, aligned),
@@ -51,7 +52,8 @@ def difference_rows(
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
     if params.comparison.adjustment == "max_t":
         family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
-        adjusted[primary] = _jointly(params, family, aligned)
+        alone = np.array([each.paired.p for each in family], dtype=np.float64)
+        adjusted[primary] = np.maximum(_jointly(params, family, aligned), alone)  # as the interval
     return [
         _row(each, bool(is_primary), float(p), params)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)

@@ -11,7 +11,7 @@ from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import adjust, compare, pairs, verdict
 from metrics_core.panel import Definition, differing, panel
 from metrics_core.presets import describe
-from pipeline.comparing.aligned import Aligned, align
+from pipeline.comparing.aligned import Aligned, Floats, align
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.differences import Row
 from pipeline.comparing.evaluations import Evaluation
@@ -23,12 +23,13 @@ TOP = 2
 
 @dataclass(frozen=True)
 class _Found:
-    """What `compare` has found so far; `aligned` holds the values of the definitions."""
+    """What `compare` has found so far; `pinned` holds the values as pinned, `aligned` those of the definitions."""
 
     params: Params
     choices: Choices
     evaluations: Mapping[str, Evaluation]
     differences: list[Row]
+    pinned: Aligned
     aligned: Aligned
 
 
@@ -37,12 +38,13 @@ def panel_rows(
     choices: Choices,
     evaluations: Mapping[str, Evaluation],
     differences: list[Row],
+    pinned: Aligned,
 ) -> list[Row]:
-    """One entry a primary label; nothing if params.yaml switches the panel off."""
+    """One entry a primary label; nothing if params.yaml switches the panel off. Verdicts here are always by Holm."""
     if not params.evaluation.panel:
         return []
     aligned = align({model: evaluation.panel for model, evaluation in evaluations.items()})
-    found = _Found(params, choices, evaluations, differences, aligned)
+    found = _Found(params, choices, evaluations, differences, pinned, aligned)
     labels = {str(label): label for label in choices.labels}
     return [_entry(found, labels[text]) for text in choices.primary]
 
@@ -52,13 +54,16 @@ def _entry(found: _Found, label: Label) -> Row:
     pinned = _pinned(found, definitions.definitions[0])
     others = []
     for definition in definitions.definitions[1:]:
-        values = _means(found, definition)
-        verdicts = _verdicts(found, definition, values)
-        others.append(_row(found.params, definition, values, verdicts, pinned))
+        means = _means(found, definition)
+        own = label.conventions(definition.conventions)
+        verdicts = _verdicts(
+            found, definition, found.aligned.values(definition.column, own.undefined), means
+        )
+        others.append(_row(found.params, definition, means, verdicts, pinned))
     merged = _merged([pinned, *others])
     return {
         "metric": str(label),
-        "sentence": _sentence(merged, len(found.evaluations)),
+        "sentence": _sentence(merged, len(found.evaluations), found.params.comparison.adjustment),
         "definitions": merged,
         "left_out": [{"preset": name, "why": why} for name, why in definitions.left_out.items()],
     }
@@ -66,11 +71,10 @@ def _entry(found: _Found, label: Label) -> Row:
 
 def _pinned(found: _Found, definition: Definition) -> Row:
     text = str(definition.label)
-    values = {model: evaluation.mean(text) for model, evaluation in found.evaluations.items()}
-    verdicts = {
-        d["a"]: d["verdict"] for d in found.differences if d["label"] == text and d["vs_baseline"]
-    }
-    return _row(found.params, definition, values, verdicts, None)
+    means = {model: evaluation.mean(text) for model, evaluation in found.evaluations.items()}
+    undefined = definition.label.conventions(found.params.pinned).undefined
+    verdicts = _verdicts(found, definition, found.pinned.values(text, undefined), means)
+    return _row(found.params, definition, means, verdicts, None)
 
 
 def _means(found: _Found, definition: Definition) -> dict[str, float | None]:
@@ -86,13 +90,14 @@ def _means(found: _Found, definition: Definition) -> dict[str, float | None]:
 
 
 def _verdicts(
-    found: _Found, definition: Definition, means: Mapping[str, float | None]
+    found: _Found,
+    definition: Definition,
+    values: Mapping[str, Floats],
+    means: Mapping[str, float | None],
 ) -> dict[str, str]:
-    """Each model against the baseline, as the report would say had this definition been pinned."""
+    """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
     label, comparison = definition.label, found.params.comparison
-    own = label.conventions(definition.conventions)
     named = pairs(list(means), comparison.baseline)
-    values = found.aligned.values(definition.column, own.undefined)
     results = compare(values, named, confidence=comparison.confidence)
     if is_pooled(label, definition.conventions):
         results = [
@@ -134,7 +139,7 @@ def _row(
         "stands_for": [describe(name) for name in definition.presets],
         "values": dict(values),
         "ranks": ranks,
-        "top_two_hold": _top(ranks) == _top(before),
+        "top_two_hold": _top_two_hold(before, ranks),
         "flips": _flips(before, ranks),
         "verdicts": dict(verdicts),
         "verdicts_changed": [m for m in verdicts if verdicts[m] != agreed.get(m)],
@@ -158,9 +163,11 @@ def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dic
     }
 
 
-def _top(ranks: Mapping[str, int | None]) -> list[str]:
-    ordered = sorted((rank, model) for model, rank in ranks.items() if rank is not None)
-    return [model for _, model in ordered[:TOP]]
+def _top_two_hold(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> bool:
+    """Does each of the first two still have a value, and none above it that stood below? Ties turn nothing round."""
+    first = {model for model, rank in before.items() if rank is not None and rank <= TOP}
+    overtaken = {above for above, _ in _flips(before, after)}
+    return not first & overtaken and all(after[model] is not None for model in first)
 
 
 def _flips(
@@ -190,14 +197,15 @@ def _merged(rows: list[Row]) -> list[Row]:
     return list(kept.values())
 
 
-def _sentence(rows: list[Row], n_models: int) -> str:
+def _sentence(rows: list[Row], n_models: int, adjustment: str) -> str:
     total = len(rows)
     hold = sum(row["top_two_hold"] for row in rows)
     firm = sum(not row["verdicts_changed"] for row in rows)
     if n_models < TOP:
         return f"{total} definitions, one model: there is no order to change."
     order = f"The order of the top two holds under {hold} of {total} definitions"
-    return f"{order}; all verdicts against the baseline hold under {firm} of {total}."
+    by = "" if adjustment == "holm" else ", here by Holm's correction"
+    return f"{order}; all verdicts against the baseline{by} hold under {firm} of {total}."
 
 
 def _or_nan(number: float | None) -> float:

@@ -95,7 +95,10 @@ def _undecided(gap: Gap, standing: Standing) -> str:
     if low <= 0 <= high:
         return "not decided, as the interval includes 0"
     tests = sum(row["p"] is not None for row in standing.primary_rows)
-    return f"not significant once corrected for {counted(tests, 'comparison')}"
+    of_all = counted(tests, "comparison")
+    if gap.row["adjustment"] == "max_t":
+        return f"not significant by joint sign flips of {of_all}"
+    return f"not significant once corrected for {of_all}"
 
 
 def _too_few(gap: Gap) -> str:

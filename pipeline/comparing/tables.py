@@ -84,10 +84,11 @@ def leaderboard_rows(
     for label in choices.labels:
         text = str(label)
         best = _best(label, {model: e.mean(text) for model, e in evaluations.items()})
+        every_pair = text in choices.primary and not label.metric.of_catalogue
         for model, evaluation in evaluations.items():
-            others = [] if label.metric.of_catalogue else [one for one in best if one != model]
+            others = [one for one in best if one != model] if every_pair else []
             against = [tests[text, frozenset((model, one))] for one in others]
-            close = model in best or _none_differs(against, alpha)
+            close = model in best or _none_is_better(label, model, against, alpha)
             rows.append(
                 {
                     "model": model,
@@ -108,13 +109,26 @@ def _best(label: Label, means: Mapping[str, float | None]) -> list[str]:
     return [model for model, mean in known.items() if mean == value]
 
 
-def _none_differs(against_best: Sequence[Row], alpha: float) -> bool | None:
-    """Is there one of the best without a significant difference? None where nothing can be tested."""
+def _none_is_better(
+    label: Label, model: str, against_best: Sequence[Row], alpha: float
+) -> bool | None:
+    """Is there one of the best that is not significantly better? None where nothing can be tested.
+
+    Significantly worse it can be, too: means are over each model's users, a test is over those whom both have.
+    """
     if not against_best or any(row["verdict"] == "no_interval" for row in against_best):
         return None
     if any(row["difference"] is None for row in against_best):
         return None
-    return any(row["p_adjusted"] is None or row["p_adjusted"] >= alpha for row in against_best)
+    return any(
+        row["p_adjusted"] is None or row["p_adjusted"] >= alpha or _ahead(label, model, row)
+        for row in against_best
+    )
+
+
+def _ahead(label: Label, model: str, row: Row) -> bool:
+    gained = row["difference"] if row["a"] == model else -row["difference"]
+    return bool(gained > 0 if label.metric.higher_is_better else gained < 0)
 
 
 def curve_rows(choices: Choices, leaderboard: Iterable[Row]) -> list[Row]:

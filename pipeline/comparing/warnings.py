@@ -129,9 +129,11 @@ class _Found:
             )
 
     def tied(self) -> Iterator[Row]:
+        """Told only of files whose order is that of the scores: with ranks no tie has to be broken."""
         counts = {
             model: (self._at_k(each).get("tied", 0), each.summary["users"]["evaluated"])
             for model, each in self.evaluations.items()
+            if each.quality.get("order") == "score"
         }
         shares = {m: tied / users for m, (tied, users) in counts.items() if users}
         who = [model for model, share in shares.items() if share >= MATTERS]

@@ -69,15 +69,26 @@ def _runner_up(label: str, standing: Standing) -> Iterator[str]:
         yield f"The runner-up, {gap.a}, is {size(gap, label, standing)}: {why}."
     tested = [standing.score(m, label)["indistinguishable_from_best"] is not None for m in others]
     if len(others) > 1 and any(tested):
-        yield _apart_from(best, others, label, standing)
+        yield from _apart_from(best, others, label, standing)
 
 
-def _apart_from(best: str, others: list[str], label: str, standing: Standing) -> str:
-    close = [model for model in others if _not_told_apart(model, label, standing)]
+def _apart_from(best: str, others: list[str], label: str, standing: Standing) -> Iterator[str]:
+    """From whom the leader differs, and who is better where both have values."""
+    gaps = {model: standing.gap(model, best, label) for model in others}
+    ahead = [model for model, gap in gaps.items() if gap.verdict.startswith("better")]
+    if ahead:
+        yield (
+            f"On {label}, {listed(ahead)} {are(ahead)} nevertheless better than {best} on the users whom both have "
+            "values for."
+        )
+    close = [m for m in others if _not_told_apart(m, label, standing) and m not in ahead]
     if close == others:
-        return f"On {label}, {best} does not differ significantly from any other model."
-    but = f" except {listed(close)}" if close else ""
-    return f"On {label}, {best} differs significantly from every other model{but}."
+        yield f"On {label}, {best} does not differ significantly from any other model."
+    elif len(ahead) + len(close) == len(others):
+        yield f"On {label}, {best} is not significantly better than any other model."
+    else:
+        but = f" except {listed(close)}" if close else ""
+        yield f"On {label}, {best} differs significantly from every other model{but}."
 
 
 def _against_baseline(label: str, standing: Standing) -> str:
@@ -97,7 +108,7 @@ def _against_baseline(label: str, standing: Standing) -> str:
 def _standings(effect: float) -> dict[str, str]:
     """The words for each verdict, from best to worst."""
     by = f" by more than {exact(effect)}" if effect else ""
-    perhaps = f", perhaps by less than {exact(effect)}"
+    perhaps = f", perhaps by less than {exact(effect)}" if effect else ""
     return {
         "better": f"better{by}",
         "better_below_threshold": f"better{perhaps}",

@@ -62,13 +62,30 @@ def test_p_is_the_share_of_all_swaps_that_differ_as_much(name: str) -> None:
         swapped = [(y, x) if swap else (x, y) for x, y, swap in zip(a, b, swaps, strict=True)]
         gaps.append(_gap(name, [x for x, _ in swapped], [y for _, y in swapped]))
     observed = _gap(name, a, b)
-    exact = np.mean([abs(gap) >= abs(observed) for gap in gaps])
+    exact = np.mean([abs(gap) >= abs(observed) - 1e-11 for gap in gaps])
 
     found = _tests(a, b, resamples=4000)[name]
 
     assert found.difference == observed
     assert (found.n_users, found.n_nonzero) == (10, 10)
     assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
+
+
+def _distinct(exposure: Exposure) -> float:
+    return float(np.count_nonzero(exposure.counts))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_differences_that_are_equal_but_for_rounding_are_equal(seed: int) -> None:
+    a, b = _lists(seed, 12, 0.4), _lists(seed + 100, 12, 0.8)
+    measures: dict[str, Measure] = {
+        "share": lambda exposure: _distinct(exposure) / 60,
+        "whole number": _distinct,
+    }
+
+    found = swap_tests(_shown(a), _shown(b), measures, items=ITEMS, k=3, resamples=499, seed=seed)
+
+    assert found["share"].p == found["whole number"].p
 
 
 def test_models_change_places() -> None:

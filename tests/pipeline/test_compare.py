@@ -241,6 +241,78 @@ def test_smallest_difference_that_matters(
     assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
 
 
+@pytest.mark.parametrize("n_models", [12, 50])
+def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(
+    tmp_path: Path, n_models: int
+) -> None:
+    models = [f"m{n:02}" for n in range(n_models)]
+    params = params_of(tmp_path, models, metrics=["nDCG", "R"], ks=[5])
+    rng = np.random.default_rng(3)
+    for n, model in enumerate(models):
+        hits = (rng.random(60) < 0.2 + n / 100).tolist()
+        write_evaluation(params, model, {"nDCG@5": hits, "R@5": hits[::-1]})
+
+    comparison = result(params)
+
+    labels = [found["label"] for found in comparison["differences"]]
+    assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
+    assert labels.count("R@5") == n_models - 1
+    assert len(comparison["leaderboard"]) == 2 * n_models
+
+
+def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "als", "other"], metrics=["nDCG"], ks=[10])
+    easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
+    lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
+    write_evaluation(params, "pop", {"nDCG@10": [*easy, *hard]})
+    write_evaluation(params, "als", {"nDCG@10": [*lower, *[None] * 60]})
+    write_evaluation(params, "other", {"nDCG@10": [*([0.1] * 60), *hard]})
+
+    comparison = result(params)
+    flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
+    shares = {r["model"]: r["probability"] for r in comparison["best"]}
+
+    assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
+    assert comparison["verdicts"][0].startswith("als has the highest nDCG@10: 0.7")
+    assert (
+        "On nDCG@10, pop is nevertheless better than als on the users whom both have values for."
+        in comparison["verdicts"]
+    )
+    assert flags == {"pop": True, "als": True, "other": False}
+    assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        (  # p by t 0.045, by sign flips 0.055
+            [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04],
+            "not significant by joint sign flips of 1 comparison",
+        ),
+        (  # p by t 0.054, by sign flips 0.033
+            [-0.03, 0.09, 0.16, 0.42, 0.01, 0.05, -0.09, 0.13, 0.13, 0.08, 0.08, -0.04],
+            "not decided, as the interval includes 0",
+        ),
+    ],
+)
+def test_sign_flips_never_say_more_than_the_interval(
+    tmp_path: Path, gaps: list[float], words: str
+) -> None:
+    params = params_of(
+        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10],
+        adjustment="max_t", min_effect=0, resamples=999,
+    )  # fmt: skip
+    write_evaluation(params, "pop", {"nDCG@10": [0.0] * len(gaps)})
+    write_evaluation(params, "als", {"nDCG@10": gaps})
+
+    comparison = result(params)
+    found = row(comparison, "nDCG@10", "als", "pop")
+
+    assert found["verdict"] == "undecided"
+    assert found["p_adjusted"] >= max(0.05, found["p"])
+    assert words in " ".join(comparison["verdicts"])
+
+
 def test_a_single_model_is_no_error(tmp_path: Path) -> None:
     params = params_of(tmp_path, ["pop"], metrics=["nDCG"], ks=[10])
     write_evaluation(params, "pop", {"nDCG@10": [0.5] * 20})

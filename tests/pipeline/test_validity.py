@@ -112,6 +112,7 @@ def _evaluation(
     users: str = "same",
     without_list: int = 0,
     shorter: int = 0,
+    order: str = "score",
 ) -> Evaluation:
     at_k = {"shown": 100, "in_train": 0, "future": None, "tied": 0} | (k or {})
     summary = {
@@ -128,7 +129,7 @@ def _evaluation(
         },
         "judged_share": {"10": 0.2},
     }
-    return Evaluation(Path("-"), Path("-"), summary, {"items": 50})
+    return Evaluation(Path("-"), Path("-"), summary, {"items": 50, "order": order})
 
 
 def _kinds(
@@ -187,6 +188,17 @@ def test_lists_that_only_look_a_little_like_samples_are_no_samples(
     tmp_path: Path, full: dict[str, int]
 ) -> None:
     assert _kinds(tmp_path, {"pop": _evaluation(full=full), "als": _evaluation(full=full)}) == {}
+
+
+@pytest.mark.parametrize(("order", "told"), [("score", True), ("rank", False), ("list", False)])
+def test_ties_are_told_only_where_scores_make_the_order(
+    tmp_path: Path, order: str, told: bool
+) -> None:
+    found = _kinds(
+        tmp_path, {"pop": _evaluation(), "als": _evaluation(k={"tied": 40}, order=order)}
+    )
+
+    assert ("ties_at_cutoff" in found) is told
 
 
 def test_models_that_all_repeat_the_train_are_told_but_no_alarm(tmp_path: Path) -> None:
