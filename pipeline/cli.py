@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     reconcile.add_argument("--model", required=True, help="a model of params.yaml")
     _add(commands, "mend", _mend, "put aside files of DVC that a kill cut off")
     diff = _add(commands, "diff", _diff, "did my change help? the results against a git revision")
-    diff.add_argument("revision", help="a commit, branch or tag, such as HEAD~1")
+    diff.add_argument("revision", help="a commit, branch or tag, such as HEAD or HEAD~1")
     diff.add_argument("--model", action="append", default=[], help="only this model; may repeat")
     diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")

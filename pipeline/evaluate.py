@@ -24,6 +24,7 @@ from metrics_core.summary import Summary, summarise, summarise_catalogue
 from pipeline.checks import refuse
 from pipeline.engines.partitions import partitions
 from pipeline.fit import refuse_misfit
+from pipeline.grades import refuse_misgraded
 from pipeline.labels import labels_of, panels_of
 from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
@@ -44,6 +45,7 @@ def main() -> str:
 
 def evaluate(params: Params, model: str) -> str:
     """Writes the users' values, the summary and the metrics of one model; says how many there are."""
+    refuse_misgraded(params)
     fit = refuse_misfit(params, model)
     panels = panels_of(params)
     definitions = [d for panel in panels.values() for d in panel.definitions if d.number]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from metrics_core.conventions import Conventions, is_number
 from pipeline.boundaries import result_findings
-from pipeline.params_checks import model_name_findings, shape_finding, value_findings
+from pipeline.params_checks import model_name_findings, shape_findings, value_findings
 from pipeline.params_yaml import read_yaml
 
 PARAMS = Path("params.yaml")
@@ -188,7 +188,7 @@ def read_params(path: Path = PARAMS) -> Params:
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
-        raise yaml.refusal(shape_finding(Params, found) for found in error.errors()) from None
+        raise yaml.refusal(shape_findings(Params, error.errors())) from None
     if findings := [*value_findings(params), *result_findings(path, vars(params.results))]:
         raise yaml.refusal(findings)
     return params

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 TRUTH = "truth"  # its files stand beside those of the models
 BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth
+_SHAPES = {  # in pydantic's own words: "Input should be a valid list"
+    "list_type": "write a list, such as [10]",
+    "string_type": "write a text",
+    "dict_type": "write a mapping, keys with values",
+    "model_type": "write a mapping, keys with values",
+    "bool_type": "write true or false",
+}
 MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
 
 
@@ -50,14 +57,27 @@ def _is_model_name(name: Any) -> bool:
     )
 
 
-def shape_finding(shape: type[BaseModel], found: Any) -> Finding:
+def shape_findings(shape: type[BaseModel], found: Sequence[Any]) -> list[Finding]:
+    """All that pydantic found; a key that is missing because it is mistyped is told once."""
+    lacking = {tuple(each["loc"]) for each in found if each["type"] == "missing"}
+    mistyped = {
+        (*keys[:-1], near)
+        for each in found
+        if each["type"] == "extra_forbidden" and (keys := tuple(each["loc"]))
+        for near in _near(str(keys[-1]), _keys_at(shape, keys))
+    }
+    told_twice = lacking & mistyped
+    return [_finding(shape, each) for each in found if tuple(each["loc"]) not in told_twice]
+
+
+def _finding(shape: type[BaseModel], found: Any) -> Finding:
     """What pydantic found, as a finding: unknown keys with what may be meant, values with what is allowed."""
     keys = tuple(found["loc"])
     if found["type"] == "extra_forbidden":
         return keys, "is not a key that Concord knows", _meant(str(keys[-1]), _keys_at(shape, keys))
     if found["type"] == "missing":
         return keys, "is missing", f"add `{keys[-1]}:` there"
-    fix = found["msg"].removeprefix("Value error, ")
+    fix = _SHAPES.get(found["type"]) or found["msg"].removeprefix("Value error, ")
     if found["type"] == "literal_error" and isinstance(found["input"], str):
         allowed = re.findall(r"'([^']*)'", found["ctx"]["expected"])
         near = difflib.get_close_matches(found["input"], allowed, n=1)
@@ -66,10 +86,14 @@ def shape_finding(shape: type[BaseModel], found: Any) -> Finding:
 
 
 def _meant(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
+    near = _near(key, known)
     if near:
         return f"did you mean {near[0]!r}?"
     return f"remove it; known here: {', '.join(known)}" if known else "remove it"
+
+
+def _near(key: str, known: list[str]) -> list[str]:
+    return difflib.get_close_matches(key, known, n=1)
 
 
 def _keys_at(shape: Any, keys: tuple[Any, ...]) -> list[str]:

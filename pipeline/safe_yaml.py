@@ -1,8 +1,10 @@
 """YAML 1.2 that stays small however it is written: no bomb of aliases, no depth, no tags, no objects."""
 
+import re
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 
@@ -27,14 +29,30 @@ def load_yaml(text: str, where: str) -> Any:
     try:
         _refuse_excess(text, where)
         return YAML(typ="safe", pure=True).load(text)
+    except DuplicateKeyError as error:
+        raise _stands_twice(error, where) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{where}: line {mark.line + 1}" if mark else where
         what = f"is not valid YAML: {_said(error)}"
-        raise refuse(place, what, "mend the line that is named") from None
+        tab = mark is not None and "\t" in _line(text, mark.line)
+        fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
+        raise refuse(place, what, fix) from None
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
         raise refuse(where, what, "mend what is named") from None
+
+
+def _stands_twice(error: DuplicateKeyError, where: str) -> InputError:
+    line = error.problem_mark.line
+    found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+    what = f"key {found[1]!r} stands twice" if found else "a key stands twice"
+    return refuse(f"{where}: line {line + 1}", what, "keep one of them")
+
+
+def _line(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number] if number < len(lines) else ""
 
 
 def _said(error: MarkedYAMLError) -> str:

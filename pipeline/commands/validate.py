@@ -12,13 +12,15 @@ from metrics_core.partition import Task
 from metrics_core.row_checks import in_words
 from pipeline.checks import InputError, Problem
 from pipeline.comparing.choices import read_choices
+from pipeline.comparing.segments.users import refuse_unknown_column
 from pipeline.fit import refuse_misfit
+from pipeline.grades import refuse_misgraded
 from pipeline.labels import labels_of
 from pipeline.load import load
 from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import PARAMS, Params, Results, read_params
+from pipeline.params import PARAMS, ByColumn, Params, Results, read_params
 from pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]
@@ -31,8 +33,12 @@ def validate() -> None:
     ------
     InputError : what is wrong with params.yaml, or else with any of the files
     """
-    params = read_params()
-    read_choices(params)
+    try:
+        params = read_params()
+        read_choices(params)
+    except InputError:
+        print("the files are read once params.yaml is right", flush=True)
+        raise
     with spill_folder() as folder:  # swept away even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = params.model_copy(update={"results": elsewhere})
@@ -42,6 +48,8 @@ def validate() -> None:
         if not problems:
             problems = [found for model in params.models for found in _misfits(there, model)]
             problems += _what_metrics_lack(there)
+            problems += _of(refuse_misgraded, there)
+            problems += _unknown_segments(there)
     if problems:
         raise InputError(problems)
     print("no problem found: `dvc repro` evaluates")
@@ -82,9 +90,32 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
         yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")
 
 
+def _unknown_segments(params: Params) -> Iterator[Problem]:
+    for name, segmentation in params.segments.items():
+        if isinstance(segmentation, ByColumn):
+            yield from _of(refuse_unknown_column, params, name, segmentation)
+
+
 def _misfits(params: Params, model: str) -> tuple[Problem, ...]:
+    """What is refused; what may be meant, and hardly is, is printed."""
+    return _of(_tell_fit, params, model)
+
+
+def _tell_fit(params: Params, model: str) -> None:
+    fit = refuse_misfit(params, model)
+    for kind in ("users", "items"):
+        listed, known, alike = (fit[kind][name] for name in ("listed", "known", "alike"))
+        if alike:
+            what = f"{in_words(alike, kind.removesuffix('s'))} would match the truth but for capitals or leading zeros"
+            print(f"{model}: beware, {what}", flush=True)
+        if listed and not known:
+            print(f"{model}: beware, none of its {kind} stands in the truth", flush=True)
+
+
+def _of(refuse: Callable[..., object], *arguments: object) -> tuple[Problem, ...]:
+    """The problems that a check refuses."""
     try:
-        refuse_misfit(params, model)
+        refuse(*arguments)
     except InputError as error:
         return error.problems
     return ()

@@ -9,7 +9,7 @@ from pipeline.comparing.choices import Choices
 from pipeline.comparing.data_warnings import data_warnings
 from pipeline.comparing.evaluations import Evaluation, read_json
 from pipeline.comparing.id_warnings import id_warnings
-from pipeline.comparing.phrases import counted, percent
+from pipeline.comparing.phrases import counted, listed, percent
 from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
 from pipeline.params import Params
 
@@ -96,13 +96,21 @@ class _Found:
             return
         most = max(lacking, key=lacking.__getitem__)
         share = lacking[most] / users[most]["evaluated"]
+        alike = len(set(lacking.values())) == 1
+        who = (
+            listed(list(lacking))
+            if alike
+            else f"{counted(len(lacking), 'model')}, most of all {most},"
+        )
+        have = "has" if len(lacking) == 1 else "have"
+        upto = "" if alike else "up to "
         yield warning(
             "user_sets_differ",
             SERIOUS if share >= MATTERS else NOTICE,
             list(lacking),
-            f"Not all models have lists for the same users: {most} has none for {counted(lacking[most], 'user')} "
-            f"({percent(share)}), and `user_no_recs: {self.params.pinned.user_no_recs}` decides what they count.",
-            "give every model a list for every user, or see the segments for those whom all models know",
+            f"Not all models have lists for the same users: {who} {have} none for {upto}"
+            f"{counted(lacking[most], 'user')} ({percent(share)}), and `user_no_recs: {self.params.pinned.user_no_recs}` decides what they count.",
+            "give every model a list for every user",
         )
 
     def judged(self) -> Iterator[Row]:
@@ -149,21 +157,28 @@ class _Found:
             )
 
     def short(self) -> Iterator[Row]:
-        shares = {
-            model: each.summary["users"].get("shorter_than", {}).get(str(self.k), 0)
-            / max(each.summary["users"]["evaluated"], 1)
-            for model, each in self.evaluations.items()
-        }
-        who = [model for model, share in shares.items() if share > 0]
-        if who:
+        """At the main cutoff, or else at the first at which some end."""
+        cutoffs = sorted(self.params.evaluation.ks, key=lambda k: (k != self.k, k))
+        k = next((k for k in cutoffs if any(self._shorter_than(k).values())), None)
+        if k is not None:
+            shares = self._shorter_than(k)
+            who = [model for model, share in shares.items() if share > 0]
             most = max(who, key=shares.__getitem__)
             yield warning(
                 "short_lists",
                 NOTICE,
                 who,
-                f"Lists end before rank {self.k} for up to {percent(shares[most])} of the users ({most}).",
+                f"Lists end before rank {k} for up to {percent(shares[most])} of the users ({most}).",
                 "leave longer lists on disk, or choose smaller cutoffs",
             )
+
+    def _shorter_than(self, k: int) -> dict[str, float]:
+        """Of the users who are evaluated."""
+        return {
+            model: each.summary["users"].get("shorter_than", {}).get(str(k), 0)
+            / max(each.summary["users"]["evaluated"], 1)
+            for model, each in self.evaluations.items()
+        }
 
     def _at_k(self, evaluation: Evaluation) -> Mapping[str, Any]:
         by_cutoff = evaluation.summary.get("validity", {}).get("by_cutoff", {})

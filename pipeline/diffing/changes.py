@@ -51,7 +51,7 @@ def unlike(params: Params, evaluations: Mapping[str, Evaluation], before: Former
             whats.setdefault(what, []).append(model)
     fix = "evaluate both alike, or say `--anyway`"
     return [
-        Problem(f"{PARAMS} at {before.name}", f"{', '.join(models)} met {what}", fix)
+        Problem(f"{PARAMS} at {before.name}", f"{', '.join(models)} had {what}", fix)
         for what, models in whats.items()
     ]
 

@@ -1,6 +1,7 @@
 """`concord validate`: all files, all problems, and nothing is left behind."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,94 @@ def test_problems_of_all_files_are_told_at_once(project: Path) -> None:
     assert "als: 1 problem\n" in said
     assert "ease: 34,170 rows" in said
     assert not (project / "results").exists()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A small project of the test's own, of one model."""
+    project = copied(tmp_path)
+    (project / "data/truth.csv").write_text("user,item,rating\nu1,A1,4\nu2,A2,5\n")
+    (project / "data/pop.csv").write_text("user,item\nu1,A1\nu2,A1\n")
+    (project / "data/users.csv").write_text("user,plan\nu1,free\nu2,paid\n")
+    change_params(
+        project,
+        {
+            "models": {"pop": {"path": "data/pop.csv", "order": "file"}},
+            "data.truth": {"path": "data/truth.csv", "columns": {"grade": "rating"}},
+            "background": {"users": {"path": "data/users.csv"}},
+            "evaluation.metrics": ["nDCG"],
+            "comparison.baseline": "pop",
+            "comparison.primary": ["nDCG@10"],
+            "comparison.min_effect": 0.01,
+            "segments": {"plan": {"by": "user", "column": "plan"}},
+            "conventions.relevance_threshold": 4,
+        },
+    )
+    return project
+
+
+def test_a_project_of_ones_own_is_sound(own: Path) -> None:
+    code, said, wrong = _validated(own)
+
+    assert (code, wrong) == (0, "")
+    assert said.endswith("no problem found: `dvc repro` evaluates\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"data.truth": {"path": "data/truth.csv"}},
+            "params.yaml: conventions.relevance_threshold: is 4, and the highest grade in data/truth.csv is 1: nobody "
+            "has a relevant item\n  fix: lower it, or name the column of the grades under `data.truth.columns`, such "
+            "as `{grade: rating}`\n",
+        ),
+        (
+            {"evaluation.metrics": ["nDCG", "ERR"], "conventions.err_max_grade": 3},
+            "params.yaml: conventions.err_max_grade: is 3, and data/truth.csv has grade 5\n"
+            "  fix: set it to 5, or leave out ERR\n",
+        ),
+        (
+            {"segments.plan.column": "plna"},
+            "params.yaml: segments.plan: users have no column 'plna'\n  fix: did you mean 'plan'?\n",
+        ),
+    ],
+)
+def test_what_only_a_later_stage_would_meet_is_told_now(
+    own: Path, change: dict[str, Any], message: str
+) -> None:
+    change_params(own, change)
+
+    assert _validated(own)[::2] == (2, message)
+
+
+def test_grades_that_no_convention_fits_end_the_stage(own: Path) -> None:
+    change_params(own, {"data.truth": {"path": "data/truth.csv"}})
+    done = attempt(own, "dvc", "repro", "evaluate@pop")
+
+    assert done.returncode != 0
+    assert "conventions.relevance_threshold: is 4, and the highest grade" in done.stderr
+
+
+def test_ids_that_hardly_mean_what_they_say_are_told(own: Path) -> None:
+    (own / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
+
+    code, said, _ = _validated(own)
+
+    assert code == 0
+    assert "pop: beware, 2 items would match the truth but for capitals or leading zeros\n" in said
+    assert "pop: beware, none of its items stands in the truth\n" in said
+
+
+def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:
+    text = (own / "params.yaml").read_text()
+    (own / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
+
+    code, said, wrong = _validated(own)
+
+    assert (code, said) == (2, "the files are read once params.yaml is right\n")
+    assert wrong.count("\n  fix:") == 1  # not: `wilcoxon` is missing
+    assert "did you mean 'wilcoxon'?" in wrong
 
 
 def test_ids_that_do_not_fit_are_found(project: Path) -> None:

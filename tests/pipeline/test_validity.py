@@ -190,6 +190,40 @@ def test_lists_that_only_look_a_little_like_samples_are_no_samples(
     assert _kinds(tmp_path, {"pop": _evaluation(full=full), "als": _evaluation(full=full)}) == {}
 
 
+@pytest.mark.parametrize(
+    ("lacking", "words"),
+    [
+        ((61, 61), "pop and als have none for 61 users (61 %)"),
+        ((7, 61), "2 models, most of all als, have none for up to 61 users (61 %)"),
+    ],
+)
+def test_all_whose_users_lack_lists_are_told(
+    tmp_path: Path, lacking: tuple[int, int], words: str
+) -> None:
+    models = {
+        name: _evaluation(users=name, without_list=n)
+        for name, n in zip(("pop", "als"), lacking, strict=True)
+    }
+    found = _kinds(tmp_path, {**models, "full": _evaluation()})
+
+    sentence = found["user_sets_differ"]["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+    assert words in sentence
+    assert found["user_sets_differ"]["who"] == ["pop", "als"]
+
+
+def test_lists_that_end_before_another_cutoff_are_told_of_that_one(tmp_path: Path) -> None:
+    long = _evaluation()
+    short = _evaluation()
+    short.summary["users"]["shorter_than"] = {"10": 0, "100": 25, "200": 50}
+    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10, 100, 200])
+    write_json(Path(params.results.quality) / "truth.json", {"grades": {"1": 5}})
+    rows = warning_rows(params, read_choices(params), {"pop": long, "als": short})
+
+    (row,) = [row for row in rows if row["kind"] == "short_lists"]
+    assert row["sentence"].startswith("Lists end before rank 100 for up to 25")
+    assert row["who"] == ["als"]
+
+
 @pytest.mark.parametrize(("order", "told"), [("score", True), ("rank", False), ("list", False)])
 def test_ties_are_told_only_where_scores_make_the_order(
     tmp_path: Path, order: str, told: bool

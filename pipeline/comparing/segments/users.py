@@ -1,5 +1,6 @@
 """Users in groups: by their interactions in the train, or by a column that says something of them."""
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,6 +41,20 @@ def user_groups(
     return _by_column(params, name, segmentation, users)
 
 
+def refuse_unknown_column(params: Params, name: str, segmentation: ByColumn) -> None:
+    """Raises an InputError where the users' file, once loaded, lacks the column."""
+    known = [c for c in pl.read_parquet_schema(_users_file(params)) if c != "user"]
+    if segmentation.column not in known:
+        near = difflib.get_close_matches(segmentation.column, known, n=1)
+        fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(known)}"
+        what = f"users have no column {segmentation.column!r}"
+        raise refuse(f"{PARAMS}: segments.{name}", what, fix)
+
+
+def _users_file(params: Params) -> Path:
+    return Path(params.results.data) / "users.parquet"
+
+
 def _by_activity(params: Params, segmentation: ByActivity, users: pl.Series) -> UserGroups:
     train = pl.scan_parquet(Path(params.results.data) / "train.parquet", glob=False)
     counts = train.group_by(pl.col("user").cast(pl.String)).len().collect()
@@ -54,11 +69,9 @@ def _by_activity(params: Params, segmentation: ByActivity, users: pl.Series) -> 
 
 def _by_column(params: Params, name: str, segmentation: ByColumn, users: pl.Series) -> UserGroups:
     column = segmentation.column
-    file = pl.read_parquet(Path(params.results.data) / "users.parquet", glob=False)
+    file = pl.read_parquet(_users_file(params), glob=False)
     where = f"{PARAMS}: segments.{name}"
-    if column not in file.columns or column == "user":
-        known = ", ".join(c for c in file.columns if c != "user")
-        raise refuse(where, f"users have no column {column!r}", f"name one of: {known}")
+    refuse_unknown_column(params, name, segmentation)
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
     columns = [file["user"].cast(pl.String), file[column].alias("value")]
