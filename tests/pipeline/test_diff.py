@@ -130,8 +130,8 @@ def test_other_conventions_are_refused_by_name_unless_told(project: Path) -> Non
     run(project, "dvc", "repro", "-q", "compare")
 
     assert refused.returncode == 2
-    assert "ease, knn met other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
-    assert anyway.startswith("note: ease, knn met other conventions")
+    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
+    assert anyway.startswith("note: ease, knn had other conventions")
 
 
 def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> None:
