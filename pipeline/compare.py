@@ -27,7 +27,7 @@ from pipeline.params import Params, read_params
 from pipeline.running.announce import say
 from pipeline.stage import run
 
-SCHEMA = 2  # of comparison.json
+SCHEMA = 3  # of comparison.json
 
 
 def main() -> str:

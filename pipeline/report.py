@@ -15,7 +15,7 @@ from reports.markdown import render_markdown
 from reports.page import render_html
 from reports.plots_page import plots_page
 
-SCHEMA = 2  # of comparison.json
+SCHEMA = 3  # of comparison.json
 
 
 def main() -> str:

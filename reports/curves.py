@@ -56,35 +56,40 @@ def all_series(results: Results) -> list[Series]:
     return crowd + [Series(m, light(SERIES[i]), SHAPES[i], named=True) for i, m in enumerate(order)]
 
 
-def curve_names(results: Results) -> list[str]:
-    """The metrics that have values at two cutoffs or more, in report order."""
-    names = [
-        metric["name"]
+def curve_stems(results: Results) -> list[str]:
+    """The labels without their cutoff that have values at two cutoffs or more, in report order."""
+    stems = [
+        metric["stem"]
         for label, metric in results.metrics.items()
         if metric["k"] is not None
         and any(results.score(model, label)["mean"] is not None for model in results.models)
     ]
-    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return [stem for stem in dict.fromkeys(stems) if stems.count(stem) > 1]
 
 
-def labels_of(results: Results, name: str) -> list[str]:
-    """The labels of one metric, by rising cutoff."""
+def curve_labels(results: Results, stem: str) -> dict[int, str]:
+    """Cutoff -> label of one curve, by rising cutoff."""
     rows = [
         metric
         for metric in results.metrics.values()
-        if metric["name"] == name and metric["k"] is not None
+        if metric["stem"] == stem and metric["k"] is not None
     ]
-    return [row["label"] for row in sorted(rows, key=lambda row: int(row["k"]))]
+    return {row["k"]: row["label"] for row in sorted(rows, key=lambda row: int(row["k"]))}
 
 
-def curve_chart(results: Results, name: str) -> Markup:
+def curve_ks(results: Results) -> list[int]:
+    """The cutoffs of all curves, rising."""
+    return sorted({k for stem in curve_stems(results) for k in curve_labels(results, stem)})
+
+
+def curve_chart(results: Results, stem: str) -> Markup:
     series = all_series(results)
-    labels = labels_of(results, name)
+    by_k = curve_labels(results, stem)
+    ks, labels = list(by_k), list(by_k.values())
     rows = [row for line in series for row in _points(results, line, labels)]
     top = max((row["high"] for row in rows), default=1.0) or 1.0
     bottom = min(0.0, *(row["low"] for row in rows)) if rows else 0.0
-    ks = [results.metrics[label]["k"] for label in labels]
-    title = f"{name} by cutoff k"
+    title = f"{stem} by cutoff k"
     ends = "; ".join(row["spoken"] for row in rows if row["k"] == ks[-1] and row["named"])
     return picture(_layers(rows, ks, (bottom, top * 1.04)), _SIZE, _MARGINS, title, ends)
 

@@ -27,7 +27,7 @@ from reports import (
 )
 from reports.bump import bump_chart, has_chart
 from reports.charts import difference_chart
-from reports.curves import curve_chart, curve_names, labels_of
+from reports.curves import curve_chart, curve_ks, curve_labels, curve_stems
 from reports.heatmap import pair_heatmap
 from reports.results import Results
 from reports.verdicts import VERDICTS
@@ -58,8 +58,9 @@ def render_html(comparison: Mapping[str, Any]) -> str:
         pair_heatmap=pair_heatmap,
         bump_chart=bump_chart,
         has_chart=has_chart,
-        curve_names=curve_names(results),
-        labels_of=labels_of,
+        curve_stems=curve_stems(results),
+        curve_ks=curve_ks(results),
+        curve_labels=curve_labels,
     )
 
 

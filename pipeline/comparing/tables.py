@@ -60,6 +60,7 @@ def metric_rows(choices: Choices) -> list[Row]:
         {
             "label": str(label),
             "name": label.name,
+            "stem": label.stem,
             "k": label.k,
             "higher_is_better": label.metric.higher_is_better,
             "primary": str(label) in choices.primary,

@@ -128,7 +128,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
-        "schema": 2,
+        "schema": 3,
         "title": "Demo shop",
         "baseline": BASELINE,
         "primary": list(PRIMARY),

@@ -29,7 +29,8 @@ def catalogue(primary: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
-            "name": name,
+            "name": stem.partition("(")[0],
+            "stem": stem,
             "k": k,
             "higher_is_better": True,
             "primary": label in primary,
@@ -37,9 +38,9 @@ def catalogue(primary: Sequence[str]) -> list[dict[str, Any]]:
             "formula": formula,
             "source": "",
         }
-        for name, formula in _FORMULAS.items()
-        for k in ((None,) if name == "Rprec" else KS)
-        for label in [name if k is None else f"{name}@{k}"]
+        for stem, formula in _FORMULAS.items()
+        for k in ((None,) if stem == "Rprec" else KS)
+        for label in [stem if k is None else f"{stem}@{k}"]
     ]
 
 

@@ -1,11 +1,13 @@
+import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
 from reports.charts import difference_chart
-from reports.curves import all_series, curve_chart, curve_names, spread
+from reports.curves import all_series, curve_chart, curve_labels, curve_stems, spread
 from reports.heatmap import pair_heatmap
+from reports.page import render_html
 from reports.palette import COLOURS
 from reports.results import Results
 from reports.scales import nice_ticks, shortened, tick_digits
@@ -71,8 +73,33 @@ def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
 
 
 def test_metrics_without_cutoffs_or_values_have_no_curve(five: Results) -> None:
-    assert "Rprec" not in curve_names(five)
-    assert curve_names(Results(sample.without_numbers())) == []
+    assert "Rprec" not in curve_stems(five)
+    assert curve_stems(Results(sample.without_numbers())) == []
+
+
+def test_a_metric_with_another_parameter_is_another_curve() -> None:
+    comparison = sample.five_models()
+    for key in ("metrics", "leaderboard"):
+        strict = [
+            row | {"label": row["label"].replace("nDCG", "nDCG(rel=3)"), "stem": "nDCG(rel=3)"}
+            for row in comparison[key]
+            if row["label"].startswith("nDCG@")
+        ]
+        comparison[key] += strict
+    results = Results(comparison)
+
+    assert [stem for stem in curve_stems(results) if "nDCG" in stem] == ["nDCG", "nDCG(rel=3)"]
+    assert curve_labels(results, "nDCG(rel=3)") == {k: f"nDCG(rel=3)@{k}" for k in comparison["ks"]}
+    assert "rel=3" not in curve_chart(results, "nDCG")
+
+
+def test_the_table_of_curves_has_a_value_at_every_cutoff_of_a_label(five: Results) -> None:
+    section = render_html(five.comparison).split('<section id="curves">')[1].split("</section>")[0]
+    table = section.split("Means by metric, model and cutoff.")[1]
+
+    assert '<th scope="rowgroup" rowspan="5">RBP(p=0.8)</th>' in table
+    written = [text for text in re.findall(r'<td class="num">(.*?)</td>', table) if text]
+    assert len(written) == len(curve_stems(five)) * len(five.models) * len(five.comparison["ks"])
 
 
 def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:
