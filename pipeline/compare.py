@@ -8,6 +8,7 @@ from metrics_core.row_checks import in_words
 from pipeline.comparing import content
 from pipeline.comparing.aligned import align
 from pipeline.comparing.best import best_rows
+from pipeline.comparing.checked import checked_kinds
 from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.differences import difference_rows
 from pipeline.comparing.distributions import distribution_rows
@@ -87,6 +88,7 @@ def _comparison(
         "segments": segment_rows(params, choices, aligned, differences),
         "examples": examples(params, choices, aligned, found),
         "warnings": warning_rows(params, choices, evaluations),
+        "checked": checked_kinds(params, choices, evaluations),
         "quality": content.quality(params, evaluations),
         "conventions": content.conventions(params.pinned, choices),
         "provenance": content.provenance(params.pinned, evaluations),

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pipeline.comparing.checked import checked_kinds
 from pipeline.comparing.choices import read_choices
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.comparing.warnings import warning_rows
@@ -283,3 +284,39 @@ def test_a_train_of_other_users_is_told(tmp_path: Path) -> None:
     (row,) = warning_rows(params, choices, {"pop": _evaluation()})
 
     assert (row["kind"], row["severity"]) == ("unrelated_train", "serious")
+
+
+def _checked(params: Params, **evaluations: Evaluation) -> list[str]:
+    return checked_kinds(params, read_choices(params), evaluations)
+
+
+def test_what_could_not_be_looked_for_is_not_told_as_checked(tmp_path: Path) -> None:
+    params = _params(tmp_path)
+    without_train = _evaluation(k={"in_train": None}, order="rank")
+    few = _evaluation(full=_full(with_relevant=9), k={"in_train": None}, order="rank")
+
+    assert _checked(params, pop=without_train, als=without_train) == [
+        "sampled_candidates",
+        "user_sets_differ",
+    ]
+    assert _checked(params, pop=without_train, als=few) == ["user_sets_differ"]
+    assert _checked(params, pop=few) == []
+
+
+def test_train_times_and_scores_let_everything_be_checked(tmp_path: Path) -> None:
+    background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}
+    params = _params(tmp_path).model_copy(update={"background": background})
+    ranked, scored = (_evaluation(k={"future": 0}, order=order) for order in ("rank", "score"))
+
+    kinds = _checked(params, pop=ranked, als=scored)
+
+    assert kinds == [
+        "sampled_candidates",
+        "train_items_recommended",
+        "future_items",
+        "truth_in_train",
+        "user_sets_differ",
+        "ties_at_cutoff",
+    ]
+    assert "future_items" not in _checked(params, pop=ranked, als=_evaluation())
+    assert "ties_at_cutoff" not in _checked(params, pop=ranked, als=ranked)

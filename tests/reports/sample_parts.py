@@ -58,6 +58,14 @@ def parts(values: Values, baseline: str, primary: tuple[str, ...], compare: Comp
                 "fix": "",
             },
         ],
+        "checked": [
+            "sampled_candidates",
+            "train_items_recommended",
+            "future_items",
+            "truth_in_train",
+            "user_sets_differ",
+            "ties_at_cutoff",
+        ],
     }
 
 

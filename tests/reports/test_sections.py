@@ -216,6 +216,24 @@ def test_nothing_wrong_is_said_once() -> None:
     assert page.count("No sign of sampled candidates") == 1
 
 
+@pytest.mark.parametrize(
+    ("checked", "words"),
+    [
+        (
+            ["sampled_candidates", "user_sets_differ"],
+            "No sign of sampled candidates, of models with other users.",
+        ),
+        (["ties_at_cutoff"], "No sign of ties across the cutoff in lists that scores order."),
+        ([], ""),
+    ],
+)
+def test_only_checks_that_were_made_are_named(checked: list[str], words: str) -> None:
+    comparison = sample.five_models() | {"warnings": [], "checked": checked}
+    section = _section(render_html(comparison), "data")
+
+    assert re.findall(r"No sign of[^<]*", section) == [words][: len(checked)]
+
+
 def test_hostile_users_items_and_groups_are_text() -> None:
     comparison = sample.hostile_names()
     markup = Markup(render_html(comparison))
