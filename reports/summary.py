@@ -6,11 +6,15 @@ from reports import numbers
 from reports.results import Results, Row
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
+_NAMED = 4  # models on one card
 
 
 @dataclass(frozen=True)
 class Leader:
-    """The best model by one primary metric; `against` is its difference to the baseline, None if it is the baseline."""
+    """The best model by one primary metric; `against` is its difference to the baseline, None if it is the baseline.
+
+    close, untested : the others that its test did not tell apart from it, and those without a test
+    """
 
     label: str
     higher_is_better: bool
@@ -22,6 +26,7 @@ class Leader:
     difference: str
     difference_interval: str
     close: list[str]
+    untested: list[str]
 
 
 def leaders(results: Results) -> list[Leader]:
@@ -34,6 +39,7 @@ def _leader(results: Results, label: str) -> Leader:
     against = results.difference(best["model"], results.baseline, label) if best else None
     digits, finer = results.digits(label), results.difference_digits(label)
     metric = results.metrics[label]
+    others = [row for row in rows if row is not best]
     return Leader(
         label=label,
         higher_is_better=metric["higher_is_better"],
@@ -46,10 +52,22 @@ def _leader(results: Results, label: str) -> Leader:
         difference_interval=numbers.signed_interval(against["ci_low"], against["ci_high"], finer)
         if against
         else "",
-        close=[
-            row["model"] for row in rows if row["indistinguishable_from_best"] and row is not best
-        ],
+        close=[row["model"] for row in others if row["indistinguishable_from_best"]],
+        untested=[row["model"] for row in others if row["indistinguishable_from_best"] is None],
     )
+
+
+def too_close(results: Results, leader: Leader) -> str:
+    """Who may be as good as the leader, as far as it was tested."""
+    if leader.untested and len(leader.untested) == len(results.models) - 1:
+        return "not tested"
+    close = _named(leader.close) or "no other model"
+    return f"{close}; not tested: {_named(leader.untested)}" if leader.untested else close
+
+
+def _named(models: list[str]) -> str:
+    more = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+    return ", ".join(models[:_NAMED]) + more
 
 
 def headline(results: Results) -> tuple[str, str]:
@@ -68,6 +86,8 @@ def confidence(results: Results) -> str:
 def how_sure(results: Results) -> str:
     """What intervals and p values rest on, in two sentences."""
     rows = [row for row in results.comparison["differences"] if row["primary"]]
+    if not rows:
+        return "There is one model only, hence nothing to compare."
     counts = sorted({row["n_users"] for row in rows})
     users = (
         numbers.count(counts[0])
@@ -75,13 +95,16 @@ def how_sure(results: Results) -> str:
         else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
     )
     tests = sum(row["p"] is not None for row in rows)
+    if not tests:
+        return (
+            f"Models are compared over {users} users. "
+            "No difference on a primary metric could be tested, hence there are no p values."
+        )
     how = how_adjusted(results)
     compared = f"{tests} comparison" + ("" if tests == 1 else "s")
     return (
         f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
         f"The p values of the primary metrics are adjusted for {compared} ({how})."
-        if rows
-        else "There is one model only, hence nothing to compare."
     )
 
 

@@ -20,9 +20,13 @@ _DASH = "M-0.9,0L0.9,0"
 
 @dataclass(frozen=True)
 class Verdict:
-    """`filled` tells a difference that matters from one that is there but small, or is not settled."""
+    """`link` joins the word to the name of the other model: better `than`, equivalent `to`.
+
+    `filled` tells a difference that matters from one that is there but small, or is not settled.
+    """
 
     word: str
+    link: str
     meaning: str
     tone: Tone
     path: str
@@ -31,47 +35,65 @@ class Verdict:
 
 VERDICTS: Mapping[str, Verdict] = {
     "better": Verdict(
-        "better", "by more than the smallest difference that matters", "better", _UP, True
+        "better", "than", "by more than the smallest difference that matters", "better", _UP, True
     ),
     "better_below_threshold": Verdict(
-        "slightly better", "though not surely by a difference that matters", "better", _UP, False
+        "slightly better",
+        "than",
+        "though not surely by a difference that matters",
+        "better",
+        _UP,
+        False,
     ),
     "better_without_interval": Verdict(
         "better, no interval",
+        "for the difference to",
         "significant by swapping lists; by how much has no interval",
         "better",
         _CHEVRON_UP,
         False,
     ),
     "equivalent": Verdict(
-        "equivalent", "any difference is too small to matter", "even", _DIAMOND, True
+        "equivalent", "to", "any difference is too small to matter", "even", _DIAMOND, True
     ),
-    "identical": Verdict("identical", "the same value for every user", "even", _SQUARE, True),
+    "identical": Verdict("identical", "to", "the same value for every user", "even", _SQUARE, True),
     "undecided": Verdict(
-        "undecided", "these users cannot tell which is better", "open", _CIRCLE, False
+        "undecided", "against", "these users cannot tell which is better", "open", _CIRCLE, False
     ),
     "too_few_users": Verdict(
         "too few users",
+        "to judge it against",
         "too few users have different values for a judgement",
         "open",
         _CROSS,
         False,
     ),
     "no_interval": Verdict(
-        "no interval", "no interval can be given, hence no verdict", "open", _DASH, False
+        "no interval",
+        "for the difference to",
+        "no interval can be given, hence no verdict",
+        "open",
+        _DASH,
+        False,
     ),
     "worse_without_interval": Verdict(
         "worse, no interval",
+        "for the difference to",
         "significant by swapping lists; by how much has no interval",
         "worse",
         _CHEVRON_DOWN,
         False,
     ),
     "worse_below_threshold": Verdict(
-        "slightly worse", "though not surely by a difference that matters", "worse", _DOWN, False
+        "slightly worse",
+        "than",
+        "though not surely by a difference that matters",
+        "worse",
+        _DOWN,
+        False,
     ),
     "worse": Verdict(
-        "worse", "by more than the smallest difference that matters", "worse", _DOWN, True
+        "worse", "than", "by more than the smallest difference that matters", "worse", _DOWN, True
     ),
 }
 
