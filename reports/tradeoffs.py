@@ -1,4 +1,7 @@
-"""Accuracy against what lies beyond it: one small picture a pair of labels, the front of models that none beats on both."""
+"""Accuracy against what lies beyond it: one small picture a pair of labels, and the front of models.
+
+A model is beaten by another that is at least as good on both labels and better on one; the front is not beaten.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,13 +35,13 @@ def entries(results: Results) -> list[Entry]:
 
 
 def sentence(results: Results, entry: Entry) -> str:
-    """Who is on the front, and how many others are beaten on both."""
+    """Who is on the front, and how many others are beaten."""
     order = results.models
     front = sorted((p["model"] for p in entry["points"] if p["pareto"]), key=order.index)
     beaten = len(entry["points"]) - len(front)
     more = f" and {len(front) - _TOLD} more" if len(front) > _TOLD else ""
     rest = f" {beaten} {'other is' if beaten == 1 else 'others are'}." if beaten else ""
-    return f"Beaten by no model on both: {', '.join(front[:_TOLD])}{more}.{rest}"
+    return f"Beaten by no other model: {', '.join(front[:_TOLD])}{more}.{rest}"
 
 
 def coordinate(entry: Entry, point: Mapping[str, Any], which: str) -> str:
@@ -48,7 +51,7 @@ def coordinate(entry: Entry, point: Mapping[str, Any], which: str) -> str:
 
 
 def tradeoff_chart(results: Results, entry: Entry) -> Markup:
-    """Models as marks: filled on the front, hollow where another model is at least as good on both."""
+    """Models as marks: filled on the front, hollow where another model beats them."""
     points = _points(results, entry)
     ends = {which: _ends([point[which] for point in points]) for which in "xy"}
     scales = {which: alt.Scale(domain=list(ends[which]), nice=False, zero=False) for which in "xy"}

@@ -181,6 +181,17 @@ def test_trade_offs_of_few_and_many_models(n: int) -> None:
         assert str(tradeoff_chart(results, entry)) == str(tradeoff_chart(results, entry))
 
 
+def test_beaten_is_told_as_it_is_tested(five: Results, page: str) -> None:
+    entry = tradeoffs(five)[0]
+    section = _section(page, "tradeoffs")
+
+    assert sentence(five, entry).startswith("Beaten by no other model: ")
+    assert "eaten on both" not in section
+    assert section.count("at least as good on both metrics and better on one") == 1
+    yes = sum(not point["pareto"] for each in tradeoffs(five) for point in each["points"])
+    assert section.count("<td>yes</td>") == yes > 0
+
+
 def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) -> None:
     found = examples(five)
     assert found is not None
