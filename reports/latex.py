@@ -9,7 +9,7 @@ from reports.results import Results
 from reports.summary import confidence, how_adjusted
 
 _MOST_COLUMNS = 8
-_MANY_MODELS = 12  # from here on a dagger marks the baseline instead of letters for every model
+_MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model
 _BETTER = {"better", "better_below_threshold"}
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -41,7 +41,8 @@ def render_latex(comparison: Mapping[str, Any]) -> str:
     """
     results = Results(comparison)
     labels = results.main_labels[:_MOST_COLUMNS]
-    letters = _letters(results)
+    marks = _marks(results)
+    of_names = {} if _many(results) else marks
     lines = [
         "% \\usepackage{booktabs}",
         "\\begin{table}",
@@ -53,7 +54,7 @@ def render_latex(comparison: Mapping[str, Any]) -> str:
         _row(["Model", *(_head(results, label) for label in labels)]),
         "\\midrule",
         *(
-            _row([_name(model, letters), *(_cell(results, model, x, letters) for x in labels)])
+            _row([_name(model, of_names), *(_cell(results, model, x, marks) for x in labels)])
             for model in results.models
         ),
         "\\bottomrule",
@@ -69,9 +70,13 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)
 
 
-def _letters(results: Results) -> dict[str, str]:
-    """A letter for each model, in the order of the table; with many models a dagger for the baseline alone."""
-    if len(results.models) >= _MANY_MODELS:
+def _many(results: Results) -> bool:
+    return len(results.models) >= _MANY_MODELS
+
+
+def _marks(results: Results) -> dict[str, str]:
+    """Model -> what stands at a mean that beats it: letters in the order of the table, or a dagger for the baseline."""
+    if _many(results):
         return {results.baseline: r"\dagger"}
     return dict(zip(results.models, _names(), strict=False))
 
@@ -85,16 +90,16 @@ def _head(results: Results, label: str) -> str:
     return f"{escaped(label)} {arrow}"
 
 
-def _name(model: str, letters: Mapping[str, str]) -> str:
-    mark = letters.get(model)
+def _name(model: str, marks: Mapping[str, str]) -> str:
+    mark = marks.get(model)
     return f"{escaped(model)}$^{{{mark}}}$" if mark else escaped(model)
 
 
-def _cell(results: Results, model: str, label: str, letters: Mapping[str, str]) -> str:
+def _cell(results: Results, model: str, label: str, marks: Mapping[str, str]) -> str:
     row = results.score(model, label)
     text = escaped(numbers.number(row["mean"], results.digits(label)))
     told = f"\\textbf{{{text}}}" if row["best"] else text
-    beaten = [mark for other, mark in letters.items() if _beats(results, model, other, label)]
+    beaten = [mark for other, mark in marks.items() if _beats(results, model, other, label)]
     return f"{told}$^{{{''.join(beaten)}}}$" if beaten else told
 
 
@@ -109,13 +114,15 @@ def _caption(results: Results) -> str:
     conventions = results.comparison["conventions"]
     rows = [row for row in results.comparison["differences"] if row["primary"]]
     users = sorted({row["n_users"] for row in rows})
-    told = [f"{results.comparison['title']}: means over users."]
+    told = [f"{results.comparison['title']}: means over users, the best in bold."]
     if rows:
-        marks = "A dagger marks" if len(results.models) >= _MANY_MODELS else "Letters name"
-        than = "a model" if marks.startswith("A") else "the models"
-        whom = "that is significantly better than the baseline" if marks.startswith("A") else "that it is significantly better than"  # fmt: skip
+        what = (
+            f"A dagger marks a mean that is significantly better than that of {results.baseline}, the baseline,"
+            if _many(results)
+            else "Letters at a mean name the models that it is significantly better than,"
+        )
         told += [
-            f"{marks} {than} {whom}, on {', '.join(results.primary)}"
+            f"{what} on {', '.join(results.primary)}"
             f" (paired t, {how_adjusted(results)}, {confidence(results)} confidence,"
             f" {numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} users).",
         ]

@@ -64,12 +64,28 @@ def test_lower_is_better_is_bold_for_the_lowest() -> None:
     assert f"{label} $\\downarrow$" in text
 
 
-def test_many_models_have_a_dagger_for_the_baseline() -> None:
-    text = render_latex(SAMPLES["thirty"])
+def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
+    results = Results(SAMPLES["thirty"])
+    text = render_latex(results.comparison)
+    rows = _rows(text)
 
-    assert "popularity$^{\\dagger}$" in text
-    assert "A dagger marks a model that is significantly better than the baseline" in text
-    assert len(_rows(text)) == 30
+    caption = (
+        "A dagger marks a mean that is significantly better than that of popularity, the baseline,"
+    )
+    assert f"{caption} on nDCG@10, R@20" in text
+    assert "\npopularity & " in text  # its name bears no dagger
+    for column, label in enumerate(results.primary):
+        gaps = {m: results.difference(m, "popularity", label) for m in results.challengers}
+        beats = {m for m, gap in gaps.items() if gap and gap["verdict"].startswith("better")}
+        assert {m for m, cells in rows.items() if "dagger" in cells[column]} == beats != set()
+    assert len(rows) == 30
+
+
+def test_letters_of_few_models_are_told_in_the_caption() -> None:
+    text = render_latex(SAMPLES["five"])
+
+    assert "means over users, the best in bold" in text
+    assert "Letters at a mean name the models that it is significantly better than, on" in text
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
