@@ -48,13 +48,15 @@ def compare(params: Params) -> str:
     comparison = _comparison(params, choices, evaluations)
     folder = Path(params.results.comparison)
     write_json(folder / "comparison.json", comparison)
-    tables = {name: frame(name, comparison[name]) for name in ("leaderboard", "differences")}
+    tables = {
+        name: frame(name, comparison[name]) for name in ("metrics", "leaderboard", "differences")
+    }
     for name, table in (tables | exports(comparison)).items():
         write_csv(folder / f"{name}.csv", without_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
-    write_csv(
-        folder / "curves.csv", frame("curves", curve_rows(choices, comparison["leaderboard"]))
-    )
+    curves = frame("curves", curve_rows(choices, comparison["leaderboard"]))
+    write_csv(folder / "curves.csv", curves)  # of `dvc plots`, which wants the names as they are
+    write_parquet(folder / "curves.parquet", curves)
     say(comparison["verdicts"][0])
     return f"{len(evaluations)} models, {len(comparison['differences']):,} comparisons"
 

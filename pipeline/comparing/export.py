@@ -1,13 +1,11 @@
 """The parts of comparison.json as tables, one row a number that the report shows."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-Comparison = Mapping[str, Any]
-Row = dict[str, Any]
-Types = Mapping[str, type[pl.DataType]]
+from pipeline.comparing.circumstances import CIRCUMSTANCES, Comparison, Row, Tables, Types
 
 _TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean
 
@@ -16,7 +14,7 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
     """Name -> table; a part that is missing gives an empty table with the same columns."""
     return {
         name: pl.DataFrame(list(rows(comparison)), schema=dict(types))
-        for name, (rows, types) in _TABLES.items()
+        for name, (rows, types) in {**_TABLES, **CIRCUMSTANCES}.items()
     }
 
 
@@ -80,7 +78,7 @@ def _picked(row: Mapping[str, Any], *names: str) -> Row:
 
 
 _GROUP: Types = {"segmentation": _TEXT, "kind": _TEXT, "label": _TEXT}
-_TABLES: Mapping[str, tuple[Callable[[Comparison], Iterator[Row]], Types]] = {
+_TABLES: Tables = {
     "distributions": (
         _spreads,
         {"label": _TEXT, "a": _TEXT, "b": _TEXT, "percentile": _COUNT, "difference": _NUMBER},

@@ -50,6 +50,17 @@ _TYPES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "min_effect": pl.Float64,
         "verdict": pl.String,
     },
+    "metrics": {
+        "label": pl.String,
+        "name": pl.String,
+        "stem": pl.String,
+        "k": pl.Int64,
+        "higher_is_better": pl.Boolean,
+        "primary": pl.Boolean,
+        "family": pl.String,
+        "formula": pl.String,
+        "source": pl.String,
+    },
     "curves": {"metric": pl.String, "k": pl.Int64, "model": pl.String, "value": pl.Float64},
 }
 

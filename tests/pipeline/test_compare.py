@@ -124,9 +124,12 @@ def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     compare(params)
 
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
-    both = ["best", "differences", "distributions", "examples", "gaps", "leaderboard", "segments", "tradeoffs", "warnings"]  # fmt: skip
+    both = [
+        "best", "conventions", "curves", "differences", "distributions", "examples", "gaps", "inputs", "leaderboard",
+        "metrics", "panel", "panel_presets", "quality", "segments", "tradeoffs", "warnings",
+    ]  # fmt: skip
     tables = {f"{name}.{ending}" for name in both for ending in ("csv", "parquet")}
-    assert set(first) == {"comparison.json", "curves.csv", *tables}
+    assert set(first) == {"comparison.json", *tables}
 
 
 def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
@@ -134,10 +137,11 @@ def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
     comparison = result(params)
     folder = Path(params.results.comparison)
 
-    for name in ("leaderboard", "differences"):
+    for name in ("metrics", "leaderboard", "differences"):
         assert pl.read_parquet(folder / f"{name}.parquet").to_dicts() == comparison[name]
         assert pl.read_csv(folder / f"{name}.csv").height == len(comparison[name])
     curves = pl.read_csv(folder / "curves.csv")
+    assert curves.equals(pl.read_parquet(folder / "curves.parquet"))
     assert curves.columns == ["metric", "k", "model", "value"]
     means = {(r["label"], r["model"]): r["mean"] for r in comparison["leaderboard"]}
     assert {(f"{m}@{k}", model): v for m, k, model, v in curves.iter_rows()} == means
