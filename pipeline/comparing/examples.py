@@ -28,7 +28,12 @@ def examples(
         return None
     a, b = pair
     values = aligned.values(label, first.conventions(params.pinned).undefined)
-    chosen = _largest(aligned.users.cast(pl.String).to_numpy(), values[a], values[b])
+    chosen = _largest(
+        aligned.users.cast(pl.String).to_numpy(),
+        values[a],
+        values[b],
+        higher_is_better=first.metric.higher_is_better,
+    )
     users = [user for user, _, _ in chosen]
     k = choices.main_k
     known = _Known(params, users, k)
@@ -67,9 +72,11 @@ def _pair(standing: Standing, label: str) -> tuple[str, str] | None:
     return (best, ordered[1]) if best == standing.baseline else (best, standing.baseline)
 
 
-def _largest(users: Any, of_a: Floats, of_b: Floats) -> list[tuple[str, float, float]]:
+def _largest(
+    users: Any, of_a: Floats, of_b: Floats, *, higher_is_better: bool
+) -> list[tuple[str, float, float]]:
     """(user, value with a, value with b): wins, largest first, then losses; equal ones by the id of the user."""
-    gaps = of_a - of_b
+    gaps = of_a - of_b if higher_is_better else of_b - of_a
     known = np.flatnonzero(~np.isnan(gaps))
     chosen: list[int] = []
     for side in (gaps, -gaps):

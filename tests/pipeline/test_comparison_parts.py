@@ -76,6 +76,19 @@ def test_examples_are_the_largest_wins_then_the_largest_losses(tmp_path: Path) -
     ]
 
 
+def test_where_lower_is_better_a_win_is_a_lower_value(tmp_path: Path) -> None:
+    als = [30.0] * 40
+    als[7], als[3], als[9] = 2.0, 10.0, 40.0
+    params = params_of(tmp_path, ["pop", "als"], metrics=["ARP"], ks=[2])
+    for model, column in (("pop", [30.0] * 40), ("als", als)):
+        write_evaluation(params, model, {"ARP@2": column})
+
+    found = _compared(params)["examples"]
+
+    assert [user["user"] for user in found["users"]] == ["7", "3", "9"]
+    assert [user["difference"] for user in found["users"]] == [-28.0, -20.0, 10.0]
+
+
 def test_examples_show_titles_and_count_the_train(tmp_path: Path) -> None:
     params = _project(tmp_path, pop=POP, als=ALS)
     files = ("train", "items")

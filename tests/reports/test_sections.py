@@ -196,6 +196,23 @@ def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) 
     assert "no list" in section
 
 
+@pytest.mark.parametrize("upwards", [True, False])
+def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
+    comparison = sample.five_models()
+    (metric,) = (metric for metric in comparison["metrics"] if metric["label"] == LABEL)
+    metric["higher_is_better"] = upwards
+    results, page = Results(comparison), render_html(comparison)
+    found = examples(results)
+    assert found is not None
+
+    above = [user["difference"] > 0 for user in found["users"]]
+    assert [user.wins for user in users(results, found)] == [side is upwards for side in above]
+    lede, told = (re.sub("<[^>]*>", "", _section(page, name)) for name in ("wins", "examples"))
+    word = "higher" if upwards else "lower"
+    assert "has a better, the same and a worse value than popularity" in lede
+    assert all(f"{LABEL} {'↑' if upwards else '↓'}, {word} is better" in text for text in (lede, told))  # fmt: skip
+
+
 def test_serious_warnings_stand_above_every_number(five: Results, page: str) -> None:
     (warning,) = serious(five)
     alarm = page.index("Read this first</h2>")
