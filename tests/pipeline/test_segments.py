@@ -59,6 +59,7 @@ def test_names_of_groups_of_whole_numbers() -> None:
     assert up_to([0, 20, 50]) == ["0", "1 to 20", "21 to 50", "over 50"]
     assert up_to([5]) == ["0 to 5", "over 5"]
     assert up_to([1, 2]) == ["0 to 1", "2", "over 2"]
+    assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
 
 
 def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> None:
@@ -113,6 +114,17 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
         ([18, 40, 65], [20, 60], ["up to 20", "over 20 to 60", "over 60"]),
         ([18.5, None, 65.0], [20], ["up to 20", "over 20", "not known"]),
         ([True, False, True], None, ["false", "true"]),
+        (
+            [1704067201, 1704067801, 1704068401],  # times
+            [1704067200, 1704067800, 1704068400],
+            [
+                "up to 1704067200",
+                "over 1704067200 to 1704067800",
+                "over 1704067800 to 1704068400",
+                "over 1704068400",
+            ],
+        ),
+        ([0.1234567, 0.1234568, 1e21], [0.12345675, 1e20], ["up to 0.12345675", "over 0.12345675 to 100000000000000000000", "over 100000000000000000000"]),  # fmt: skip
     ],
 )
 def test_users_by_a_column(
