@@ -188,7 +188,7 @@ def _verdicts() -> list[str]:
 
 def _gaps() -> list[str]:
     rows = []
-    for n in (300, 1_000, 5_000):
+    for n in (25, 150, 300, 1_000, 5_000):
         inside, runs = 0, 400
         for run in range(runs):
             rng = _rng(n, run)
@@ -203,7 +203,8 @@ def _gaps() -> list[str]:
         "## Gap between two segments, by Poisson bootstrap",
         "",
         "One user in five is in the smaller segment; 400 runs a row of 500 resamples. A percentile interval may fall short",
-        "of the nominal by a point or two where a segment has but some hundred users.",
+        "of the nominal by a point or two where a segment has but some hundred users. Segments of fewer than 30 users take",
+        "no part in gaps.",
         "",
         *_table(("users", "in the smaller segment", "coverage"), rows),
     ]

@@ -107,6 +107,22 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
     assert gap["ci_high"] - gap["ci_low"] == pytest.approx(2 * 1.96 * error, rel=0.25)
 
 
+@pytest.mark.parametrize(("enough", "ends"), [(30, ("b", "c")), (29, None)])
+def test_a_gap_is_between_groups_of_enough_users(
+    tmp_path: Path, enough: int, ends: tuple[str, str] | None
+) -> None:
+    params = _params(tmp_path, {"plan": {"by": "user", "column": "plan"}})
+    plans = ["a", *["b"] * enough, *["c"] * (89 - enough)]
+    _store(params, "users", pl.DataFrame({"user": USERS, "plan": plans}))
+    als = [-1.0, *[0.1] * enough, *[0.4] * (89 - enough)]
+
+    ((entry,), _) = _rows(params, {"pop": als, "als": als})
+
+    assert entry["fewest_in_gap"] == 30
+    found = {(gap["low_segment"], gap["high_segment"]) for gap in entry["gaps"]}
+    assert found == ({ends} if ends else set())
+
+
 @pytest.mark.parametrize(
     ("column", "edges", "names"),
     [
@@ -124,7 +140,15 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
                 "over 1704068400",
             ],
         ),
-        ([0.1234567, 0.1234568, 1e21], [0.12345675, 1e20], ["up to 0.12345675", "over 0.12345675 to 100000000000000000000", "over 100000000000000000000"]),  # fmt: skip
+        (
+            [0.1234567, 0.1234568, 1e21],
+            [0.12345675, 1e20],
+            [
+                "up to 0.12345675",
+                "over 0.12345675 to 100000000000000000000",
+                "over 100000000000000000000",
+            ],
+        ),
     ],
 )
 def test_users_by_a_column(

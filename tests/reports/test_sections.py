@@ -118,6 +118,15 @@ def test_gaps_are_told_with_their_interval(five: Results) -> None:
     assert (first["gap_text"], first["interval"]) == ("0.012", "0.001 to 0.023")
 
 
+def test_gaps_are_between_groups_of_enough_users() -> None:
+    comparison = sample.five_models()
+    comparison["segments"][1]["gaps"] = []
+    section = _section(render_html(comparison), "segments")
+
+    assert section.count("of the groups of at least 30 users") == 2
+    assert section.count("not shown: fewer than two have 30 users") == 1
+
+
 def test_the_short_form_takes_one_segmentation_of_each_kind(five: Results) -> None:
     names = [entry["name"] for entry in first_of_each_kind(five)]
 
