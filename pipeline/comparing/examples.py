@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metrics_core.catalogue import Label
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.standing import Standing
@@ -36,7 +37,7 @@ def examples(
     )
     users = [user for user, _, _ in chosen]
     k = choices.main_k
-    known = _Known(params, users, k)
+    known = _Known(params, first, users, k)
     truth, list_a, list_b, n_train = (
         known.truth(),
         known.list_of(a),
@@ -86,19 +87,20 @@ def _largest(
 
 
 class _Known:
-    """What the results say of a few users; ids as text."""
+    """What the results say of a few users, by the conventions of a label; ids as text."""
 
-    def __init__(self, params: Params, users: Sequence[str], k: int | None) -> None:
+    def __init__(self, params: Params, label: Label, users: Sequence[str], k: int | None) -> None:
         self._params, self._users, self._k = params, users, k
+        self._least = label.conventions(params.pinned).relevance_threshold
+        self._ranking = params.pinned.rankings.index(params.pinned.ranking_of(label.name))
         self._titles = self._read_titles()
         self._relevant: dict[tuple[str, str], float] = {}
 
     def truth(self) -> dict[str, list[Row]]:
         rows = self._rows(Path(self._params.results.data) / "truth.parquet", ["item", "grade"])
-        least = self._params.pinned.relevance_threshold
         found: dict[str, list[Row]] = {}
         for user, item, grade in rows:
-            if least is None or grade >= least:
+            if self._least is None or grade >= self._least:
                 self._relevant[user, item] = grade
             found.setdefault(user, []).append(
                 {"item": item, "title": self._titles.get(item), "grade": grade}
@@ -134,7 +136,7 @@ class _Known:
         """user, then the columns, as the file is sorted."""
         frame = pl.scan_parquet(path, glob=False)
         if "ranking" in frame.collect_schema().names():
-            frame = frame.filter(pl.col("ranking") == 0)
+            frame = frame.filter(pl.col("ranking") == self._ranking)
         ids = pl.col("user", "item").cast(pl.String)
         text = frame.with_columns(ids).filter(pl.col("user").is_in(list(self._users)))
         return text.select("user", *columns).collect().rows()
