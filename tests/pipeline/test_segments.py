@@ -216,6 +216,25 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, by: str) -> None:
         assert (found[group, model], found[group, other]) == (shares, 0.0)
 
 
+def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
+    params = _params(tmp_path, {"items": {"by": "recommended_item", "shares": [0.5, 0.8]}})
+    _store(params, "train", pl.DataFrame({"user": ["t"], "item": ["hit"]}))
+    values = {"pop": _values(1), "als": _values(2)}
+    _rows(params.model_copy(update={"segments": {}}), values)  # the other files
+    for model in values:
+        rows = [(user, item, rank) for user in USERS for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)]  # fmt: skip
+        frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+        frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
+    choices = read_choices(params)
+    evaluations = read_evaluations(params, choices)
+    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
+
+    (entry,) = segment_rows(params, choices, aligned, [])
+
+    # the top 2 are `hit` and `new`
+    assert {(c["segment"], c["mean"]) for c in entry["cells"]} == {("head", 0.5), ("cold", 0.5)}
+
+
 def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -> None:
     params = _params(tmp_path, {"items": {"by": "truth_item", "shares": [0.4, 0.7]}})
     rng = np.random.default_rng(8)
