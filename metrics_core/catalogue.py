@@ -245,6 +245,21 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
 
 
+def of_lists_and_truth(text: str, *, asks: str) -> Label:
+    """`parse` for `asks`, which is told of metrics that read nothing but lists and truth.
+
+    Raises
+    ------
+    ValueError : as `parse`, or a metric that reads more
+    """
+    label = parse(text)
+    if label.metric.family == "beyond":
+        reads = ", ".join(label.metric.needs) or "all lists"
+        msg = f"{label}: {asks} covers metrics of lists and truth; {label.name} reads {reads}"
+        raise ValueError(msg)
+    return label
+
+
 def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
     """Every metric at every cutoff; a metric that takes none, or names its own, stands once.
 

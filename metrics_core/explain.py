@@ -7,7 +7,7 @@ import duckdb
 import polars as pl
 
 from metrics_core.agreement import judged_only
-from metrics_core.catalogue import Label, parse
+from metrics_core.catalogue import Label, of_lists_and_truth
 from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
 from metrics_core.evaluate import register
@@ -136,7 +136,7 @@ def explain(
     ------
     ValueError : the user is neither in the lists nor in the truth; else as `evaluate`
     """
-    label = _label(metric)
+    label = of_lists_and_truth(metric, asks="explain")
     lists, judgements = lists_frame(recs), truth_frame(truth)
     data = _one(user, lists, judgements, known_users(truth, judgements), ranked=False)
     other = preset(versus) if isinstance(versus, str) else versus
@@ -158,7 +158,7 @@ def explain_ranked(
 
     With `versus` both definitions read the same ranked lists.
     """
-    label = _label(metric)
+    label = of_lists_and_truth(metric, asks="explain")
     ranking = conventions.ranking_of(label.name)
     if "ranking" in lists.columns:
         number = conventions.rankings.index(ranking)
@@ -168,15 +168,6 @@ def explain_ranked(
         own = replace(versus.of(label.name), overrides={})
         versus = replace(own, **ranking._asdict())
     return _explained(data, label, conventions, versus)
-
-
-def _label(metric: str) -> Label:
-    label = parse(metric)
-    if label.metric.family == "beyond":
-        reads = ", ".join(label.metric.needs) or "all lists"
-        msg = f"{label}: explain covers metrics of lists and truth; {label.name} reads {reads}"
-        raise ValueError(msg)
-    return label
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from metrics_core.catalogue import Label, changed_by, parse
+from metrics_core.catalogue import Label, changed_by, of_lists_and_truth
 from metrics_core.conventions import KNOBS, Conventions
 from metrics_core.evaluate import mean_of, register
 from metrics_core.frames import Data, known_users, lists_frame, truth_frame
@@ -99,8 +99,9 @@ def reconcile(
 
     Raises
     ------
-    ValueError : the value is no number; else as `evaluate`
+    ValueError : the value is no number, the metric reads more than lists and truth; else as `evaluate`
     """
+    label = of_lists_and_truth(metric, asks="reconcile")
     lists, judgements = lists_frame(recs), truth_frame(truth)
     grades = judgements["grade"].filter(judgements["grade"] > 0).unique().sort().to_list()
     known = known_users(truth, judgements)
@@ -112,7 +113,7 @@ def reconcile(
             return [mean_of([part.values], definition) for definition in definitions]
 
         thresholds = grades if len(grades) <= MOST_GRADES else []
-        return search(value, parse(metric), conventions, means, grades=thresholds)
+        return search(value, label, conventions, means, grades=thresholds)
 
 
 def search(

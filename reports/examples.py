@@ -12,7 +12,7 @@ Example = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Shown:
-    """One user: `found` counts the relevant items in both lists."""
+    """One user: `found` counts the relevant items in both lists; `wins` says whether the first model is better."""
 
     user: str
     values: str
@@ -32,12 +32,13 @@ def examples(results: Results) -> Example | None:
 
 def users(results: Results, found: Example) -> list[Shown]:
     digits = results.difference_digits(found["label"])
+    upwards = results.metrics[found["label"]]["higher_is_better"]
     return [
         Shown(
             user=user["user"],
             values=f"{numbers.number(user['value_a'], digits)} against {numbers.number(user['value_b'], digits)}",
             difference=numbers.signed(user["difference"], digits),
-            wins=user["difference"] > 0,
+            wins=(user["difference"] > 0) is upwards,
             known=_known(user["n_train"]),
             found_a=sum(item["relevant"] for item in user["list_a"]),
             found_b=sum(item["relevant"] for item in user["list_b"]),

@@ -8,7 +8,8 @@ from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task
 from metrics_core.reconcile import MOST_GRADES, Found, given, search
-from pipeline.commands.chosen import label_named, model_files, refused
+from pipeline.checks import refuse
+from pipeline.commands.chosen import PLACE, label_named, model_files, refused
 from pipeline.commands.table import console, print_table, word
 from pipeline.engines.partitions import partitions
 from pipeline.params import Params, read_params
@@ -21,6 +22,9 @@ def reconcile_number(text: str, metric: str, model: str) -> None:
     params = read_params()
     _, truth = model_files(params, model)
     label = label_named(metric)
+    if label.metric.of_catalogue:
+        what = f"{label} is one number over all users, which reconcile cannot search"
+        raise refuse(PLACE, what, "name a metric that has a value for each user, such as nDCG@10")
     try:
         given(text)
     except ValueError as error:

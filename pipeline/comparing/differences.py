@@ -91,17 +91,16 @@ def _jointly(params: Params, family: Sequence[_Found], aligned: Aligned) -> Floa
     """P values of the primary comparisons by joint sign flips; NaN where there is no test."""
     adjusted = np.full(len(family), np.nan)
     tested = [i for i, each in enumerate(family) if not math.isnan(each.paired.p)]
-    columns, held = [], {}
-    for each in (family[i] for i in tested):
-        text = str(each.label)
-        if text not in held:
-            held = {text: aligned.values(text, each.label.conventions(params.pinned).undefined)}
-        columns.append(held[text][each.a] - held[text][each.b])
-    if columns:
-        comparison = params.comparison
-        adjusted[tested] = max_t(
-            np.column_stack(columns), resamples=comparison.resamples, seed=comparison.seed
-        )
+    values = {
+        label: aligned.values(str(label), label.conventions(params.pinned).undefined)
+        for label in {family[i].label for i in tested}
+    }
+    compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
+    adjusted[tested] = max_t(
+        [(values[label][a], values[label][b]) for label, a, b in compared],
+        resamples=params.comparison.resamples,
+        seed=params.comparison.seed,
+    )
     return adjusted
 
 

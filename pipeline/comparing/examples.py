@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from metrics_core.catalogue import Label
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.standing import Standing
@@ -28,10 +29,15 @@ def examples(
         return None
     a, b = pair
     values = aligned.values(label, first.conventions(params.pinned).undefined)
-    chosen = _largest(aligned.users.cast(pl.String).to_numpy(), values[a], values[b])
+    chosen = _largest(
+        aligned.users.cast(pl.String).to_numpy(),
+        values[a],
+        values[b],
+        higher_is_better=first.metric.higher_is_better,
+    )
     users = [user for user, _, _ in chosen]
     k = choices.main_k
-    known = _Known(params, users, k)
+    known = _Known(params, first, users, k)
     truth, list_a, list_b, n_train = (
         known.truth(),
         known.list_of(a),
@@ -67,9 +73,11 @@ def _pair(standing: Standing, label: str) -> tuple[str, str] | None:
     return (best, ordered[1]) if best == standing.baseline else (best, standing.baseline)
 
 
-def _largest(users: Any, of_a: Floats, of_b: Floats) -> list[tuple[str, float, float]]:
+def _largest(
+    users: Any, of_a: Floats, of_b: Floats, *, higher_is_better: bool
+) -> list[tuple[str, float, float]]:
     """(user, value with a, value with b): wins, largest first, then losses; equal ones by the id of the user."""
-    gaps = of_a - of_b
+    gaps = of_a - of_b if higher_is_better else of_b - of_a
     known = np.flatnonzero(~np.isnan(gaps))
     chosen: list[int] = []
     for side in (gaps, -gaps):
@@ -79,19 +87,20 @@ def _largest(users: Any, of_a: Floats, of_b: Floats) -> list[tuple[str, float, f
 
 
 class _Known:
-    """What the results say of a few users; ids as text."""
+    """What the results say of a few users, by the conventions of a label; ids as text."""
 
-    def __init__(self, params: Params, users: Sequence[str], k: int | None) -> None:
+    def __init__(self, params: Params, label: Label, users: Sequence[str], k: int | None) -> None:
         self._params, self._users, self._k = params, users, k
+        self._least = label.conventions(params.pinned).relevance_threshold
+        self._ranking = params.pinned.rankings.index(params.pinned.ranking_of(label.name))
         self._titles = self._read_titles()
         self._relevant: dict[tuple[str, str], float] = {}
 
     def truth(self) -> dict[str, list[Row]]:
         rows = self._rows(Path(self._params.results.data) / "truth.parquet", ["item", "grade"])
-        least = self._params.pinned.relevance_threshold
         found: dict[str, list[Row]] = {}
         for user, item, grade in rows:
-            if least is None or grade >= least:
+            if self._least is None or grade >= self._least:
                 self._relevant[user, item] = grade
             found.setdefault(user, []).append(
                 {"item": item, "title": self._titles.get(item), "grade": grade}
@@ -127,7 +136,7 @@ class _Known:
         """user, then the columns, as the file is sorted."""
         frame = pl.scan_parquet(path, glob=False)
         if "ranking" in frame.collect_schema().names():
-            frame = frame.filter(pl.col("ranking") == 0)
+            frame = frame.filter(pl.col("ranking") == self._ranking)
         ids = pl.col("user", "item").cast(pl.String)
         text = frame.with_columns(ids).filter(pl.col("user").is_in(list(self._users)))
         return text.select("user", *columns).collect().rows()

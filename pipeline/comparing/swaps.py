@@ -16,6 +16,7 @@ from metrics_core.judging import fetch
 from metrics_core.listing import number_items
 from metrics_core.swap import Shown, Swapped, swap_tests
 from pipeline.comparing.choices import Choices
+from pipeline.comparing.places import closed_up
 from pipeline.params import Params
 from pipeline.reading import reading
 
@@ -24,12 +25,9 @@ CREATE TABLE user_numbers AS
 SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
 FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
 """
-# Later copies of an item may stand as null: the places of the others close up, as in `evaluate`.
 _SHOWN = """
 SELECT DISTINCT user_number, item_number
-FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item,
-             row_number() OVER (PARTITION BY user ORDER BY rank) AS place
-      FROM {view} WHERE item IS NOT NULL AND ranking = {ranking})
+FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
 JOIN user_numbers USING (user) JOIN item_numbers USING (item)
 WHERE place <= {k} ORDER BY ALL
 """
@@ -115,6 +113,7 @@ def _view(models: Sequence[str], model: str) -> str:
 
 
 def _shown(connection: DuckDBPyConnection, view: str, k: int | None, ranking: int) -> Shown:
-    query = _SHOWN.format(view=view, ranking=ranking, k=_ALL if k is None else k)
+    lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {ranking})")
+    query = _SHOWN.format(lists=lists, k=_ALL if k is None else k)
     rows = fetch(connection, query)
     return Shown(rows["user_number"], rows["item_number"])

@@ -107,7 +107,8 @@ import hashlib, numpy as np
 from metrics_core.bootstrap import weighted_means
 from metrics_core.max_t import max_t
 values = np.random.default_rng(1).random((20_000, 12))
-found = weighted_means(values, resamples=100, seed=1), max_t(values - 0.5, resamples=100, seed=1)
+pairs = [(column, np.full(len(column), 0.5)) for column in values.T]
+found = weighted_means(values, resamples=100, seed=1), max_t(pairs, resamples=100, seed=1)
 print(hashlib.sha256(b"".join(each.tobytes() for each in found)).hexdigest())
 """
 

@@ -95,3 +95,13 @@ def test_the_last_digit_says_how_exact(text: str, mean: float, matches: bool, cu
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no number such as"):
         given(text)
+
+
+@pytest.mark.parametrize(
+    ("metric", "reads"),
+    [("Coverage@5", "all lists"), ("Novelty@5", "train"), ("ILD@5", "features")],
+)
+def test_a_metric_that_reads_more_than_lists_and_truth_is_refused(metric: str, reads: str) -> None:
+    words = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
+    with pytest.raises(ValueError, match=words):
+        mc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)

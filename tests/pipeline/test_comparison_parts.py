@@ -76,6 +76,49 @@ def test_examples_are_the_largest_wins_then_the_largest_losses(tmp_path: Path) -
     ]
 
 
+def test_where_lower_is_better_a_win_is_a_lower_value(tmp_path: Path) -> None:
+    als = [30.0] * 40
+    als[7], als[3], als[9] = 2.0, 10.0, 40.0
+    params = params_of(tmp_path, ["pop", "als"], metrics=["ARP"], ks=[2])
+    for model, column in (("pop", [30.0] * 40), ("als", als)):
+        write_evaluation(params, model, {"ARP@2": column})
+
+    found = _compared(params)["examples"]
+
+    assert [user["user"] for user in found["users"]] == ["7", "3", "9"]
+    assert [user["difference"] for user in found["users"]] == [-28.0, -20.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "overrides", "hits"),
+    [
+        ("nDCG", {}, ["high", "low"]),
+        ("nDCG(rel=3)", {}, ["high"]),
+        ("nDCG", {"nDCG": {"relevance_threshold": 3}}, ["high"]),
+        ("RR", {"RR": {"ties": "item_desc"}}, ["low"]),
+    ],
+)
+def test_hits_of_examples_are_those_of_the_metric(
+    tmp_path: Path, metric: str, overrides: dict[str, Any], hits: list[str]
+) -> None:
+    params = params_of(tmp_path, ["pop", "als"], metrics=[metric], ks=[2], overrides=overrides)
+    label = f"{metric}@2"
+    for model, value in (("pop", 0.5), ("als", 1.0)):
+        write_evaluation(params, model, {label: [value] * 20})
+    shown = {0: ["high", "low"], 1: ["other", "low"]}  # by the general ranking, by that of RR
+    rows = [(ranking, n, item, rank) for ranking, items in shown.items() for n in range(20) for rank, item in enumerate(items, 1)]  # fmt: skip
+    lists = pl.DataFrame(rows, schema=["ranking", "user", "item", "rank"], orient="row")
+    lists = lists if "RR" in overrides else lists.filter(ranking=0).drop("ranking")
+    lists.write_parquet(Path(params.results.lists) / "als.parquet")
+    grades = [(n, item, grade) for n in range(20) for item, grade in (("high", 3.0), ("low", 1.0))]
+    truth = pl.DataFrame(grades, schema=["user", "item", "grade"], orient="row")
+    truth.write_parquet(Path(params.results.data) / "truth.parquet")
+
+    (first, *_) = _compared(params)["examples"]["users"]
+
+    assert [item["item"] for item in first["list_a"] if item["relevant"]] == hits
+
+
 def test_examples_show_titles_and_count_the_train(tmp_path: Path) -> None:
     params = _project(tmp_path, pop=POP, als=ALS)
     files = ("train", "items")

@@ -59,6 +59,7 @@ def test_names_of_groups_of_whole_numbers() -> None:
     assert up_to([0, 20, 50]) == ["0", "1 to 20", "21 to 50", "over 50"]
     assert up_to([5]) == ["0 to 5", "over 5"]
     assert up_to([1, 2]) == ["0 to 1", "2", "over 2"]
+    assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
 
 
 def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> None:
@@ -106,6 +107,22 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
     assert gap["ci_high"] - gap["ci_low"] == pytest.approx(2 * 1.96 * error, rel=0.25)
 
 
+@pytest.mark.parametrize(("enough", "ends"), [(30, ("b", "c")), (29, None)])
+def test_a_gap_is_between_groups_of_enough_users(
+    tmp_path: Path, enough: int, ends: tuple[str, str] | None
+) -> None:
+    params = _params(tmp_path, {"plan": {"by": "user", "column": "plan"}})
+    plans = ["a", *["b"] * enough, *["c"] * (89 - enough)]
+    _store(params, "users", pl.DataFrame({"user": USERS, "plan": plans}))
+    als = [-1.0, *[0.1] * enough, *[0.4] * (89 - enough)]
+
+    ((entry,), _) = _rows(params, {"pop": als, "als": als})
+
+    assert entry["fewest_in_gap"] == 30
+    found = {(gap["low_segment"], gap["high_segment"]) for gap in entry["gaps"]}
+    assert found == ({ends} if ends else set())
+
+
 @pytest.mark.parametrize(
     ("column", "edges", "names"),
     [
@@ -113,6 +130,25 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
         ([18, 40, 65], [20, 60], ["up to 20", "over 20 to 60", "over 60"]),
         ([18.5, None, 65.0], [20], ["up to 20", "over 20", "not known"]),
         ([True, False, True], None, ["false", "true"]),
+        (
+            [1704067201, 1704067801, 1704068401],  # times
+            [1704067200, 1704067800, 1704068400],
+            [
+                "up to 1704067200",
+                "over 1704067200 to 1704067800",
+                "over 1704067800 to 1704068400",
+                "over 1704068400",
+            ],
+        ),
+        (
+            [0.1234567, 0.1234568, 1e21],
+            [0.12345675, 1e20],
+            [
+                "up to 0.12345675",
+                "over 0.12345675 to 100000000000000000000",
+                "over 100000000000000000000",
+            ],
+        ),
     ],
 )
 def test_users_by_a_column(
@@ -178,6 +214,25 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, by: str) -> None:
     for group, model in (("head", "pop"), ("middle", "pop"), ("tail", "als"), ("cold", "als")):
         other = "als" if model == "pop" else "pop"
         assert (found[group, model], found[group, other]) == (shares, 0.0)
+
+
+def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
+    params = _params(tmp_path, {"items": {"by": "recommended_item", "shares": [0.5, 0.8]}})
+    _store(params, "train", pl.DataFrame({"user": ["t"], "item": ["hit"]}))
+    values = {"pop": _values(1), "als": _values(2)}
+    _rows(params.model_copy(update={"segments": {}}), values)  # the other files
+    for model in values:
+        rows = [(user, item, rank) for user in USERS for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)]  # fmt: skip
+        frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+        frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
+    choices = read_choices(params)
+    evaluations = read_evaluations(params, choices)
+    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
+
+    (entry,) = segment_rows(params, choices, aligned, [])
+
+    # the top 2 are `hit` and `new`
+    assert {(c["segment"], c["mean"]) for c in entry["cells"]} == {("head", 0.5), ("cold", 0.5)}
 
 
 def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -> None:

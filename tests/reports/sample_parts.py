@@ -131,6 +131,7 @@ def _segmentation(
         "labels": list(labels),
         "segments": [{"name": g, "n_users": int(m.sum())} for g, m in chosen.items()],
         "cells": cells,
+        "fewest_in_gap": 30,
         "gaps": [
             {
                 "label": labels[0],

@@ -118,6 +118,15 @@ def test_gaps_are_told_with_their_interval(five: Results) -> None:
     assert (first["gap_text"], first["interval"]) == ("0.012", "0.001 to 0.023")
 
 
+def test_gaps_are_between_groups_of_enough_users() -> None:
+    comparison = sample.five_models()
+    comparison["segments"][1]["gaps"] = []
+    section = _section(render_html(comparison), "segments")
+
+    assert section.count("of the groups of at least 30 users") == 2
+    assert section.count("not shown: fewer than two have 30 users") == 1
+
+
 def test_the_short_form_takes_one_segmentation_of_each_kind(five: Results) -> None:
     names = [entry["name"] for entry in first_of_each_kind(five)]
 
@@ -205,6 +214,23 @@ def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) 
     assert section.count("<details") == 10
     assert section.count("relevant: ") == sum(user.found_a + user.found_b for user in shown)
     assert "no list" in section
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
+    comparison = sample.five_models()
+    (metric,) = (metric for metric in comparison["metrics"] if metric["label"] == LABEL)
+    metric["higher_is_better"] = upwards
+    results, page = Results(comparison), render_html(comparison)
+    found = examples(results)
+    assert found is not None
+
+    above = [user["difference"] > 0 for user in found["users"]]
+    assert [user.wins for user in users(results, found)] == [side is upwards for side in above]
+    lede, told = (re.sub("<[^>]*>", "", _section(page, name)) for name in ("wins", "examples"))
+    word = "higher" if upwards else "lower"
+    assert "has a better, the same and a worse value than popularity" in lede
+    assert all(f"{LABEL} {'↑' if upwards else '↓'}, {word} is better" in text for text in (lede, told))  # fmt: skip
 
 
 def test_serious_warnings_stand_above_every_number(five: Results, page: str) -> None:

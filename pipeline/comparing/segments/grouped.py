@@ -24,13 +24,13 @@ class Grouped:
     values: Mapping[str, Mapping[str, Floats]]
 
 
-def up_to(edges: Sequence[float]) -> list[str]:
+def up_to(edges: Sequence[int]) -> list[str]:
     """Names of the groups that these upper ends make of whole numbers: `0`, `1 to 20`, `over 20`."""
     names = []
     for low, high in zip([None, *edges[:-1]], edges, strict=True):
         first = 0 if low is None else low + 1
-        names.append(f"{high:g}" if first == high else f"{first:g} to {high:g}")
-    return [*names, f"over {edges[-1]:g}"]
+        names.append(f"{high}" if first == high else f"{first} to {high}")
+    return [*names, f"over {edges[-1]}"]
 
 
 def split(

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from metrics_core.catalogue import parse
 from metrics_core.partition import Task, evaluate_partition
 from pipeline.comparing.aligned import Aligned
+from pipeline.comparing.places import closed_up
 from pipeline.comparing.segments.grouped import Floats, Grouped
 from pipeline.params import ByPopularity, Params
 from pipeline.reading import reading
@@ -34,8 +35,8 @@ FROM (SELECT item, n, sum(n) OVER (ORDER BY n DESC, item) - n AS before, sum(n) 
 """
 _SHARES = """
 SELECT CAST(user AS VARCHAR) AS user, {columns}
-FROM lists LEFT JOIN popularity ON popularity.item = CAST(lists.item AS VARCHAR)
-WHERE rank <= $k AND lists.item IS NOT NULL GROUP BY ALL
+FROM {lists} AS shown LEFT JOIN popularity ON popularity.item = CAST(shown.item AS VARCHAR)
+WHERE shown.place <= $k GROUP BY ALL
 """
 
 
@@ -89,24 +90,30 @@ def _read(
     """User as text, then a column a group; null where nothing is known."""
     lists = connection.read_parquet(str(_lists(params, model)))
     ranking = params.pinned.ranking_of("R")
-    if ranking.ties != "average":  # then items tied with the k-th count too
-        lists = lists.filter(f"rank <= {k}")
     if "ranking" in lists.columns:
         number = params.pinned.rankings.index(ranking)
         lists = lists.filter(f"ranking = {number}")
-    lists.create_view("lists", replace=True)
     if segmentation.by == "recommended_item":
-        shares = (
-            f"count(*) FILTER (coalesce(place, 3) = {place}) / count(*) AS {group}"
-            for place, group in enumerate(GROUPS)
-        )
-        query = _SHARES.format(columns=", ".join(shares))
-        return pl.DataFrame(connection.sql(query, params={"k": k}).to_arrow_table())
+        return _shares(connection, lists, k)
+    if ranking.ties != "average":  # then items tied with the k-th count too
+        lists = lists.filter(f"rank <= {k}")
+    lists.create_view("lists", replace=True)
     frames = [_recall(connection, params, place, group, k) for place, group in enumerate(GROUPS)]
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.join(frame, on="user", how="full", coalesce=True)
     return whole
+
+
+def _shares(connection: DuckDBPyConnection, lists: DuckDBPyRelation, k: int) -> pl.DataFrame:
+    """The share of each user's top k that goes to items of each group."""
+    lists.create_view("lists", replace=True)
+    shares = (
+        f"count(*) FILTER (coalesce(popularity.place, 3) = {place}) / count(*) AS {group}"
+        for place, group in enumerate(GROUPS)
+    )
+    query = _SHARES.format(columns=", ".join(shares), lists=closed_up("lists"))
+    return pl.DataFrame(connection.sql(query, params={"k": k}).to_arrow_table())
 
 
 def _recall(

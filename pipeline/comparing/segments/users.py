@@ -93,13 +93,19 @@ def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -
     if len(wrong):
         what = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
         raise refuse(where, what, "remove `edges:`, or mend the column")
-    names = [f"up to {edges[0]:g}"]
-    names += [f"over {low:g} to {high:g}" for low, high in pairwise(edges)]
-    names += [f"over {edges[-1]:g}"]
+    ends = [_exactly(edge) for edge in edges]
+    names = [f"up to {ends[0]}"]
+    names += [f"over {low} to {high}" for low, high in pairwise(ends)]
+    names += [f"over {ends[-1]}"]
     missing = numbers.is_null() | numbers.is_nan()
     places = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left")
     places[missing.to_numpy()] = len(names)
     return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], places)
+
+
+def _exactly(edge: float) -> str:
+    """The shortest text that gives the number back, whole numbers in full: groups are told apart by their names."""
+    return str(int(edge)) if edge.is_integer() else repr(edge)
 
 
 def _joined(users: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
