@@ -88,7 +88,10 @@ def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, 
     found = connection.execute(query).fetchall()
     if len(found) > SHOWN:
         return {"grades": None, "notes": [f"{in_words(len(found), 'different grade')}"]}
-    return {"grades": {f"{grade:g}": count for grade, count in found}, "notes": []}
+    return {
+        "grades": {repr(grade).removesuffix(".0"): count for grade, count in found},
+        "notes": [],
+    }
 
 
 if __name__ == "__main__":

@@ -81,11 +81,6 @@ def gaps(entry: Entry) -> list[dict[str, Any]]:
     ]
 
 
-def first_of_each_kind(results: Results) -> list[Entry]:
-    """For the short form: the first segmentation of users, of wanted and of shown items."""
-    return list({entry["kind"]: entry for entry in reversed(entries(results))}.values())[::-1]
-
-
 def _grid(results: Results, entry: Entry, label: str) -> Grid:
     cells = {(c["model"], c["segment"]): c for c in entry["cells"] if c["label"] == label}
     groups = [group for group in entry["segments"] if any(g == group["name"] for _, g in cells)]

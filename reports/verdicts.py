@@ -61,7 +61,7 @@ VERDICTS: Mapping[str, Verdict] = {
         "undecided", "against", "these users cannot tell which is better", "open", _CIRCLE, False
     ),
     "too_few_users": Verdict(
-        "too few users",
+        "too few differ",
         "to judge it against",
         "too few users have different values for a judgement",
         "open",

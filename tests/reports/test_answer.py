@@ -38,7 +38,7 @@ def test_every_verdict_reads_as_a_phrase_with_the_name_of_the_other_model() -> N
         "equivalent": "equivalent to",
         "identical": "identical to",
         "undecided": "undecided against",
-        "too_few_users": "too few users to judge it against",
+        "too_few_users": "too few differ to judge it against",
         "no_interval": "no interval for the difference to",
         "worse_without_interval": "worse, no interval for the difference to",
         "worse_below_threshold": "slightly worse than",

@@ -53,6 +53,17 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(comparison: sample.C
         assert {_cells(line) for line in (rule, *rows)} == {_cells(head)}
 
 
+def test_every_segmentation_and_every_remedy_is_told() -> None:
+    comparison = sample.five_models()
+    text = render_markdown(comparison)
+
+    for segmentation in comparison["segments"]:
+        assert f"by {words(segmentation['name'])} |" in text
+    for warning in comparison["warnings"]:
+        assert words(warning["fix"]) in text
+    assert "Nothing to report" not in text
+
+
 def test_fifty_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
     comparison = sample.with_long_names(sample.many_models(50, every_pair=False))
     text = render_markdown(comparison)

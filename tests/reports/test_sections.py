@@ -11,7 +11,7 @@ from reports.examples import examples, users
 from reports.markdown import render_markdown
 from reports.page import prose, render_html
 from reports.results import Results
-from reports.segments import entries, first_of_each_kind, gaps, grids
+from reports.segments import entries, gaps, grids
 from reports.tradeoffs import entries as tradeoffs
 from reports.tradeoffs import sentence, tradeoff_chart
 from reports.validity import serious, who
@@ -125,12 +125,6 @@ def test_gaps_are_between_groups_of_enough_users() -> None:
 
     assert section.count("of the groups of at least 30 users") == 2
     assert section.count("not shown: fewer than two have 30 users") == 1
-
-
-def test_the_short_form_takes_one_segmentation_of_each_kind(five: Results) -> None:
-    names = [entry["name"] for entry in first_of_each_kind(five)]
-
-    assert names == ["activity", "wanted items", "shown items"]
 
 
 def test_wins_are_the_shares_of_the_differences(five: Results) -> None:
