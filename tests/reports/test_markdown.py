@@ -59,8 +59,10 @@ def test_every_segmentation_and_every_remedy_is_told() -> None:
 
     for segmentation in comparison["segments"]:
         assert f"by {words(segmentation['name'])} |" in text
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
     for warning in comparison["warnings"]:
-        assert words(warning["fix"]) in text
+        remedy = f" What to do: {words(warning['fix'])}." if warning["fix"] else ""
+        assert any(line.endswith(words(warning["sentence"]) + remedy) for line in lines)
     assert "Nothing to report" not in text
 
 
