@@ -81,13 +81,14 @@ def _comparison(
         "differences": differences,
         "panel": panel_rows(params, choices, evaluations, differences, aligned),
     }
+    segments = segment_rows(params, choices, aligned, differences)
     return {
         **found,
-        "verdicts": verdict_sentences(found),
+        "verdicts": verdict_sentences(found | {"segments": segments}),
         "distributions": distribution_rows(params, choices, aligned),
         "best": best_rows(params, choices, aligned),
         "tradeoffs": tradeoff_rows(choices, evaluations),
-        "segments": segment_rows(params, choices, aligned, differences),
+        "segments": segments,
         "examples": examples(params, choices, aligned, found),
         "warnings": warning_rows(params, choices, evaluations),
         "checked": checked_kinds(params, choices, evaluations),

@@ -5,16 +5,17 @@ from typing import Any
 
 from metrics_core.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
 from pipeline.comparing.phrases import AT_MOST, are, counted, exact, listed, number, reason, size
+from pipeline.comparing.segments.flags import flags
 from pipeline.comparing.standing import Gap, Standing
 
 
 def verdict_sentences(comparison: Mapping[str, Any]) -> list[str]:
-    """Who leads, by how much, how sure that is, what stays open, and whether the primary metrics agree."""
+    """Who leads, by how much, how sure that is, for whom it is not so, what stays open, and whether primary metrics agree."""
     standing = Standing(comparison)
     first, *rest = standing.primary
     if len(comparison["models"]) == 1:
         return [_only_model(standing, first)]
-    sentences = [*_of_label(first, standing), *_agreement(standing)]
+    sentences = [*_of_label(first, standing), *_turned(first, standing), *_agreement(standing)]
     for label in rest:
         sentences += _of_label(label, standing)
     return [*sentences, *_open_questions(standing), *_cautions(standing), *_other_users(standing)]
@@ -138,6 +139,14 @@ def _undecided(label: str, standing: Standing) -> Iterator[str]:
         undecided[AT_MOST:] = [f"and {len(undecided) - AT_MOST} more"]
     if undecided:
         yield f"Open on {label}: {'; '.join(undecided)}."
+
+
+def _turned(label: str, standing: Standing) -> Iterator[str]:
+    """Groups of users in which the sign of a difference to the baseline turns."""
+    overall = {(row["label"], row["a"]): row for row in standing.primary_rows if row["vs_baseline"]}
+    for segmentation in standing.comparison["segments"]:
+        cells = [c for c in segmentation["cells"] if c["label"] == label and c["turns"]]
+        yield from flags(segmentation["name"], cells, overall, standing.baseline)
 
 
 def _agreement(standing: Standing) -> Iterator[str]:

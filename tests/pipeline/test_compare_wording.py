@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,16 @@ SWAPPED = (
 def sentences(
     root: Path, values: dict[str, dict[str, list[float]]], **settings: object
 ) -> list[str]:
+    return _said(_comparison(root, values, **settings))
+
+
+def _said(comparison: dict[str, Any]) -> list[str]:
+    return [text.replace("\N{NO-BREAK SPACE}", " ") for text in verdict_sentences(comparison)]
+
+
+def _comparison(
+    root: Path, values: dict[str, dict[str, list[float]]], **settings: object
+) -> dict[str, Any]:
     """Of models with values by label; the first is the baseline, all labels are primary."""
     labels = list(next(iter(values.values())))
     params = params_of(root, list(values), metrics=labels, ks=[10], primary=labels, **settings)
@@ -33,7 +44,7 @@ def sentences(
     evaluations = read_evaluations(params, choices)
     aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
     differences = difference_rows(params, choices, evaluations, aligned)
-    comparison = {
+    return {
         "baseline": params.comparison.baseline,
         "primary": choices.primary,
         "confidence": 0.95,
@@ -41,8 +52,8 @@ def sentences(
         "metrics": metric_rows(choices),
         "leaderboard": leaderboard_rows(choices, evaluations, differences, alpha=0.05),
         "differences": differences,
+        "segments": [],
     }
-    return [text.replace("\N{NO-BREAK SPACE}", " ") for text in verdict_sentences(comparison)]
 
 
 def ndcg(**models: list[float]) -> dict[str, dict[str, list[float]]]:
@@ -214,6 +225,7 @@ def test_of_a_metric_where_lower_is_better_the_lowest_leads() -> None:
         "primary": ["X@10"],
         "confidence": 0.95,
         "models": ["pop", "als"],
+        "segments": [],
         "metrics": [{"label": "X@10", "higher_is_better": False}],
         "leaderboard": leaderboard,
         "differences": [
@@ -222,6 +234,7 @@ def test_of_a_metric_where_lower_is_better_the_lowest_leads() -> None:
                 "a": "als",
                 "b": "pop",
                 "primary": True,
+                "vs_baseline": True,
                 "mean_a": 0.4,
                 "mean_b": 0.5,
                 "difference": -0.1,
@@ -234,9 +247,22 @@ def test_of_a_metric_where_lower_is_better_the_lowest_leads() -> None:
         ],
     }
 
-    said = [text.replace("\N{NO-BREAK SPACE}", " ") for text in verdict_sentences(comparison)]
+    said = _said(comparison)
 
     assert said == [
         "als is best on X@10: 0.400, 0.100 below pop (95 % interval 0.080 to 0.120, −20.0 %).",
         "Against pop on X@10, als is better by more than 0.005.",
     ]
+
+
+def test_for_whom_it_is_the_other_way_round_is_told_with_the_answer(tmp_path: Path) -> None:
+    better = [value + 0.1 + 0.01 * (n % 3) for n, value in enumerate(FAR)]
+    comparison = _comparison(tmp_path, ndcg(pop=FAR, als=better))
+    cell = {"label": "nDCG@10", "model": "als", "segment": "0", "turns": True, "verdict": "worse"}
+    comparison["segments"] = [{"name": "activity", "cells": [cell, {**cell, "turns": False}]}]
+
+    said = _said(comparison)
+
+    turned = "On nDCG@10, als is above pop over all users, but below it for activity “0”."
+    assert said[2] == turned
+    assert said.count(turned) == 1
