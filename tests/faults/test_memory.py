@@ -58,7 +58,7 @@ def test_any_limit_of_memory_leaves_whole_outputs(
 
 @pytest.mark.fault(15, "a process that was killed is explained at the next start, once")
 def test_a_killed_process_is_explained_once(project: Path) -> None:
-    killed = stage(project, *LOAD, **broken(1, r"os\.rename .*parquet", "die"))
+    killed = stage(project, *LOAD, **broken(1, r"os\.rename .*popularity\.parquet", "die"))
     second, third = stage(project, *LOAD), stage(project, *LOAD)
 
     assert killed.returncode == -signal.SIGKILL
