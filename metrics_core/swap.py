@@ -19,10 +19,8 @@ from metrics_core.listed import Items
 from metrics_core.paired import FEWEST_INFORMATIVE
 
 _BLOCK = 64  # resamples at a time; a multiple of 8
-_ROUNDING = (
-    1e-9,
-    1e-12,
-)  # relative and absolute: equal differences of quotients may differ in their last digits
+# Equal differences of quotients may differ in their last digits.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 Measure = Callable[[Exposure], float]
 
 
@@ -103,8 +101,7 @@ def _gap(measure: Measure, counts: _Counts, items: Items, k: int | None) -> floa
 
 
 def _reaches(gap: float, observed: float) -> bool:
-    relative, absolute = _ROUNDING
-    return abs(gap) >= abs(observed) * (1 - relative) - absolute
+    return abs(gap) >= abs(observed) * (1 - _RELATIVE) - _ABSOLUTE
 
 
 @dataclass(frozen=True)

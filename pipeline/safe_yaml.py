@@ -35,7 +35,7 @@ def load_yaml(text: str, where: str) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f"{where}: line {mark.line + 1}" if mark else where
         what = f"is not valid YAML: {_said(error)}"
-        tab = mark is not None and "\t" in _line(text, mark.line)
+        tab = r"character '\t'" in _said(error)
         fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
         raise refuse(place, what, fix) from None
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
@@ -48,11 +48,6 @@ def _stands_twice(error: DuplicateKeyError, where: str) -> InputError:
     found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
     what = f"key {found[1]!r} stands twice" if found else "a key stands twice"
     return refuse(f"{where}: line {line + 1}", what, "keep one of them")
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number] if number < len(lines) else ""
 
 
 def _said(error: MarkedYAMLError) -> str:

@@ -46,7 +46,7 @@ def validate() -> None:
             found for name, load_it in _files(there) for found in _tried(there, name, load_it)
         ]
         if not problems:
-            problems = [found for model in params.models for found in _misfits(there, model)]
+            problems = [found for model in params.models for found in _of(_tell_fit, there, model)]
             problems += _what_metrics_lack(there)
             problems += _of(refuse_misgraded, there)
             problems += _unknown_segments(there)
@@ -96,12 +96,8 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
             yield from _of(refuse_unknown_column, params, name, segmentation)
 
 
-def _misfits(params: Params, model: str) -> tuple[Problem, ...]:
-    """What is refused; what may be meant, and hardly is, is printed."""
-    return _of(_tell_fit, params, model)
-
-
 def _tell_fit(params: Params, model: str) -> None:
+    """Refuses what does not fit; what may be meant, and hardly is, is printed."""
     fit = refuse_misfit(params, model)
     for kind in ("users", "items"):
         listed, known, alike = (fit[kind][name] for name in ("listed", "known", "alike"))

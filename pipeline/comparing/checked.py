@@ -1,7 +1,6 @@
 """Which signs of a doubtful evaluation could be looked for: some need a train, times, scores or enough users."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation
@@ -14,9 +13,11 @@ def checked_kinds(
 ) -> list[str]:
     """The kinds of such warnings whose check was made for every model; ties only where scores order a list."""
     models = list(evaluations.values())
-    at_k = [_at_cutoff(each, choices.main_k) for each in models]
+    at_k = [each.at_cutoff(choices.main_k) for each in models]
     made = {
-        "sampled_candidates": all(_lists_with_relevant(each) >= FEWEST for each in models),
+        "sampled_candidates": all(
+            each.full_lists.get("with_relevant", 0) >= FEWEST for each in models
+        ),
         "train_items_recommended": all(each.get("in_train") is not None for each in at_k),
         "future_items": all(each.get("future") is not None for each in at_k),
         "truth_in_train": "train" in params.background,
@@ -25,14 +26,3 @@ def checked_kinds(
         and any(each.quality.get("order") == "score" for each in models),
     }
     return [kind for kind, was_made in made.items() if was_made]
-
-
-def _at_cutoff(evaluation: Evaluation, k: int | None) -> Mapping[str, Any]:
-    by_cutoff = evaluation.summary.get("validity", {}).get("by_cutoff", {})
-    found: Mapping[str, Any] = by_cutoff.get(str(k), {})
-    return found
-
-
-def _lists_with_relevant(evaluation: Evaluation) -> int:
-    full = evaluation.summary.get("validity", {}).get("full_lists", {})
-    return int(full.get("with_relevant", 0))

@@ -30,6 +30,17 @@ class Evaluation:
         mean: float | None = self.summary["metrics"][label]["mean"]
         return mean
 
+    @property
+    def full_lists(self) -> Json:
+        """The counts of `validity` over whole lists; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("full_lists", {})
+        return found
+
+    def at_cutoff(self, k: int | None) -> Json:
+        """The counts of `validity` at a cutoff; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
+        return found
+
 
 def read_evaluations(params: Params, choices: Choices) -> dict[str, Evaluation]:
     """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.

@@ -96,9 +96,9 @@ def leaderboard_rows(
     for label in choices.labels:
         text = str(label)
         best = _best(label, {model: e.mean(text) for model, e in evaluations.items()})
-        every_pair = text in choices.primary and not label.metric.of_catalogue
+        is_primary = text in choices.primary  # every pair was compared
         for model, evaluation in evaluations.items():
-            others = [one for one in best if one != model] if every_pair else []
+            others = [one for one in best if one != model] if is_primary else []
             against = [tests[text, frozenset((model, one))] for one in others]
             close = model in best or _none_is_better(label, model, against, alpha)
             rows.append(
@@ -107,7 +107,7 @@ def leaderboard_rows(
                     "label": text,
                     **evaluation.summary["metrics"][text],
                     "best": model in best,
-                    "indistinguishable_from_best": close if text in choices.primary else None,
+                    "indistinguishable_from_best": close if is_primary else None,
                 }
             )
     return rows

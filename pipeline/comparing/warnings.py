@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.data_warnings import data_warnings
@@ -47,7 +46,7 @@ class _Found:
         """Lists of one length that hold all that their users wanted, yet not all items."""
         who = [model for model, each in self.evaluations.items() if _looks_sampled(each)]
         if who:
-            length = self.evaluations[who[0]].summary["validity"]["full_lists"]["length"]
+            length = self.evaluations[who[0]].full_lists["length"]
             yield warning(
                 "sampled_candidates",
                 SERIOUS,
@@ -139,7 +138,7 @@ class _Found:
     def tied(self) -> Iterator[Row]:
         """Told only of files whose order is that of the scores: with ranks no tie has to be broken."""
         counts = {
-            model: (self._at_k(each).get("tied", 0), each.summary["users"]["evaluated"])
+            model: (each.at_cutoff(self.k).get("tied", 0), each.summary["users"]["evaluated"])
             for model, each in self.evaluations.items()
             if each.quality.get("order") == "score"
         }
@@ -180,14 +179,9 @@ class _Found:
             for model, each in self.evaluations.items()
         }
 
-    def _at_k(self, evaluation: Evaluation) -> Mapping[str, Any]:
-        by_cutoff = evaluation.summary.get("validity", {}).get("by_cutoff", {})
-        found: Mapping[str, Any] = by_cutoff.get(str(self.k), {})
-        return found
-
     def _shares(self, count: str) -> dict[str, float]:
         """Of the places that are shown; nothing where it was not counted."""
-        at_k = {model: self._at_k(each) for model, each in self.evaluations.items()}
+        at_k = {model: each.at_cutoff(self.k) for model, each in self.evaluations.items()}
         return {
             model: found[count] / found["shown"]
             for model, found in at_k.items()
@@ -196,7 +190,7 @@ class _Found:
 
 
 def _looks_sampled(evaluation: Evaluation) -> bool:
-    full = evaluation.summary.get("validity", {}).get("full_lists", {})
+    full = evaluation.full_lists
     if not full or full["with_relevant"] < FEWEST:
         return False
     of_one_length = full["longest"] == full["users"]

@@ -33,6 +33,7 @@ HOSTILE = {
     "a long number": ("a: " + "9" * 500_000, "is not valid YAML"),
     "two documents": ("a: 1\n---\nb: 2\n", "is not valid YAML"),
     "a key twice": ("a: 1\na: 2\n", "line 2: key 'a' stands twice"),
+    "a tab": ("a:\n\tb: 1\n", "indent with spaces, not tabs"),
     "no text": ("a: \x00", "is not valid YAML"),
 }
 
