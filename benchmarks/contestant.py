@@ -96,15 +96,17 @@ def load(files: Files) -> Callable[[], float]:
 
 def bare_load(files: Files) -> Callable[[], float]:
     """The same file read by the same reader, sorted and written: no check, no hash."""
-    from pipeline.loading.input_file import InputFile
+    from metrics_core.reading.input_table import InputTable
+    from metrics_core.reading.settings import Arguments
+    from metrics_core.reading.source import read_source
     from pipeline.loading.sorted_parquet import write_query
-    from pipeline.loading.sources import read_source
     from pipeline.loading.workspace import workspace
 
     def work() -> float:
         with TemporaryDirectory() as folder, workspace() as connection:
-            file = InputFile("lists", Path(files[0]), "parquet", ("user", "item", "rank"), (), {})
-            read_source(connection, file)
+            needed = ("user", "item", "rank")
+            table = InputTable(str(files[0]), "parquet", needed, (), {}, Arguments("lists"))
+            read_source(connection, table)
             query = "SELECT user, item, rank FROM source ORDER BY user, rank"
             write_query(connection, query, Path(folder, "m.parquet"))
             return _rows(Path(folder, "m.parquet"))

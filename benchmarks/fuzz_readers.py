@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.broken_files import FILES, broken
 from benchmarks.plain_reading import differs
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.load import load
 from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth

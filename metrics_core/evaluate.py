@@ -25,6 +25,7 @@ from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
 from metrics_core.ranking import rank_all
+from metrics_core.reading.settings import Arguments
 from metrics_core.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
@@ -136,6 +137,7 @@ def register(
         has_rank="rank" in lists.columns,
         has_score="score" in lists.columns,
         into="lists",
+        settings=Arguments("recs"),
     )
 
 

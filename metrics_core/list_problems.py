@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 
 from metrics_core.conventions import Ranking
+from metrics_core.reading.settings import Settings
 from metrics_core.row_checks import Finding, Place, in_words, only_row, whose
 
 LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -31,7 +32,8 @@ class Lists:
     rank_base: int
     ranking: Ranking
     place: Place
-    nan_last: bool = False
+    nan_last: bool
+    settings: Settings
 
     @property
     def key(self) -> str:
@@ -64,17 +66,17 @@ _RANK_RULES = (
     (
         "rank_above IS NULL AND rank <> 1",
         "the list starts at rank {rank}, not at {base}",
-        "start every list at rank {base}, or set `input.rank_base` to {other} if all lists start there",
+        "start every list at rank {base}, or set {input} to {other} if all lists start there",
     ),
     (
         "rank = rank_above",
         "rank {rank} stands twice in the list",
-        "give each item of a list its own rank, or set `order: score` or `order: file`",
+        "give each item of a list its own rank, or {other_order}",
     ),
     (
         "rank > rank_above + 1",
         "rank {above} is followed by rank {rank}",
-        "number the ranks of a list without gaps, or set `order: score` or `order: file`",
+        "number the ranks of a list without gaps, or {other_order}",
     ),
 )
 
@@ -101,6 +103,8 @@ def _rank_problem(lists: Lists, neighbours: str, rule: tuple[str, str, str]) -> 
     user, rank, above = only_row(lists.connection, first)
     shift = lists.rank_base - 1  # back to the numbers that stand in the file
     words: dict[str, Any] = {"rank": rank + shift, "above": (above or 0) + shift}
+    settings = lists.settings
+    words |= {"input": settings.input("rank_base"), "other_order": settings.other_order()}
     words |= {"base": lists.rank_base, "other": 1 - lists.rank_base}
     where = _places(lists, "user = $user AND rank = $value", {"user": user, "value": rank + shift})
     what = f"{what.format(**words)}; {in_words(affected, 'user')} affected"
@@ -116,7 +120,7 @@ def tie_problems(lists: Lists, tied: Count) -> list[Finding]:
     user, key = only_row(lists.connection, first)
     where = _places(lists, f"user = $user AND {lists.key} = $value", {"user": user, "value": key})
     what = f"score {key!r} stands more than once in the list; {_affected(tied)}"
-    fix = "make the scores of a list differ, or set `conventions.ties` to another policy"
+    fix = f"make the scores of a list differ, or set {lists.settings.conventions('ties')} to another policy"
     return [(f"{where}, column 'score'{whose(user, None)}", what, fix)]
 
 
@@ -130,7 +134,8 @@ def duplicate_problems(lists: Lists, repeated: Count) -> list[Finding]:
     user, item = only_row(lists.connection, first)
     where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
     what = f"the item stands more than once in the list; {_affected(repeated)}"
-    fix = "list each item once where the file is made, or set `conventions.duplicates` to keep, first or drop"
+    setting = lists.settings.conventions("duplicates")
+    fix = f"list each item once where the file is made, or set {setting} to keep, first or drop"
     return [(f"{where}{whose(user, item)}", what, fix)]
 
 

@@ -22,6 +22,7 @@ from metrics_core.list_problems import (
     rank_problems,
     tie_problems,
 )
+from metrics_core.reading.settings import Settings
 from metrics_core.row_checks import (
     ID_CHECKS,
     RANK_CHECKS,
@@ -98,11 +99,13 @@ def rank_lists(
     into: str = "ranked",
     place: Place = row_number,
     nan_last: bool = False,
+    settings: Settings,
 ) -> Ranked:
     """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
 
     position : BIGINT, ascending in the order of the rows; `place` says in words where such a row stands
     order    : rank | score | file; None: the ranks if there are any, else the scores
+    settings : how a fix names the settings of these lists
     nan_last : is NaN a score below all others? Else it is refused
 
     With `duplicates: first` later copies keep their ranks and their item becomes NULL: a miss.
@@ -113,7 +116,7 @@ def rank_lists(
     ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
         at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
     """
-    decided = _decided(order, has_rank, has_score, ranking.ties)
+    decided = _decided(order, has_rank, has_score, ranking.ties, settings)
     lists = Lists(
         connection,
         source,
@@ -124,6 +127,7 @@ def rank_lists(
         ranking,
         place,
         nan_last,
+        settings,
     )
     checks = [
         *ID_CHECKS,
@@ -149,10 +153,12 @@ def rank_lists(
     return Ranked(into, decided, tied, repeated, disagreements)
 
 
-def _decided(order: str | None, has_rank: bool, has_score: bool, ties: str) -> str:
+def _decided(
+    order: str | None, has_rank: bool, has_score: bool, ties: str, settings: Settings
+) -> str:
     if order is None and not (has_rank or has_score):
         what = "there are neither ranks nor scores"
-        raise ListsError([("lists", what, "set `order: file` if the rows stand in rank order")])
+        raise ListsError([("lists", what, settings.order())])
     order = order or ("rank" if has_rank else "score")
     if (order == "rank" and not has_rank) or (order == "score" and not has_score):
         raise ListsError(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.checks import InputError, Problem
+from metrics_core.problems import InputError, Problem
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 

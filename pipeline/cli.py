@@ -95,7 +95,7 @@ def _metrics(_: argparse.Namespace) -> None:
 
 
 def _presets(chosen: argparse.Namespace) -> None:
-    from pipeline.checks import refuse
+    from metrics_core.problems import refuse
     from pipeline.commands.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:

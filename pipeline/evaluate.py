@@ -20,8 +20,8 @@ from metrics_core.conventions import Conventions
 from metrics_core.exposure import Exposure
 from metrics_core.panel import Panel
 from metrics_core.partition import Part, Task, count_users, evaluated, part_names
+from metrics_core.problems import refuse
 from metrics_core.summary import Summary, summarise, summarise_catalogue
-from pipeline.checks import refuse
 from pipeline.engines.partitions import partitions
 from pipeline.fit import refuse_misfit
 from pipeline.grades import refuse_misgraded

@@ -6,8 +6,8 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from metrics_core.problems import InputError, Problem
 from metrics_core.row_checks import in_words, only_row
-from pipeline.checks import InputError, Problem
 from pipeline.id_views import views_of
 from pipeline.params import Params
 

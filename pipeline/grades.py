@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from metrics_core.problems import InputError, Problem
 from metrics_core.row_checks import only_row
-from pipeline.checks import InputError, Problem
 from pipeline.id_views import views_of
 from pipeline.labels import labels_of
 from pipeline.params import PARAMS, Params

@@ -2,7 +2,7 @@
 
 from metrics_core.catalogue import Label, expand, parse
 from metrics_core.panel import Panel, panel
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 from pipeline.params import PARAMS, Params
 
 

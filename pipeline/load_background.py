@@ -8,23 +8,20 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of
+from metrics_core.reading.background import read_items, read_train
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.table import read_table
 from metrics_core.row_checks import in_words, only_row
-from pipeline.checks import InputError
-from pipeline.loading.feature_checks import feature_problems
-from pipeline.loading.input_file import InputFile
-from pipeline.loading.list_checks import list_checks, value_problems
+from pipeline.loading.input_files import background_file
 from pipeline.loading.quality import describe, describe_table, in_numbers
-from pipeline.loading.read_table import read_table
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import format_of, input_path, read_source
-from pipeline.loading.truth_checks import time_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
 from pipeline.params import Params, read_params
+from pipeline.running.progress import counted
 from pipeline.running.unchanged import unchanged
 from pipeline.stage import argument, run
 
-SEPARATOR = "|"  # of categories, in text
 Quality = dict[str, Any]
 
 
@@ -38,28 +35,15 @@ def main() -> str:
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
     """Write train, catalogue or users, and beside it what is known of the file; on refusal neither. Says what was read."""
-    read, needs, may_have = _READERS[name]
-    file = background_file(params, name, needs, may_have)
-    with unchanged(file.path):
-        quality = read(connection, file, Path(params.results.data) / f"{name}.parquet")
+    table = background_file(params, name)
+    with unchanged(table.path):
+        quality = _READERS[name](connection, table, Path(params.results.data) / f"{name}.parquet")
     write_json(Path(params.results.data) / f"{name}.json", quality)
     return in_numbers(quality)
 
 
-def background_file(
-    params: Params, name: str, needs: tuple[str, ...], may_have: tuple[str, ...]
-) -> InputFile:
-    key, entry = f"background.{name}", params.background[name]  # type: ignore[index]
-    path = input_path(key, entry.path, allow_outside=params.input.allow_outside)
-    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    return InputFile(key, path, format_of(key, path, entry.format), needs, may_have, columns)
-
-
-def _load_train(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
-    source = read_source(connection, file)
-    checks = [*list_checks(source), *time_checks(source)]
-    if problems := value_problems(connection, source, checks):
-        raise InputError(problems)
+def _load_train(connection: DuckDBPyConnection, table: InputTable, into: Path) -> Quality:
+    source = read_train(connection, table, watch=counted)
     times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
     query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
     write_query(connection, query, into)
@@ -68,26 +52,21 @@ def _load_train(connection: DuckDBPyConnection, file: InputFile, into: Path) -> 
     return describe(connection, source) | {"repeated": again, "notes": [note] if again else []}
 
 
-def _load_items(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
-    frame, source = read_table(connection, file)
-    if frame.schema.get("categories") == pl.String:
-        frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
-    if problems := feature_problems(source, frame):
-        raise InputError(problems)
-    catalogue = catalogue_of(frame)
-    known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
-    frame = frame.select(known)
-    if "title" in known:
+def _load_items(connection: DuckDBPyConnection, table: InputTable, into: Path) -> Quality:
+    frame, source = read_items(connection, table, watch=counted)
+    if "title" in frame.columns:
         frame = frame.with_columns(pl.col("title").cast(pl.String))
+    features = next((name for name in ("categories", "vector") if name in frame.columns), None)
     connection.register("catalogue", frame.to_arrow())
     write_query(connection, "SELECT * FROM catalogue ORDER BY item", into)
-    features = next((name for name in ("categories", "vector") if name in known), None)
-    return describe_table(source) | {"features": None if catalogue.features is None else features}
+    return describe_table(source) | {
+        "features": None if catalogue_of(frame).features is None else features
+    }
 
 
-def _load_users(connection: DuckDBPyConnection, file: InputFile, into: Path) -> Quality:
+def _load_users(connection: DuckDBPyConnection, table: InputTable, into: Path) -> Quality:
     """All columns that hold one plain value a user: `segments` chooses among them."""
-    frame, source = read_table(connection, file)
+    frame, source = read_table(connection, table, watch=counted)
     # As series: a name such as `^.*$` or `*` would be a pattern.
     plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
     connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
@@ -95,10 +74,10 @@ def _load_users(connection: DuckDBPyConnection, file: InputFile, into: Path) -> 
     return describe_table(source)
 
 
-_READERS: Mapping[str, tuple[Callable[..., Quality], tuple[str, ...], tuple[str, ...]]] = {
-    "train": (_load_train, ("user", "item"), ("time",)),
-    "items": (_load_items, ("item",), ()),
-    "users": (_load_users, ("user",), ()),
+_READERS: Mapping[str, Callable[[DuckDBPyConnection, InputTable, Path], Quality]] = {
+    "train": _load_train,
+    "items": _load_items,
+    "users": _load_users,
 }
 
 

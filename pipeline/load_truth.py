@@ -6,22 +6,20 @@ from typing import Any
 import duckdb
 
 from metrics_core.conventions import Conventions
+from metrics_core.reading.policies import notes_of
+from metrics_core.reading.source import Source
+from metrics_core.reading.truth import read_truth
 from metrics_core.row_checks import in_words, only_row
-from pipeline.checks import InputError, refuse
-from pipeline.loading.input_file import InputFile
-from pipeline.loading.list_checks import sound_rows, value_problems
-from pipeline.loading.policies import notes_of, settle_truth
+from pipeline.loading.input_files import policies, truth_file
 from pipeline.loading.quality import describe, in_numbers
 from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.sources import Source, format_of, input_path, read_source
-from pipeline.loading.truth_checks import repeated_judgements, truth_checks
 from pipeline.loading.workspace import workspace
 from pipeline.outputs import prepare, write_json
-from pipeline.params import Input, Params, read_params
+from pipeline.params import Params, read_params
+from pipeline.running.progress import counted
 from pipeline.running.unchanged import unchanged
 from pipeline.stage import run
 
-KEY = "data.truth"
 SHOWN = 20  # distinct grades that are counted one by one
 
 
@@ -34,14 +32,9 @@ def main() -> str:
 
 def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
-    file = truth_file(params)
-    with unchanged(file.path):
-        source = read_source(connection, file)
-        _refuse_problems(connection, source, params.input)
-        changed = settle_truth(connection, source, params.input)
-        if not only_row(connection, "SELECT count(*) FROM source")[0]:
-            what = "has no row that is left: every grade is negative"
-            raise refuse(str(file.path), what, "set `input.negative_grade: zero`")
+    table = truth_file(params)
+    with unchanged(table.path):
+        source, changed = read_truth(connection, table, policies(params), watch=counted)
         quality = describe(connection, source) | _grades(connection, source) | changed
     quality["notes"] += notes_of(changed)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
@@ -53,30 +46,10 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     return in_numbers(quality)
 
 
-def _refuse_problems(
-    connection: duckdb.DuckDBPyConnection, source: Source, policies: Input
-) -> None:
-    checks = truth_checks(source, policies)
-    problems = value_problems(connection, source, checks)
-    rows = sound_rows(checks) if problems else "source"
-    if policies.repeated_grade == "error":
-        problems += repeated_judgements(connection, source, rows)
-    if problems:
-        raise InputError(problems)
-
-
 def _order_counts(conventions: Conventions) -> bool:
     """Does any metric read the truth in the order in which it was given?"""
     ideals = {conventions.ideal, *(conventions.of(name).ideal for name in conventions.overrides)}
     return "truth_given_order_at_k" in ideals
-
-
-def truth_file(params: Params) -> InputFile:
-    entry = params.data.truth
-    path = input_path(KEY, entry.path, allow_outside=params.input.allow_outside)
-    form = format_of(KEY, path, entry.format)
-    columns = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    return InputFile(KEY, path, form, ("user", "item"), ("grade", "time"), columns)
 
 
 def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from pipeline.checks import InputError, Problem, refuse
+from metrics_core.problems import InputError, Problem, refuse
 from pipeline.safe_yaml import BYTES, load_yaml, too_large
 
 Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix

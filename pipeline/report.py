@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 from pipeline.outputs import prepare, write_text
 from pipeline.params import Params, read_params
 from pipeline.running.announce import say

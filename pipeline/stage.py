@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 from pipeline.credentials import without_credentials
 from pipeline.params import PARAMS, Params
 from pipeline.running import announce

@@ -3,7 +3,7 @@
 import os
 import re
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"

@@ -5,7 +5,7 @@ from pathlib import Path
 from metrics_core.catalogue import Label, parse
 from metrics_core.conventions import Conventions, nearest
 from metrics_core.presets import preset, presets
-from pipeline.checks import InputError, refuse
+from metrics_core.problems import InputError, refuse
 from pipeline.params import PARAMS, Params, read_params
 
 PLACE = "command line"

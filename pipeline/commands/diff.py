@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipeline.checks import InputError, refuse
+from metrics_core.problems import InputError, refuse
 from pipeline.commands.chosen import PLACE
 from pipeline.commands.table import console, print_table
 from pipeline.comparing.choices import Choices, read_choices

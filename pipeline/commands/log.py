@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipeline.checks import InputError, Problem, refuse
+from metrics_core.problems import InputError, Problem, refuse
 from pipeline.log import send
 from pipeline.params import Params, read_params
 from pipeline.running.claims import only_one

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node
 
 from metrics_core.conventions import KNOB, is_number
-from pipeline.checks import InputError, refuse
+from metrics_core.problems import InputError, refuse
 from pipeline.commands.chosen import PLACE, preset_named
 from pipeline.commands.table import console, word
 from pipeline.outputs import whole

@@ -7,8 +7,8 @@ from metrics_core.evaluate import mean_of
 from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task
+from metrics_core.problems import refuse
 from metrics_core.reconcile import MOST_GRADES, Found, given, search
-from pipeline.checks import refuse
 from pipeline.commands.chosen import PLACE, label_named, model_files, refused
 from pipeline.commands.table import console, print_table, word
 from pipeline.engines.partitions import partitions

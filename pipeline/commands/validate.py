@@ -9,8 +9,8 @@ from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of, refuse_missing
 from metrics_core.partition import Task
+from metrics_core.problems import InputError, Problem
 from metrics_core.row_checks import in_words
-from pipeline.checks import InputError, Problem
 from pipeline.comparing.choices import read_choices
 from pipeline.comparing.segments.users import refuse_unknown_column
 from pipeline.fit import refuse_misfit

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from metrics_core.catalogue import CATALOGUE, Label, parse
 from metrics_core.conventions import nearest
-from pipeline.checks import InputError, Problem
+from metrics_core.problems import InputError, Problem
 from pipeline.labels import labels_of, spelled
 from pipeline.params import PARAMS, Params
 

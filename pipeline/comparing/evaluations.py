@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from metrics_core.conventions import Conventions
-from pipeline.checks import InputError, Problem
+from metrics_core.problems import InputError, Problem
 from pipeline.comparing.choices import Choices
 from pipeline.params import PARAMS, Params
 from pipeline.per_user_file import read_carried

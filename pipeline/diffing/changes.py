@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from metrics_core.catalogue import Label, is_pooled
 from metrics_core.compare import Paired, adjust, compare, verdict
-from pipeline.checks import Problem
+from metrics_core.problems import Problem
 from pipeline.comparing.aligned import align
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.differences import or_nan, or_null

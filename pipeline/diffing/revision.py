@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pipeline.checks import InputError, Problem, refuse
+from metrics_core.problems import InputError, Problem, refuse
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.params import PARAMS
 from pipeline.safe_yaml import load_yaml

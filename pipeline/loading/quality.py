@@ -6,11 +6,11 @@ from typing import Any
 import duckdb
 
 from metrics_core.conventions import Conventions
-from metrics_core.ranking import Ranked
+from metrics_core.reading.lists import Lists
+from metrics_core.reading.policies import notes_of
+from metrics_core.reading.source import Source
 from metrics_core.row_checks import in_words, only_row
 from pipeline.loading.hashes import hashes
-from pipeline.loading.policies import Changed, notes_of
-from pipeline.loading.sources import Source
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
@@ -47,12 +47,11 @@ def in_numbers(quality: dict[str, Any]) -> str:
 
 def describe_lists(
     connection: duckdb.DuckDBPyConnection,
-    source: Source,
-    ranked: Ranked,
+    found: Lists,
     pinned: Conventions,
-    changed: Changed,
 ) -> dict[str, Any]:
     """What is known of lists, and which policy was applied to what."""
+    source, ranked = found.source, found.ranked
     content = describe(connection, source) | {
         "order": ranked.order,
         "list_length": _lengths(connection),
@@ -61,9 +60,9 @@ def describe_lists(
         "duplicates": vars(ranked.duplicates) | {"policy": pinned.duplicates},
         "rank_score_disagreements": {"users": ranked.disagreements.users},
         "infinite_scores": _infinite_scores(connection, source),
-        **changed,
+        **found.changed,
     }
-    return content | {"notes": [*_notes(content), *notes_of(changed)]}
+    return content | {"notes": [*_notes(content), *notes_of(found.changed)]}
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:

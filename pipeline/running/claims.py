@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 
 WAIT = 5.0  # seconds for a dying process to let go
 _STEP = 0.05

@@ -10,7 +10,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from pipeline.running.announce import says_progress
+from pipeline.running.announce import LOG, says_progress
 
 _EVERY = 0.25  # seconds between two pictures
 _WIDTH = 80
@@ -68,17 +68,22 @@ def counted(
     batches: pa.RecordBatchReader | None, title: str, total: int | None
 ) -> Iterator[pa.RecordBatchReader | None]:
     """The same batches; their rows are counted as they are read."""
+    began = time.monotonic()
     if batches is None:
         yield None
-        return
-    with Progress(title, "rows", total) as progress:
+    else:
+        with Progress(title, "rows", total) as progress:
+            yield _passing(batches, progress)
+    LOG.debug("%s in %.1f s", title, time.monotonic() - began)
 
-        def passing() -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                progress.advance(len(batch))
-                yield batch
 
-        yield pa.RecordBatchReader.from_batches(batches.schema, passing())
+def _passing(batches: pa.RecordBatchReader, progress: Progress) -> pa.RecordBatchReader:
+    def counting() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            progress.advance(len(batch))
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(batches.schema, counting())
 
 
 def _columns() -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 
 _State = dict[Path, tuple[int, int, int]]
 

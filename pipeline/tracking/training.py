@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pipeline.checks import InputError, Problem
+from metrics_core.problems import InputError, Problem
 from pipeline.params import PARAMS, Params
 from pipeline.tracking.run_content import Artifact, RunContent
 from pipeline.tracking.runs import FINGERPRINT, datasets, upload

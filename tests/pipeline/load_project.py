@@ -12,7 +12,7 @@ import pyarrow.ipc
 import pytest
 
 from metrics_core.presets import preset
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.load import load
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace

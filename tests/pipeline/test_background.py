@@ -10,8 +10,8 @@ import pytest
 import metrics_core as mc
 from metrics_core.catalogue import parse
 from metrics_core.partition import Task
+from metrics_core.problems import InputError
 from metrics_core.summary import summarise_catalogue
-from pipeline.checks import InputError
 from pipeline.engines import duckdb as duckdb_engine
 from pipeline.engines import polars as polars_engine
 from pipeline.engines.background import Background

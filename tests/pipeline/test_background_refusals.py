@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.load_background import load_background
 from pipeline.loading.workspace import workspace
 from pipeline.params import BackgroundFile
@@ -52,7 +52,7 @@ CASES: dict[str, tuple[str, str, str | bytes, dict[str, Any], str]] = {
     "no column of ids": (
         "users", "u.csv", "id,plan\nu1,a\n", {},
         "u.csv: column 'user': is missing; the columns are: id, plan\n"
-        "  fix: name the file's own column in params.yaml: `background.users.columns: {user: …}`",
+        "  fix: name its own column: `background.users.columns: {user: …}`",
     ),
     "a column name twice": (
         "users", "u.csv", "user,plan,plan\nu1,a,b\n", {},

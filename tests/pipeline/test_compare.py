@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.stats import wilcoxon
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.compare import compare
 from pipeline.comparing.choices import read_choices
 from pipeline.comparing.tables import metric_rows

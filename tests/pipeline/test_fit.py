@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.comparing.id_warnings import id_warnings
 from pipeline.fit import refuse_misfit

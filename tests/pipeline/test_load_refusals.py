@@ -85,7 +85,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
         [
             (
                 "a.csv: column 'user': is missing; the columns are: uid, item, rank",
-                "name the file's own column in params.yaml: `models.m.columns: {user: …}`",
+                "name its own column: `models.m.columns: {user: …}`",
             )
         ],
     ),
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
         [
             (
                 "a.jsonl: column 'w': is missing; the columns are: user, items",
-                "name the file's own column in params.yaml: `models.m.columns: {score: …}`",
+                "name its own column: `models.m.columns: {score: …}`",
             )
         ],
     ),
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
         "a.run",
         "u Q0 a 1 2.5 x\n",
         {"columns": {"user": "x"}},
-        [("models.m.columns: a TREC file has no column names", "remove `columns:`")],
+        [("a.run: a TREC file has no column names", "leave out `models.m.columns`")],
     ),
     "column name twice": (
         "a.csv",

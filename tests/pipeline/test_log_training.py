@@ -8,7 +8,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.log import log
 from pipeline.outputs import write_json
 from pipeline.params import Params

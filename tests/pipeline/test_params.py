@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.params import read_params
 from tests.project import ROOT
 

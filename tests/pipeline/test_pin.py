@@ -7,7 +7,7 @@ import pytest
 
 import metrics_core as mc
 from metrics_core.conventions import KNOB
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.commands.pin import pin
 from pipeline.params import read_params
 from tests.project import ROOT

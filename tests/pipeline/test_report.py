@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.outputs import write_json
 from pipeline.report import read_comparison, report
 from tests.pipeline.log_project import ROOT, params_of, write_project

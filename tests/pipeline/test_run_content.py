@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.outputs import write_json, write_text
 from pipeline.tracking.circumstances import circumstances
 from pipeline.tracking.contents import contents

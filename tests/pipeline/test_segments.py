@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 import metrics_core as mc
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.comparing.aligned import Aligned, align
 from pipeline.comparing.choices import read_choices
 from pipeline.comparing.differences import difference_rows

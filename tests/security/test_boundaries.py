@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from metrics_core.problems import InputError
 from pipeline.boundaries import refuse_outside
-from pipeline.checks import InputError
 from pipeline.load_background import load_background
 from pipeline.loading.workspace import workspace
 from pipeline.params import BackgroundFile, read_params

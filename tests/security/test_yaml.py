@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.checks import InputError
+from metrics_core.problems import InputError
 from pipeline.params import read_params
 from pipeline.safe_yaml import BYTES, load_yaml
 from tests.project import ROOT

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.checks import refuse
+from metrics_core.problems import refuse
 from pipeline.comparing.segments.grouped import up_to
 from pipeline.params import PARAMS, ByActivity, ByColumn, Params
 

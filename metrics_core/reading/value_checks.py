@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import duckdb
 
+from metrics_core.problems import Problem
+from metrics_core.reading.source import Source
 from metrics_core.row_checks import RowCheck, wrong_rows
-from pipeline.checks import Problem
-from pipeline.loading.sources import Source
 
 SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 DROP = "drop the row where the file is made"
@@ -60,10 +60,11 @@ def number_checks(
     if column in source.unsure:
         if source.raw.kinds[column] in ("integer", "unsigned"):
             what = "lies beyond 2^53, where numbers lose digits"
-        fix = f"write plain numbers (decimal point), or name another column: `{source.file.key}.columns`"
+        fix = f"write plain numbers (decimal point), or name another column: {source.file.settings.all_columns()}"
         checks.append(_unreadable(column, what, fix))
     if column != "rank" and not may_be_nan:
-        also = ", or set `input.nan_score: last`" if column == "score" else ""
+        setting = source.file.settings.input("nan_score", "last")
+        also = f", or set {setting}" if column == "score" else ""
         fix = f"mend the {column}, or {DROP}{also}"
         checks.append(RowCheck(column, f"isnan({column})", "is NaN", fix))
     return checks
@@ -74,7 +75,7 @@ def value_problems(
 ) -> list[Problem]:
     names = {column: source.file.theirs(column) for column in source.columns}
     found = wrong_rows(connection, "source", checks, place=source.raw.place, names=names)
-    return [Problem(f"{source.file.path}: {where}", what, fix) for where, what, fix in found]
+    return [Problem(f"{source.file.name}: {where}", what, fix) for where, what, fix in found]
 
 
 def sound_rows(checks: list[RowCheck]) -> str:

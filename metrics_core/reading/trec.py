@@ -2,8 +2,8 @@
 
 import duckdb
 
-from pipeline.loading.input_file import InputFile, Raw, refuse_columns_mapping
-from pipeline.loading.read_text import read_lines
+from metrics_core.reading.input_table import InputTable, Raw, refuse_columns_mapping
+from metrics_core.reading.text import read_lines
 
 RUN = {"user": 1, "item": 3, "rank": 4, "score": 5}
 QRELS = {"user": 1, "item": 3, "grade": 4}
@@ -13,7 +13,7 @@ SHAPES = {
 }
 
 
-def read_trec(connection: duckdb.DuckDBPyConnection, file: InputFile) -> Raw:
+def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
     places, width, shape = SHAPES["grade" if "grade" in file.fields else "score"]
     raw = read_lines(file)

@@ -9,16 +9,18 @@ import pyarrow as pa
 import pyarrow.csv as pc
 from duckdb import DuckDBPyConnection
 
+from metrics_core.problems import InputError, Problem, refuse
+from metrics_core.reading.columnar import opened_parts
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.source import Source, Watch, read_source, unwatched
+from metrics_core.reading.text import DELIMITERS, header_of, unpacked, unreadable
+from metrics_core.reading.value_checks import id_checks, value_problems
 from metrics_core.row_checks import in_words, only_row
-from pipeline.checks import InputError, Problem, refuse
-from pipeline.loading.input_file import InputFile
-from pipeline.loading.list_checks import id_checks, value_problems
-from pipeline.loading.read_columnar import opened_parts
-from pipeline.loading.read_text import DELIMITERS, header_of, unpacked, unreadable
-from pipeline.loading.sources import Source, read_source
 
 
-def read_table(connection: DuckDBPyConnection, file: InputFile) -> tuple[pl.DataFrame, Source]:
+def read_table(
+    connection: DuckDBPyConnection, file: InputTable, *, watch: Watch = unwatched
+) -> tuple[pl.DataFrame, Source]:
     """The table under our names, its ids checked; `file.needs` is the one column of ids.
 
     Raises
@@ -27,8 +29,8 @@ def read_table(connection: DuckDBPyConnection, file: InputFile) -> tuple[pl.Data
     """
     (key,) = file.needs
     if file.format == "trec":
-        raise refuse(str(file.path), "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
-    source = read_source(connection, replace(file, may_have=()))
+        raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
+    source = read_source(connection, replace(file, may_have=()), watch=watch)
     other = "item" if key == "user" else "user"
     connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
     problems = value_problems(connection, source, id_checks(source, key))
@@ -42,19 +44,19 @@ def read_table(connection: DuckDBPyConnection, file: InputFile) -> tuple[pl.Data
     _refuse_names(file, frame.columns)
     if len(frame) != len(ids):
         what = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
-        raise refuse(str(file.path), what, "write or copy the file again")
+        raise refuse(file.name, what, "write or copy the file again")
     frame = frame.rename({theirs: ours for ours, theirs in file.columns.items()})
     return frame.with_columns(ids.alias(key)), source
 
 
-def _refuse_names(file: InputFile, found: list[str]) -> None:
+def _refuse_names(file: InputTable, found: list[str]) -> None:
     """Names that params.yaml maps and the file lacks, and names that would be one: DuckDB sees no capitals."""
     ours = {theirs: ours for ours, theirs in file.columns.items()}
     problems = [
         Problem(
-            f"{file.path}: column {theirs!r}",
+            f"{file.name}: column {theirs!r}",
             f"is missing; the columns are: {', '.join(found)}",
-            f"mend `{file.key}.columns`",
+            f"mend {file.settings.all_columns()}",
         )
         for theirs in ours
         if theirs not in found
@@ -65,7 +67,7 @@ def _refuse_names(file: InputFile, found: list[str]) -> None:
         if other != name:
             what = f"and {other!r} would be one column: they differ in capitals alone, or one is mapped to the other"
             problems.append(
-                Problem(f"{file.path}: column {name!r}", what, "rename or remove one of them")
+                Problem(f"{file.name}: column {name!r}", what, "rename or remove one of them")
             )
     if problems:
         raise InputError(problems)
@@ -82,10 +84,10 @@ def _repeated(connection: DuckDBPyConnection, source: Source, key: str) -> list[
     )
     where = " and ".join(source.raw.place(position) for position in places)
     what = f"{key} {known!r} stands more than once; {in_words(count, 'row')} affected"
-    return [Problem(f"{source.file.path}: {where}", what, f"keep one row for each {key}")]
+    return [Problem(f"{source.file.name}: {where}", what, f"keep one row for each {key}")]
 
 
-def _frame(file: InputFile) -> pl.DataFrame:
+def _frame(file: InputTable) -> pl.DataFrame:
     """The columns as the file has them; text of CSV stays text, what is empty is missing."""
     try:
         if file.format in DELIMITERS:
@@ -101,13 +103,15 @@ def _frame(file: InputFile) -> pl.DataFrame:
             )
             table.validate(full=True)
             found = pl.from_arrow(table.replace_schema_metadata(None))
+    except InputError:
+        raise
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise InputError(unreadable(file.path, error)) from None
     assert isinstance(found, pl.DataFrame)
     return found
 
 
-def _json_lines(file: InputFile) -> pl.DataFrame:
+def _json_lines(file: InputTable) -> pl.DataFrame:
     with unpacked(file.path) as opened:
         text = opened.read()
     kinds: dict[str, set[str]] = {}
@@ -117,11 +121,11 @@ def _json_lines(file: InputFile) -> pl.DataFrame:
     ids = file.theirs(file.needs[0])  # numbers and text, compared by their text
     for key, found in kinds.items():
         if "\0" in key:
-            raise refuse(f"{file.path}: key {key!r}", "holds a NUL", "rename the key")
+            raise refuse(f"{file.name}: key {key!r}", "holds a NUL", "rename the key")
         if len(found) > 1 and key != ids:
             what = f"holds values of different kinds: {', '.join(sorted(found))}"
             fix = "write values of one kind in all lines"
-            raise refuse(f"{file.path}: column {key!r}", what, fix)
+            raise refuse(f"{file.name}: column {key!r}", what, fix)
     return pl.read_ndjson(text, infer_schema_length=None)
 
 
@@ -134,7 +138,7 @@ def _kinds(value: Any) -> set[str]:
     return set() if value is None else {known[type(value)]}
 
 
-def _delimited(file: InputFile) -> pa.Table:
+def _delimited(file: InputTable) -> pa.Table:
     delimiter = DELIMITERS[file.format]
     texts = dict.fromkeys(header_of(file, delimiter), pa.string())
     with unpacked(file.path) as opened:

@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from metrics_core.problems import Problem
+from metrics_core.reading.source import Source
 from metrics_core.row_checks import in_words
-from pipeline.checks import Problem
-from pipeline.loading.sources import Source
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"
 _VECTOR = "write a list of finite numbers of one length for every item; leave it empty for an item without"
@@ -34,7 +34,7 @@ def _kind(frame: pl.DataFrame, name: str, *, text: bool) -> bool:
 def _problems(
     source: Source, frame: pl.DataFrame, name: str, is_kind: bool, fix: str
 ) -> list[Problem]:
-    where = f"{source.file.path}: column {source.file.theirs(name)!r}"
+    where = f"{source.file.name}: column {source.file.theirs(name)!r}"
     if not is_kind:
         return [Problem(where, f"is of type {frame.schema[name]}", fix)]
     if frame.schema[name] == pl.Null:

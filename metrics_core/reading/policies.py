@@ -1,12 +1,30 @@
-"""What `input` in params.yaml allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
+"""What `input` allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from duckdb import DuckDBPyConnection
 
+from metrics_core.reading.source import Source
 from metrics_core.row_checks import in_words, only_row
-from pipeline.loading.sources import Source
-from pipeline.params import Input
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What tables may hold beside the usual, and what is done with it; `error` refuses the table.
+
+    Raises
+    ------
+    InputError : a policy has no such value
+    """
+
+    rank_base: Literal[0, 1] = 1
+    empty_lists: Literal["error", "keep"] = "error"
+    nan_score: Literal["error", "last"] = "error"
+    negative_grade: Literal["error", "zero", "unjudged"] = "error"
+    repeated_grade: Literal["error", "first", "highest"] = "error"
+    unknown_items: Literal["error", "keep"] = "error"
+
 
 Changed = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
 
@@ -23,14 +41,14 @@ _WORDS = {
 }
 
 
-def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
+def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
     """How many scores are NaN, where `input.nan_score: last` ranks them below all others."""
     if "score" not in source.columns or policies.nan_score == "error":
         return {}
     return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
 
 
-def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Input) -> Changed:
+def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
     """Negative grades and repeated judgements, as `input.negative_grade` and `input.repeated_grade` say."""
     graded = "grade" in source.columns
     changed: Changed = {}

@@ -23,7 +23,7 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """Input or params.yaml that Concord refuses; carries every problem that was found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

@@ -1,4 +1,4 @@
-"""A file as params.yaml describes it, and what a reader makes of it."""
+"""A table as somebody gives it, and what a reader makes of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from pipeline.checks import InputError, Problem, refuse
+from metrics_core.problems import InputError, Problem, refuse
+from metrics_core.reading.settings import Settings
 
 Kind = Literal[
     "text", "integer", "unsigned", "float", "json", "time"
@@ -18,21 +19,29 @@ LINES = 1 << 32  # JSONL: position = line number * LINES + place in the list
 
 
 @dataclass(frozen=True)
-class InputFile:
-    """One entry of params.yaml that names a file.
+class InputTable:
+    """A file, or what somebody holds in Python, and which of its columns are read.
 
-    key     : where it stands in params.yaml, `models.als`
-    needs   : the columns that must be there; `may_have`: those that are read if they are there,
-              `time` only if params.yaml maps it
-    columns : ours -> theirs, where params.yaml maps them
+    name     : what messages call it: the path of the file, or the name of an argument
+    format   : one of `source.FORMATS`, or `held`
+    needs    : the columns that must be there; `may_have`: those that are read if they are there,
+               `time` only if it is named in `columns`
+    columns  : ours -> theirs, where they differ
+    settings : how a fix names the settings of this table
+    held     : the table itself, where it is no file
     """
 
-    key: str
-    path: Path
+    name: str
     format: str
     needs: tuple[str, ...]
     may_have: tuple[str, ...]
     columns: Mapping[str, str]
+    settings: Settings
+    held: pa.Table | None = None
+
+    @property
+    def path(self) -> Path:
+        return Path(self.name)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -60,12 +69,12 @@ class Raw:
     rows: int | None = None
 
 
-def choose_columns(file: InputFile, found: Sequence[str]) -> dict[str, str]:
+def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     """Ours -> theirs for every column to read; refuses missing columns and names that stand twice."""
     listed = ", ".join(found)
     problems = [
         Problem(
-            f"{file.path}: column {name!r}",
+            f"{file.name}: column {name!r}",
             f"stands {times} times",
             "give each column its own name",
         )
@@ -73,24 +82,25 @@ def choose_columns(file: InputFile, found: Sequence[str]) -> dict[str, str]:
         if times > 1
     ]
     problems += [
-        Problem(f"{file.path}: column {name!r}", "holds a NUL in its name", "rename the column")
+        Problem(f"{file.name}: column {name!r}", "holds a NUL in its name", "rename the column")
         for name in found
         if "\0" in name
     ]
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
     for name in asked:
         if file.theirs(name) not in found:
-            fix = f"name the file's own column in params.yaml: `{file.key}.columns: {{{name}: …}}`"
+            fix = f"name its own column: {file.settings.columns(name)}"
             what = f"is missing; the columns are: {listed}"
-            problems.append(Problem(f"{file.path}: column {file.theirs(name)!r}", what, fix))
+            problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     if problems:
         raise InputError(problems)
     return {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
 
 
-def refuse_columns_mapping(file: InputFile, form: str) -> None:
+def refuse_columns_mapping(file: InputTable, form: str) -> None:
     if file.columns:
-        raise refuse(f"{file.key}.columns", f"{form} has no column names", "remove `columns:`")
+        what = f"{form} has no column names"
+        raise refuse(file.name, what, f"leave out {file.settings.all_columns()}")
 
 
 def with_positions(

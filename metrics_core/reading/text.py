@@ -13,8 +13,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from pipeline.checks import AT_MOST, InputError, Problem, refuse
-from pipeline.loading.input_file import InputFile, Raw, choose_columns, with_positions
+from metrics_core.problems import AT_MOST, InputError, Problem, refuse
+from metrics_core.reading.input_table import InputTable, Raw, choose_columns, with_positions
 
 BLOCK = 1 << 22
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -22,7 +22,7 @@ NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may hold
 
 
-def read_delimited(file: InputFile) -> Raw:
+def read_delimited(file: InputTable) -> Raw:
     delimiter = DELIMITERS[file.format]
     header = header_of(file, delimiter)
     chosen = choose_columns(file, header)
@@ -57,7 +57,7 @@ def read_delimited(file: InputFile) -> Raw:
     return raw
 
 
-def read_lines(file: InputFile) -> Raw:
+def read_lines(file: InputTable) -> Raw:
     """The lines of a file, numbered from 1, as a column `line`."""
     raw = Raw({}, lambda position: f"line {position:,}")
     reader = _open(
@@ -138,7 +138,7 @@ def unreadable(path: Path, error: Exception) -> list[Problem]:
     ]
 
 
-def header_of(file: InputFile, delimiter: str) -> list[str]:
+def header_of(file: InputTable, delimiter: str) -> list[str]:
     """The names of the columns, as the first line has them."""
     with unpacked(file.path) as opened:
         line = _text(first := opened.readline())
@@ -146,15 +146,15 @@ def header_of(file: InputFile, delimiter: str) -> list[str]:
         raise InputError(unreadable(file.path, ValueError("not UTF-8")))
     if line.count('"') % 2:
         what = f"a quote is opened and not closed: {line.strip()!r}"
-        raise refuse(f"{file.path}: line 1", what, "close the quote, or remove it")
+        raise refuse(f"{file.name}: line 1", what, "close the quote, or remove it")
     found = next(csv.reader(re.split(r"[\r\n]", line)[:1], delimiter=delimiter), [])
     other = next((mark for mark in NAMES if mark != delimiter and mark in line), None)
     if len(found) == 1 and other:
         what = f"the columns are separated by {NAMES[other]}, not by {NAMES[delimiter]}: {line.strip()!r}"
         fix = f"separate them by {NAMES[delimiter]}" + (
-            f", or set `{file.key}.format: tsv`" if other == "\t" else ""
+            f", or set {file.settings.format('tsv')}" if other == "\t" else ""
         )
-        raise refuse(f"{file.path}: line 1", what, fix)
+        raise refuse(f"{file.name}: line 1", what, fix)
     return found
 
 

@@ -1,21 +1,22 @@
 """Whatever form a file has -> one table `source`: position, and typed columns under our names."""
 
 import difflib
-import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import duckdb
+import pyarrow as pa
 
-from pipeline.boundaries import refuse_outside
-from pipeline.checks import AT_MOST, InputError, Problem, refuse
-from pipeline.loading.input_file import InputFile, Kind, Raw
-from pipeline.loading.read_columnar import read_columnar
-from pipeline.loading.read_jsonl import read_jsonl
-from pipeline.loading.read_text import DELIMITERS, read_delimited
-from pipeline.loading.read_trec import read_trec
-from pipeline.running.announce import LOG
-from pipeline.running.progress import counted
+from metrics_core.problems import AT_MOST, InputError, Problem, refuse
+from metrics_core.reading.columnar import read_columnar
+from metrics_core.reading.input_table import InputTable, Kind, Raw
+from metrics_core.reading.jsonl import read_jsonl
+from metrics_core.reading.settings import Settings
+from metrics_core.reading.text import DELIMITERS, read_delimited
+from metrics_core.reading.trec import read_trec
 
 FORMATS = {
     ".csv": "csv",
@@ -63,11 +64,19 @@ _SAFE |= {
 }  # always readable: nothing to keep beside
 
 
+Batches: TypeAlias = pa.RecordBatchReader | None
+Watch = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
+
+
+def unwatched(batches: Batches, _: str, __: int | None) -> AbstractContextManager[Batches]:
+    return nullcontext(batches)
+
+
 @dataclass(frozen=True)
 class Source:
     """The table `source` as it was read. unsure: columns with a `<column>_wrong` beside them."""
 
-    file: InputFile
+    file: InputTable
     raw: Raw
     columns: tuple[str, ...]
     unsure: tuple[str, ...]
@@ -77,8 +86,8 @@ class Source:
         return self.raw.kinds[column] in ("text", "json")
 
 
-def format_of(key: str, path: Path, given: str | None) -> str:
-    """The format that params.yaml gives, or else the one that the file's name tells."""
+def format_of(path: Path, given: str | None, settings: Settings) -> str:
+    """The format that is given, or else the one that the file's name tells."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
     ending = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix
@@ -86,22 +95,24 @@ def format_of(key: str, path: Path, given: str | None) -> str:
     if found is None or (packed and found not in PACKED):
         what = "cannot be packed with gzip" if found else "the name does not tell the format"
         forms = ", ".join(sorted(FORMATS)) + ", and .gz of the text ones"
-        fix = f"set `{key}.format`, or use one of the endings {forms}"
+        fix = f"set {settings.format()}, or use one of the endings {forms}"
         raise refuse(str(path), what if not found else f"{found} {what}", fix)
     return found
 
 
 def read_source(
     connection: duckdb.DuckDBPyConnection,
-    file: InputFile,
+    file: InputTable,
     *,
     rank_base: int = 1,
     may_be_empty: bool = False,
+    watch: Watch = unwatched,
 ) -> Source:
     """Read a file into the table `source` of the connection.
 
     rank_base    : the first rank, for lists whose order says it
     may_be_empty : is a table without rows read like any other?
+    watch        : sees the batches go by: what shows how far the reading is
 
     Raises
     ------
@@ -115,44 +126,30 @@ def read_source(
         + [_wrong(name, raw.kinds[name]) for name in unsure]
         + (["line_wrong"] if raw.marked else [])
     )
-    began = time.monotonic()
-    with counted(None if raw.marked else raw.batches, f"read {file.path}", raw.rows) as batches:
+    with watch(None if raw.marked else raw.batches, f"read {file.name}", raw.rows) as batches:
         if batches is not None:
             connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
-    LOG.debug("read %s in %.1f s", file.path, time.monotonic() - began)
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:
-        raise refuse(str(file.path), "holds no rows", "check what wrote the file")
+        raise refuse(file.name, "holds no rows", "check what wrote the file")
     return Source(file, raw, columns, unsure, rows)
 
 
-def input_path(key: str, given: str, *, allow_outside: bool) -> Path:
-    """The path of an input of params.yaml: inside the project, there, and not empty.
-
-    Raises
-    ------
-    InputError : what is wrong with it, naming the key
-    """
-    path = Path(given)
-    refuse_outside(key, path, allow_outside=allow_outside)
-    _refuse_missing(key, path)
-    return path
-
-
-def _refuse_missing(key: str, path: Path) -> None:
+def refuse_missing(path: Path, settings: Settings) -> None:
+    """Refuse a path where there is nothing, or an empty file."""
     if not path.exists():
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
         what = "there is no such file" + (f"; near it: {', '.join(near)}" if near else "")
-        raise refuse(str(path), what, f"set `{key}.path` to the file")
+        raise refuse(str(path), what, settings.path())
     if path.is_file() and path.stat().st_size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 
-def _read(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int) -> Raw:
+def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
     if file.format in DELIMITERS:
         return read_delimited(file)
     if file.format == "jsonl":
@@ -162,12 +159,12 @@ def _read(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int
     return read_columnar(file)
 
 
-def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputFile, raw: Raw) -> None:
+def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, raw: Raw) -> None:
     problems = list(raw.problems)
     if raw.marked:
         query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
         problems += [
-            Problem(f"{file.path}: {raw.place(position)}", wrong, "mend the line, or remove it")
+            Problem(f"{file.name}: {raw.place(position)}", wrong, "mend the line, or remove it")
             for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
         ]
     if problems:

@@ -7,9 +7,9 @@ from typing import Any
 
 import duckdb
 
-from pipeline.checks import refuse
-from pipeline.loading.input_file import LINES, InputFile, Kind, Raw, choose_columns
-from pipeline.loading.read_text import first_line, read_lines
+from metrics_core.problems import refuse
+from metrics_core.reading.input_table import LINES, InputTable, Kind, Raw, choose_columns
+from metrics_core.reading.text import first_line, read_lines
 
 PLURAL = {
     "item": "items",
@@ -19,7 +19,7 @@ PLURAL = {
 }  # what the keys of nested lists are called
 
 
-def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base: int) -> Raw:
+def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
     first = _first_object(file)
     chosen = choose_columns(_with_plurals(file, first), list(first))
     _refuse_alike(file, list(chosen.values()))
@@ -38,22 +38,22 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputFile, rank_base
     return raw
 
 
-def _with_plurals(file: InputFile, first: dict[str, Any]) -> InputFile:
+def _with_plurals(file: InputTable, first: dict[str, Any]) -> InputTable:
     """The file, with `items` for `item` and so on where its lines have them."""
     plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
     return replace(file, columns=plurals | dict(file.columns))
 
 
-def _refuse_alike(file: InputFile, keys: list[str]) -> None:
+def _refuse_alike(file: InputTable, keys: list[str]) -> None:
     """DuckDB does not tell `user` from `User` when it reads JSON."""
     for key in keys:
         same = [other for other in keys if other.lower() == key.lower()]
         if len(same) > 1:
             what = f"the keys {' and '.join(map(repr, same))} differ in capitals only"
-            raise refuse(str(file.path), what, "give each key its own name")
+            raise refuse(file.name, what, "give each key its own name")
 
 
-def _first_object(file: InputFile) -> dict[str, Any]:
+def _first_object(file: InputTable) -> dict[str, Any]:
     line = first_line(file.path)
     try:
         first = json.loads(line)

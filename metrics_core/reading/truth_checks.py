@@ -2,21 +2,21 @@
 
 import duckdb
 
+from metrics_core.problems import Problem
+from metrics_core.reading.policies import Policies
+from metrics_core.reading.source import Source
+from metrics_core.reading.value_checks import id_checks, number_checks
 from metrics_core.row_checks import RowCheck, in_words, only_row, whose
-from pipeline.checks import Problem
-from pipeline.loading.list_checks import id_checks, number_checks
-from pipeline.loading.sources import Source
-from pipeline.params import Input
 
 
-def truth_checks(source: Source, policies: Input) -> list[RowCheck]:
+def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
     checks = [check for column in ("user", "item") for check in id_checks(source, column)]
     if "grade" in source.columns:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
         checks += number_checks(source, "grade", "is no number")
         checks.append(RowCheck("grade", "isinf(grade)", "is infinite", fix))
         if policies.negative_grade == "error":
-            fix += "; or set `input.negative_grade` to zero or unjudged"
+            fix += f"; or set {source.file.settings.input('negative_grade')} to zero or unjudged"
             checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"))
     return [*checks, *time_checks(source)]
 
@@ -41,5 +41,6 @@ def repeated_judgements(
     )
     where = " and ".join(source.raw.place(position) for position in places)
     what = f"the item is judged more than once for the user; {in_words(count, 'row')} affected"
-    fix = "keep one row for each user and item, or set `input.repeated_grade` to first or highest"
-    return [Problem(f"{source.file.path}: {where}{whose(user, item)}", what, fix)]
+    setting = source.file.settings.input("repeated_grade")
+    fix = f"keep one row for each user and item, or set {setting} to first or highest"
+    return [Problem(f"{source.file.name}: {where}{whose(user, item)}", what, fix)]

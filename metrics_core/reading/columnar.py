@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from pipeline.checks import InputError, Problem, refuse
-from pipeline.loading.input_file import InputFile, Kind, Raw, choose_columns, with_positions
+from metrics_core.problems import InputError, Problem, refuse
+from metrics_core.reading.input_table import InputTable, Kind, Raw, choose_columns, with_positions
 
 BATCH = 131_072  # rows
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
@@ -25,7 +25,7 @@ class Part:
     batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
 
 
-def read_columnar(file: InputFile) -> Raw:
+def read_columnar(file: InputTable) -> Raw:
     parts = opened_parts(file)
     chosen = choose_columns(file, parts[0].schema.names)
     types = {name: _plain(parts[0].schema.field(theirs).type) for name, theirs in chosen.items()}
@@ -64,12 +64,12 @@ def _damaged(path: Path, error: Exception) -> Problem:
     return Problem(str(path), what, "write or copy the file again")
 
 
-def opened_parts(file: InputFile) -> list[Part]:
+def opened_parts(file: InputTable) -> list[Part]:
     """The file, or each file of the folder, with its schema."""
     return [_opened(path, file) for path in _paths(file)]
 
 
-def _paths(file: InputFile) -> list[Path]:
+def _paths(file: InputTable) -> list[Path]:
     if not file.path.is_dir():
         return [file.path]
     found = sorted(
@@ -79,12 +79,12 @@ def _paths(file: InputFile) -> list[Path]:
     if not found or other:
         what = f"holds {other[0].name!r}, which is no part" if other else "holds no part"
         raise refuse(
-            str(file.path), what, "keep nothing but `*.parquet` files of one table in the folder"
+            file.name, what, "keep nothing but `*.parquet` files of one table in the folder"
         )
     return found
 
 
-def _opened(path: Path, file: InputFile) -> Part:
+def _opened(path: Path, file: InputTable) -> Part:
     _refuse_other_content(path, file)
     try:
         part = _parquet(path) if file.format == "parquet" else _arrow(path)
@@ -94,7 +94,7 @@ def _opened(path: Path, file: InputFile) -> Part:
     return part
 
 
-def _refuse_other_content(path: Path, file: InputFile) -> None:
+def _refuse_other_content(path: Path, file: InputTable) -> None:
     with path.open("rb") as opened:
         begins = opened.read(60)
     if begins.startswith(MAGIC[file.format]) or (
@@ -103,7 +103,7 @@ def _refuse_other_content(path: Path, file: InputFile) -> None:
         return
     line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
     what = f"is no {file.format} file; it begins with {line!r}"
-    raise refuse(str(path), what, f"name it by its format, or set `{file.key}.format`")
+    raise refuse(str(path), what, f"name it by its format, or set {file.settings.format()}")
 
 
 def _parquet(path: Path) -> Part:
@@ -165,11 +165,11 @@ def _refuse_mixed(parts: list[Part], chosen: dict[str, str], types: dict[str, pa
         raise InputError(problems)
 
 
-def _kinds(file: InputFile, types: dict[str, pa.DataType]) -> dict[str, Kind]:
+def _kinds(file: InputTable, types: dict[str, pa.DataType]) -> dict[str, Kind]:
     kinds = {name: _kind(name, found) for name, found in types.items()}
     problems = [
         Problem(
-            f"{file.path}: column {file.theirs(name)!r}",
+            f"{file.name}: column {file.theirs(name)!r}",
             f"is of type {types[name]}",
             "write ids as integers or text" if name in ("user", "item") else "write it as numbers",
         )

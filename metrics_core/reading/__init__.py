@@ -1,0 +1,1 @@
+"""Files and frames as they were left -> one checked table."""

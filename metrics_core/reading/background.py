@@ -1,0 +1,50 @@
+"""Train and catalogue as they were left: checked, in the table `source` and as a frame."""
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.problems import InputError
+from metrics_core.reading.feature_checks import feature_problems
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.source import Source, Watch, read_source, unwatched
+from metrics_core.reading.table import read_table
+from metrics_core.reading.truth_checks import time_checks
+from metrics_core.reading.value_checks import list_checks, value_problems
+
+SEPARATOR = "|"  # of categories, in text
+TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
+ITEMS_COLUMNS: tuple[tuple[str, ...], tuple[str, ...]] = (("item",), ())
+
+
+def read_train(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> Source:
+    """Read and check interactions into the table `source`.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    source = read_source(connection, table, watch=watch)
+    checks = [*list_checks(source), *time_checks(source)]
+    if problems := value_problems(connection, source, checks):
+        raise InputError(problems)
+    return source
+
+
+def read_items(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> tuple[pl.DataFrame, Source]:
+    """The catalogue: item, and of categories, vector and title what there is.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    frame, source = read_table(connection, table, watch=watch)
+    if frame.schema.get("categories") == pl.String:
+        frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
+    if problems := feature_problems(source, frame):
+        raise InputError(problems)
+    known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
+    return frame.select(known), source

@@ -1,0 +1,73 @@
+"""Lists as a model left them -> lists in rank order, and what was found in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.conventions import Ranking
+from metrics_core.problems import InputError, Problem
+from metrics_core.ranking import Ranked, rank_all
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.policies import Changed, Policies, settle_lists
+from metrics_core.reading.source import Source, Watch, read_source, unwatched
+from metrics_core.reading.value_checks import list_checks, sound_rows, value_problems
+from metrics_core.row_checks import ListsError
+
+COLUMNS = (("user", "item"), ("rank", "score"))  # must be there, may be there
+
+
+@dataclass(frozen=True)
+class Lists:
+    """`source` as it was read, the ranked relation, and what the policies of `input` changed."""
+
+    source: Source
+    ranked: Ranked
+    changed: Changed
+
+
+def read_lists(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    rankings: Sequence[Ranking],
+    *,
+    order: str | None = None,
+    into: str = "ranked",
+    watch: Watch = unwatched,
+) -> Lists:
+    """Read, check and rank lists into the relation `into`; see `ranking.rank_lists`.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    kept = policies.empty_lists == "keep"
+    source = read_source(
+        connection, table, rank_base=policies.rank_base, may_be_empty=kept, watch=watch
+    )
+    changed = settle_lists(connection, source, policies)
+    nan_last = policies.nan_score == "last"
+    checks = list_checks(source, nan_last=nan_last)
+    problems = value_problems(connection, source, checks)
+    try:
+        ranked = rank_all(
+            connection,
+            sound_rows(checks) if problems else "source",
+            rankings,
+            has_rank="rank" in source.columns,
+            has_score="score" in source.columns,
+            order=order,
+            rank_base=policies.rank_base,
+            nan_last=nan_last,
+            into=into,
+            place=source.raw.place,
+            settings=table.settings,
+        )
+    except ListsError as error:
+        problems += [
+            Problem(f"{table.name}: {where}", what, fix) for where, what, fix in error.problems
+        ]
+    if problems:
+        raise InputError(problems)
+    return Lists(source, ranked, changed)

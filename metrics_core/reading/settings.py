@@ -1,0 +1,63 @@
+"""How the reader of a message changes a setting: by a key of params.yaml, or by an argument in Python."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Settings(Protocol):
+    """What a fix says to set, in the words of whoever gave the table."""
+
+    def path(self) -> str:
+        """What to do where there is no such file."""
+
+    def columns(self, ours: str, theirs: str = "…") -> str:
+        """The setting that names the table's own column."""
+
+    def all_columns(self) -> str:
+        """The setting that names columns, as a whole."""
+
+    def format(self, form: str = "") -> str:
+        """The setting that says in which format a file is."""
+
+    def order(self) -> str:
+        """What to do where nothing says in which order the items of a list stand."""
+
+    def other_order(self) -> str:
+        """What to do where the ranks do not say it."""
+
+    def input(self, policy: str, value: str = "") -> str:
+        """The setting of a policy of `input`."""
+
+    def conventions(self, knob: str) -> str:
+        """The setting of a convention."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Settings as arguments of `evaluate`, `explain` and `reconcile`; `name` is that of the table."""
+
+    name: str
+
+    def path(self) -> str:
+        return f"give the path of the file as `{self.name}`"
+
+    def columns(self, ours: str, theirs: str = "…") -> str:
+        return f"`columns={{'{self.name}': {{'{ours}': '{theirs}'}}}}`"
+
+    def all_columns(self) -> str:
+        return f"`columns={{'{self.name}': …}}`"
+
+    def format(self, form: str = "") -> str:
+        return "the ending of the file's name"
+
+    def order(self) -> str:
+        return "add a column 'rank' (1 is best) or 'score' (the highest is best)"
+
+    def other_order(self) -> str:
+        return "leave out the column 'rank', so that scores decide"
+
+    def input(self, policy: str, value: str = "") -> str:
+        return f"`input={{'{policy}': '{value or '…'}'}}`"
+
+    def conventions(self, knob: str) -> str:
+        return f"`{knob}` of the conventions"

@@ -1,0 +1,41 @@
+"""The truth as it was left -> the table `source` of judged items, and what was found in it."""
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.problems import InputError, refuse
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.policies import Changed, Policies, settle_truth
+from metrics_core.reading.source import Source, Watch, read_source, unwatched
+from metrics_core.reading.truth_checks import repeated_judgements, truth_checks
+from metrics_core.reading.value_checks import sound_rows, value_problems
+from metrics_core.row_checks import only_row
+
+COLUMNS = (("user", "item"), ("grade", "time"))  # must be there, may be there
+
+
+def read_truth(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    *,
+    watch: Watch = unwatched,
+) -> tuple[Source, Changed]:
+    """Read and check judgements into the table `source`; says what the policies of `input` changed.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    source = read_source(connection, table, watch=watch)
+    checks = truth_checks(source, policies)
+    problems = value_problems(connection, source, checks)
+    rows = sound_rows(checks) if problems else "source"
+    if policies.repeated_grade == "error":
+        problems += repeated_judgements(connection, source, rows)
+    if problems:
+        raise InputError(problems)
+    changed = settle_truth(connection, source, policies)
+    if not only_row(connection, "SELECT count(*) FROM source")[0]:
+        what = "has no row that is left: every grade is negative"
+        raise refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")
+    return source, changed

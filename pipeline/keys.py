@@ -1,0 +1,38 @@
+"""How a fix names the keys of params.yaml."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Settings as keys of params.yaml; `key` is where the table stands, such as `models.als`."""
+
+    key: str
+
+    def path(self) -> str:
+        return f"set `{self.key}.path` to the file"
+
+    def columns(self, ours: str, theirs: str = "…") -> str:
+        return f"`{self.key}.columns: {{{ours}: {theirs}}}`"
+
+    def all_columns(self) -> str:
+        return f"`{self.key}.columns`"
+
+    def format(self, form: str = "") -> str:
+        return f"`{self.key}.format{_given(form)}`"
+
+    def order(self) -> str:
+        return "set `order: file` if the rows stand in rank order"
+
+    def other_order(self) -> str:
+        return "set `order: score` or `order: file`"
+
+    def input(self, policy: str, value: str = "") -> str:
+        return f"`input.{policy}{_given(value)}`"
+
+    def conventions(self, knob: str) -> str:
+        return f"`conventions.{knob}`"
+
+
+def _given(value: str) -> str:
+    return f": {value}" if value else ""

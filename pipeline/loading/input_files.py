@@ -1,0 +1,57 @@
+"""The files that params.yaml names, as tables to read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from metrics_core.reading import background, lists, truth
+from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.policies import Policies
+from metrics_core.reading.source import format_of, refuse_missing
+from pipeline.boundaries import refuse_outside
+from pipeline.keys import Keys
+from pipeline.params import BackgroundFile, ListsFile, Params, TruthFile
+
+Columns = tuple[tuple[str, ...], tuple[str, ...]]  # must be there, may be there
+BACKGROUND: Mapping[str, Columns] = {
+    "train": background.TRAIN_COLUMNS,
+    "items": background.ITEMS_COLUMNS,
+    "users": (("user",), ()),
+}
+
+
+def lists_file(params: Params, model: str) -> InputTable:
+    """The lists of a model.
+
+    Raises
+    ------
+    InputError : the file is not there, is empty, lies outside the project, or its format is not known
+    """
+    return _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
+
+
+def truth_file(params: Params) -> InputTable:
+    """The truth; raises as `lists_file`."""
+    return _table(params, "data.truth", params.data.truth, truth.COLUMNS)
+
+
+def background_file(params: Params, name: str) -> InputTable:
+    """Train, catalogue or users; raises as `lists_file`."""
+    entry = params.background[name]  # type: ignore[index]
+    return _table(params, f"background.{name}", entry, BACKGROUND[name])
+
+
+def policies(params: Params) -> Policies:
+    """What `input` of params.yaml lets pass."""
+    return Policies(**params.input.model_dump(exclude={"allow_outside"}))
+
+
+def _table(
+    params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
+) -> InputTable:
+    path, settings = Path(entry.path), Keys(key)
+    refuse_outside(key, path, allow_outside=params.input.allow_outside)
+    refuse_missing(path, settings)
+    mapped = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    return InputTable(
+        str(path), format_of(path, entry.format, settings), *columns, mapped, settings
+    )
