@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.frames import Data, frame_of, ids_of, require
 from metrics_core.listing import Features
 from metrics_core.partition import Task
 
@@ -19,42 +18,8 @@ class Catalogue:
     features: Features | None
 
 
-def train_frame(train: Data) -> pl.DataFrame:
-    """user, item: one row a pair.
-
-    Raises
-    ------
-    ValueError : a column is missing or an id is
-    """
-    if isinstance(train, Mapping):
-        pairs = [(user, item) for user, held in train.items() for item in held]
-        users, items = ([pair[n] for pair in pairs] for n in range(2))
-        frame = pl.DataFrame({"user": ids_of(users), "item": ids_of(items)})
-    else:
-        frame = frame_of(train, "train")
-        require(frame, "train", ["user", "item"])
-        frame = frame.select("user", "item")
-    _refuse_nulls(frame, "train")
-    return frame.unique()
-
-
-def catalogue_of(items: Data) -> Catalogue:
-    """The catalogue of a frame with `item` [, `categories` | `vector`], or of a dict.
-
-    Raises
-    ------
-    ValueError : an item stands twice or has no id, vectors differ in length
-    """
-    if isinstance(items, Mapping):
-        known = {str(item): list(values) for item, values in items.items()}
-        return Catalogue(pl.DataFrame({"item": ids_of(list(items))}), _features(known))
-    frame = frame_of(items, "items")
-    require(frame, "items", ["item"])
-    _refuse_nulls(frame.select("item"), "items")
-    twice = frame.filter(frame["item"].is_duplicated())
-    if len(twice):
-        msg = f"items: item {twice['item'][0]!r} stands more than once; keep one row an item"
-        raise ValueError(msg)
+def catalogue_of(frame: pl.DataFrame) -> Catalogue:
+    """The catalogue of a checked frame with `item` [, `categories` | `vector`]."""
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
     if column is None:
         return Catalogue(frame.select("item"), None)
@@ -97,11 +62,7 @@ def _features(known: Mapping[str, list[Any]]) -> Features | None:
         categories = sorted({value for held in known.values() for value in held})
         place = {category: n for n, category in enumerate(categories)}
         return {item: _indicator(held, place) for item, held in known.items()}
-    lengths = {len(held) for held in known.values() if held}
-    if len(lengths) > 1:
-        msg = f"items: vectors of different lengths {sorted(lengths)}; give all items one length"
-        raise ValueError(msg)
-    (length,) = lengths
+    length = max(map(len, known.values()))
     return {item: [float(v) for v in held] or [0.0] * length for item, held in known.items()}
 
 
@@ -110,10 +71,3 @@ def _indicator(held: Sequence[str], place: Mapping[str, int]) -> list[float]:
     for category in held:
         row[place[category]] = 1.0
     return row
-
-
-def _refuse_nulls(frame: pl.DataFrame, what: str) -> None:
-    wrong = frame.filter(pl.any_horizontal(pl.all().is_null()))
-    if len(wrong):
-        msg = f"{what}: {len(wrong)} row(s) without id; give every row its ids, or drop the rows"
-        raise ValueError(msg)

@@ -116,7 +116,7 @@ CATALOGUE: tuple[Metric, ...] = (
             ("FCP", agreement.concordant_pairs, "Koren & Sill 2011", 0.0),
         )
     ),
-    _beyond("Coverage", exposure.coverage, "Ge et al. 2010", of_catalogue=True, high=INFINITE),
+    _beyond("Coverage", exposure.coverage, "Ge et al. 2010", of_catalogue=True),
     _beyond("UserCoverage", beyond.user_coverage, "Shani & Gunawardana 2011"),
     _beyond("Novelty", beyond.novelty, "Zhou et al. 2010", needs=("train",), high=INFINITE),
     _beyond(

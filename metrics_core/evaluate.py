@@ -1,31 +1,23 @@
 """`evaluate`: lists and truth in, the mean, the users' values and a summary out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import duckdb
 import polars as pl
 
-from metrics_core.background import catalogue_of, refuse_missing, train_frame
+from metrics_core.background import refuse_missing
 from metrics_core.catalogue import Label, idle_overrides, parse
 from metrics_core.conventions import ConventionError, Conventions
 from metrics_core.exposure import Exposure
-from metrics_core.frames import (
-    Data,
-    known_users,
-    lists_frame,
-    same_id_types,
-    truth_frame,
-    users_frame,
-)
+from metrics_core.inputs import Chosen, Columns, conventions_of, open_inputs
 from metrics_core.listing import number_items
 from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
-from metrics_core.ranking import rank_all
-from metrics_core.reading.settings import Arguments
+from metrics_core.problems import refuse
+from metrics_core.reading.frames import Data
 from metrics_core.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
@@ -40,7 +32,17 @@ class Result:
     exposures: Mapping[str, Exposure]
 
     def __getitem__(self, label: str) -> float:
-        return self.means[str(parse(label))].mean
+        """The mean of a label that was asked for.
+
+        Raises
+        ------
+        ValueError : it was not
+        """
+        known = str(parse(label))
+        if known not in self.means:
+            what = f"was not evaluated; there are {', '.join(self.means)}"
+            raise refuse(label, what, "add it to `metrics`")
+        return self.means[known].mean
 
     @property
     def per_user(self) -> pl.DataFrame:
@@ -70,75 +72,66 @@ def evaluate(
     truth: Data,
     *,
     metrics: Sequence[str],
-    conventions: Conventions,
-    users: Iterable[Any] | None = None,
+    conventions: Chosen,
+    users: Any = None,
     train: Data | None = None,
     items: Data | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> Result:
     """Every metric for every user, under the conventions given.
 
+    Tables are polars, pandas or pyarrow frames, whatever else speaks Arrow, paths of files (parquet, arrow, csv, tsv,
+    jsonl, TREC), or dicts. They are read and checked as the pipeline reads and checks its files.
+
     Parameters
     ----------
-    recs        : `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first
+    recs        : `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first;
+                  or {user: {item: score}}
     truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
     metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts
-    conventions : `metrics_core.preset(name)`, or every knob by value
+    conventions : `metrics_core.preset(name)`, the name of a preset, or every knob by value
     users       : who is evaluated; else the users of the truth, and as the policies say those of the lists
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
-    items       : the catalogue: `item` [, `categories`: list of text, or `vector`: list of numbers];
-                  or {item: [category, …]} or {item: [number, …]}
+    items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:
+                  list of numbers]; or {item: [category, …]} or {item: [number, …]}
+    columns     : what tables call their columns, such as {"recs": {"user": "userId"}}; {"truth": {"grade": None}}:
+                  every row counts alike
+    input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}: the policies of `input`
+                  in params.yaml
 
     Raises
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    if idle := idle_overrides(conventions):
+    pinned = conventions_of(conventions)
+    if idle := idle_overrides(pinned):
         raise ConventionError(idle)
-    labels = [parse(text) for text in metrics]
-    lists, judgements = lists_frame(recs), truth_frame(truth)
-    known = known_users(truth, judgements) if users is None else users_frame(users)
-    task = Task(labels, conventions, only_known=users is not None)
-    catalogue = None if items is None else catalogue_of(items)
-    refuse_missing(task, has_train=train is not None, catalogue=catalogue)
+    task = Task(labels_of(metrics), pinned, only_known=users is not None)
     with connect() as connection:
-        had = None if train is None else train_frame(train)
-        ids = None if catalogue is None else catalogue.items
-        register(connection, lists, judgements, known, conventions, train=had, items=ids)
+        how = {"users": users, "train": train, "items": items}
+        opened = open_inputs(
+            connection, recs, truth, pinned, columns=columns, policies=input, **how
+        )
+        refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
         if task.needs_items:
+            catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
         part = evaluate_partition(connection, task)
     return Result(part.values, task, part.exposures)
 
 
-def register(
-    connection: duckdb.DuckDBPyConnection,
-    lists: pl.DataFrame,
-    truth: pl.DataFrame,
-    known: pl.DataFrame,
-    conventions: Conventions,
-    *,
-    train: pl.DataFrame | None = None,
-    items: pl.DataFrame | None = None,
-) -> None:
-    """The relations that judging reads, ranked and with ids of one type."""
-    had = lists.select("user", "item").clear() if train is None else train
-    ids = lists.select("item").clear() if items is None else items
-    lists, truth, known = same_id_types(lists, truth, known)
-    connection.register("train", had.to_arrow())
-    connection.register("items", ids.to_arrow())
-    connection.register("given", lists.with_row_index("position").to_arrow())
-    connection.register("truth", truth.with_row_index("place").to_arrow())
-    connection.register("known", known.to_arrow())
-    rank_all(
-        connection,
-        "given",
-        conventions.rankings,
-        has_rank="rank" in lists.columns,
-        has_score="score" in lists.columns,
-        into="lists",
-        settings=Arguments("recs"),
-    )
+def labels_of(metrics: Sequence[str]) -> list[Label]:
+    """The labels of a list of texts.
+
+    Raises
+    ------
+    ValueError : it is no list, or a label cannot be read
+    """
+    if isinstance(metrics, str):
+        raise refuse("metrics", f"{metrics!r} is no list", f"write `metrics=[{metrics!r}]`")
+    return [parse(text) for text in metrics]
 
 
 def summarise_column(

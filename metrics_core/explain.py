@@ -1,5 +1,6 @@
 """`explain`: how one user's number came about, line by line, under one or two definitions."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -10,12 +11,12 @@ from metrics_core.agreement import judged_only
 from metrics_core.catalogue import Label, of_lists_and_truth
 from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
-from metrics_core.evaluate import register
-from metrics_core.frames import Data, known_users, lists_frame, same_id_types, truth_frame
+from metrics_core.id_types import share_id_types
+from metrics_core.inputs import Chosen, Columns, conventions_of, nobody, open_inputs
 from metrics_core.judging import judge
 from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import preset
+from metrics_core.reading.frames import Data
 from metrics_core.versus import Path, path_between
 
 SHOWN = 20  # ranks of the list that are printed
@@ -102,7 +103,14 @@ class Versus:
 
 @overload
 def explain(
-    recs: Data, truth: Data, *, user: Any, metric: str, conventions: Conventions
+    recs: Data,
+    truth: Data,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Chosen,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> Derivation: ...
 
 
@@ -113,8 +121,10 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: Conventions,
-    versus: Conventions | str,
+    conventions: Chosen,
+    versus: Chosen,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> Versus: ...
 
 
@@ -124,23 +134,28 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: Conventions,
-    versus: Conventions | str | None = None,
+    conventions: Chosen,
+    versus: Chosen | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,  # as params.yaml calls it
 ) -> Derivation | Versus:
     """Prints and returns the derivation of one user's value.
 
     `value` is NaN where the metric is undefined and None where the conventions leave the user out.
     With `versus`, a preset's name or conventions: both derivations, and the knobs that make them differ.
+    The other arguments are those of `evaluate`.
 
     Raises
     ------
     ValueError : the user is neither in the lists nor in the truth; else as `evaluate`
     """
-    label = of_lists_and_truth(metric, asks="explain")
-    lists, judgements = lists_frame(recs), truth_frame(truth)
-    data = _one(user, lists, judgements, known_users(truth, judgements), ranked=False)
-    other = preset(versus) if isinstance(versus, str) else versus
-    found = _explained(data, label, conventions, other)
+    label, pinned = of_lists_and_truth(metric, asks="explain"), conventions_of(conventions)
+    other = None if versus is None else conventions_of(versus)
+    with connect() as connection:
+        opened = open_inputs(connection, recs, truth, pinned, columns=columns, policies=input)
+        opened.keep_user(user)
+        data = _One(user, connection, lambda own: opened.rank(own.rankings))
+        found = _explained(data, label, pinned, other)
     print(found)
     return found
 
@@ -163,41 +178,28 @@ def explain_ranked(
     if "ranking" in lists.columns:
         number = conventions.rankings.index(ranking)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
-    data = _one(user, lists, truth, truth.select("user").unique(), ranked=True)
     if versus is not None:
         own = replace(versus.of(label.name), overrides={})
         versus = replace(own, **ranking._asdict())
-    return _explained(data, label, conventions, versus)
+    frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
+    if not any(len(frame) for frame in frames):
+        raise nobody(user)
+    with connect() as connection:
+        for name, frame in zip(("ranked", "judgements"), frames, strict=True):
+            connection.register(name, frame.to_arrow())
+        views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
+        share_id_types(connection, views)
+        data = _One(user, connection, lambda _: None)
+        return _explained(data, label, conventions, versus)
 
 
 @dataclass(frozen=True)
 class _One:
-    """What there is of one user; `ranked`: are the lists as they are to be judged?"""
+    """One user's relations in a connection; `rank` makes the lists anew, as conventions order them."""
 
     user: Any
-    lists: pl.DataFrame
-    truth: pl.DataFrame
-    known: pl.DataFrame
-    ranked: bool
-
-    def register(self, connection: duckdb.DuckDBPyConnection, own: Conventions) -> None:
-        """The relations that judging reads."""
-        if not self.ranked:
-            register(connection, self.lists, self.truth, self.known, own)
-            return
-        frames = same_id_types(self.lists, self.truth, self.known)
-        for name, frame in zip(("lists", "truth", "known"), frames, strict=True):
-            connection.register(name, frame.to_arrow())
-
-
-def _one(
-    user: Any, lists: pl.DataFrame, truth: pl.DataFrame, known: pl.DataFrame, *, ranked: bool
-) -> _One:
-    frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth, known)]
-    if not any(len(frame) for frame in frames):
-        msg = f"user {user!r} is neither in the lists nor in the truth"
-        raise ValueError(msg)
-    return _One(user, frames[0], frames[1], frames[2], ranked)
+    connection: duckdb.DuckDBPyConnection
+    rank: Callable[[Conventions], None]
 
 
 def _explained(
@@ -216,22 +218,20 @@ def _explained(
 
 def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
     own = replace(conventions.of(label.name), overrides={})
-    with connect() as connection:
-        data.register(connection, own)
-        part = evaluate_partition(connection, Task([label], own))
-        found: float | None = part.values[str(label)][0]
+    data.rank(own)
+    part = evaluate_partition(data.connection, Task([label], own))
+    found: float | None = part.values[str(label)][0]
     return found
 
 
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     own = label.conventions(replace(conventions.of(label.name), overrides={}))
-    with connect() as connection:
-        data.register(connection, own)
-        judged = judge(connection, only_known=False, ranking=own.ranking_of(label.name))
-        judged = judged_only(judged) if label.judged_only else judged
-        rows = connection.execute(
-            "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
-        ).fetchall()
+    data.rank(own)
+    judged = judge(data.connection, only_known=False, ranking=own.ranking_of(label.name))
+    judged = judged_only(judged) if label.judged_only else judged
+    rows = data.connection.execute(
+        "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
+    ).fetchall()
     lists = judged.relevant(own.relevance_threshold, own.truth_visible)
     how = steps(One(judged.relevant(None, own.truth_visible), lists, label, own))
     least = own.relevance_threshold

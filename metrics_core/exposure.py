@@ -50,9 +50,9 @@ def expose(listed: Listed, k: int | None) -> Exposure:
 
 
 def coverage(exposure: Exposure, *, coverage_items: str) -> float:
-    """Coverage@k = distinct recommended items / items of the catalogue, or of the train.
+    """Coverage@k = distinct recommended items of the pool / items of the pool: the catalogue, or the train.
 
-    What is recommended counts wherever it comes from, so the value exceeds 1 if lists hold items from elsewhere.
+    Recommended items from elsewhere do not count, so the value is at most 1.
 
     References
     ----------
@@ -60,7 +60,7 @@ def coverage(exposure: Exposure, *, coverage_items: str) -> float:
     """
     items = exposure.items
     pool = items.in_catalogue if coverage_items == "catalogue" else items.users > 0
-    return _ratio(int(np.count_nonzero(exposure.counts)), int(np.count_nonzero(pool)))
+    return _ratio(int(np.count_nonzero(exposure.counts[pool])), int(np.count_nonzero(pool)))
 
 
 def gini(exposure: Exposure, *, gini_items: str) -> float:

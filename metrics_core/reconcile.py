@@ -12,11 +12,12 @@ from typing import Any
 
 from metrics_core.catalogue import Label, changed_by, of_lists_and_truth
 from metrics_core.conventions import KNOBS, Conventions
-from metrics_core.evaluate import mean_of, register
-from metrics_core.frames import Data, known_users, lists_frame, truth_frame
+from metrics_core.evaluate import mean_of
+from metrics_core.inputs import Chosen, Columns, conventions_of, open_inputs
 from metrics_core.locked import connect
 from metrics_core.panel import Definition, differing, panel
 from metrics_core.partition import Task, evaluate_partition
+from metrics_core.reading.frames import Data
 from metrics_core.score import why_not
 
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
@@ -77,9 +78,9 @@ def given(text: str) -> Given:
     ------
     ValueError : the text is no number
     """
-    match = _NUMBER.match(text.strip())
+    match = _NUMBER.match(text.strip()) if isinstance(text, str) else None
     if match is None:
-        msg = f"{text!r} is no number such as 0.330 or 33.0%"
+        msg = f"{text!r} is no number such as '0.330' or '33.0%', given as text as it was printed"
         raise ValueError(msg)
     scale = 100 if match["percent"] else 1
     decimals = len(match["digits"].partition(".")[2])
@@ -88,32 +89,40 @@ def given(text: str) -> Given:
 
 
 def reconcile(
-    recs: Data, truth: Data, *, value: str, metric: str, conventions: Conventions
+    recs: Data,
+    truth: Data,
+    *,
+    value: str,
+    metric: str,
+    conventions: Chosen,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> list[Found]:
     """Definitions under which the lists give a number got elsewhere, nearest first; then the nearest of the others.
 
     Parameters
     ----------
-    value       : the number as it was printed, such as "0.330"; its last digit says how exact a match must be
-    conventions : what is pinned here; the lists are ranked as it says, whatever the definition
+    value          : the number as it was printed, such as "0.330"; its last digit says how exact a match must be
+    conventions    : what is pinned here; the lists are ranked as it says, whatever the definition
+    columns, input : as for `evaluate`
 
     Raises
     ------
     ValueError : the value is no number, the metric reads more than lists and truth; else as `evaluate`
     """
-    label = of_lists_and_truth(metric, asks="reconcile")
-    lists, judgements = lists_frame(recs), truth_frame(truth)
-    grades = judgements["grade"].filter(judgements["grade"] > 0).unique().sort().to_list()
-    known = known_users(truth, judgements)
+    label, pinned = of_lists_and_truth(metric, asks="reconcile"), conventions_of(conventions)
+    given(value)
     with connect() as connection:
-        register(connection, lists, judgements, known, conventions)
+        open_inputs(connection, recs, truth, pinned, columns=columns, policies=input)
+        query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
+        grades = [grade for (grade,) in connection.execute(query).fetchall()]
 
         def means(definitions: Sequence[Definition]) -> list[float]:
-            part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
+            part = evaluate_partition(connection, Task((), pinned, definitions=definitions))
             return [mean_of([part.values], definition) for definition in definitions]
 
         thresholds = grades if len(grades) <= MOST_GRADES else []
-        return search(value, label, conventions, means, grades=thresholds)
+        return search(value, label, pinned, means, grades=thresholds)
 
 
 def search(

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from metrics_core.id_types import share_id_types
 from pipeline.reading import reading
-
-_IDS = ("user", "item")
 
 
 @contextmanager
@@ -18,16 +17,11 @@ def views_of(files: Mapping[str, Path]) -> Iterator[DuckDBPyConnection]:
     `lists` has a score, null where the file has none, and of several rankings the first.
     """
     with reading(files.values()) as connection:
-        read = {name: connection.read_parquet(str(path)) for name, path in files.items()}
-        kinds = [dict(zip(r.columns, map(str, r.types), strict=True)) for r in read.values()]
-        texts = [c for c in _IDS if len({kind[c] for kind in kinds if c in kind}) > 1]
-        for name, relation in read.items():
-            columns = [
-                f"CAST({c} AS VARCHAR) AS {c}" if c in texts else f'"{c}"' for c in relation.columns
-            ]
-            if name == "lists" and "score" not in relation.columns:
-                columns.append("NULL::DOUBLE AS score")
-            kept = relation.project(", ".join(columns))
-            several = name == "lists" and "ranking" in relation.columns
-            (kept.filter("ranking = 0") if several else kept).create_view(name)
+        for name, path in files.items():
+            rows = connection.read_parquet(str(path))
+            if name == "lists" and "score" not in rows.columns:
+                rows = rows.project("*, NULL::DOUBLE AS score")
+            several = name == "lists" and "ranking" in rows.columns
+            (rows.filter("ranking = 0") if several else rows).create_view(f"{name}_file")
+        share_id_types(connection, {name: f"{name}_file" for name in files})
         yield connection

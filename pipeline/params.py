@@ -29,7 +29,17 @@ class _Section(BaseModel):
 class TruthFile(_Section):
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "grade", "time"], str] = {}
+    columns: dict[Literal["user", "item", "grade", "time"], str | None] = {}
+
+    @field_validator("columns")
+    @classmethod
+    def _named(cls, given: dict[str, str | None]) -> dict[str, str | None]:
+        if missing := [
+            ours for ours, theirs in given.items() if theirs is None and ours != "grade"
+        ]:
+            msg = f"{missing[0]}: null: only the grade may be missing; name the column"
+            raise ValueError(msg)
+        return given
 
 
 class ListsFile(_Section):

@@ -9,7 +9,7 @@ from metrics_core.reading.input_table import InputTable
 from metrics_core.reading.source import Source, Watch, read_source, unwatched
 from metrics_core.reading.table import read_table
 from metrics_core.reading.truth_checks import time_checks
-from metrics_core.reading.value_checks import list_checks, value_problems
+from metrics_core.reading.value_checks import id_checks, list_checks, value_problems
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
@@ -48,3 +48,16 @@ def read_items(
         raise InputError(problems)
     known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
     return frame.select(known), source
+
+
+def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
+    """Read and check ids of users into the table `source`; they may repeat.
+
+    Raises
+    ------
+    InputError : an id is missing or cannot be read
+    """
+    source = read_source(connection, table, may_be_empty=True)
+    connection.execute("ALTER TABLE source ADD COLUMN item VARCHAR")
+    if problems := value_problems(connection, source, id_checks(source, "user")):
+        raise InputError(problems)

@@ -65,8 +65,19 @@ def _damaged(path: Path, error: Exception) -> Problem:
 
 
 def opened_parts(file: InputTable) -> list[Part]:
-    """The file, or each file of the folder, with its schema."""
+    """The file, or each file of the folder, with its schema; a table in memory is one part."""
+    if file.held is not None:
+        return [_held(file.path, file.held)]
     return [_opened(path, file) for path in _paths(file)]
+
+
+def _held(name: Path, table: pa.Table) -> Part:
+    return Part(
+        name,
+        table.schema,
+        len(table),
+        lambda names: iter(table.select(names).to_batches(BATCH)),
+    )
 
 
 def _paths(file: InputTable) -> list[Path]:
@@ -120,12 +131,7 @@ def _arrow(path: Path) -> Part:
         reader = pyarrow.ipc.open_file(opened)
     except pa.ArrowInvalid:
         table = pyarrow.ipc.open_stream(opened).read_all()
-        return Part(
-            path,
-            table.schema,
-            len(table),
-            lambda names: iter(table.select(names).to_batches(BATCH)),
-        )
+        return _held(path, table)
     numbers = range(reader.num_record_batches)
     rows = sum(reader.get_batch(number).num_rows for number in numbers)
     return Part(

@@ -15,6 +15,8 @@ from metrics_core.reading.settings import Settings
 Kind = Literal[
     "text", "integer", "unsigned", "float", "json", "time"
 ]  # how a column's values are written
+# What others call the grade.
+GRADES = {"gain", "label", "rating", "ratings", "rel", "relevance", "score", "stars", "weight"}
 LINES = 1 << 32  # JSONL: position = line number * LINES + place in the list
 
 
@@ -49,6 +51,15 @@ class InputTable:
 
     def theirs(self, name: str) -> str:
         return self.columns.get(name, name)
+
+
+def columns_of(
+    columns: tuple[tuple[str, ...], tuple[str, ...]], named: Mapping[str, str | None]
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
+    """Which columns are needed, which may be there, and what they are called; None: none is meant."""
+    needs, may_have = columns
+    kept = tuple(name for name in may_have if named.get(name, name) is not None)
+    return needs, kept, {ours: theirs for ours, theirs in named.items() if theirs is not None}
 
 
 @dataclass
@@ -92,9 +103,20 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             fix = f"name its own column: {file.settings.columns(name)}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
+    problems += _unnamed_grade(file, found)
     if problems:
         raise InputError(problems)
     return {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
+
+
+def _unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
+    """Without its column of grades every judgement would count alike, unsaid."""
+    likely = [name for name in found if name.lower() in GRADES]
+    if "grade" in file.may_have and file.theirs("grade") not in found and likely:
+        what = f"may hold the grades, and there is no column {file.theirs('grade')!r}"
+        named, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
+        fix = f"name it: {named}; if every row counts alike: {none}"
+        yield Problem(f"{file.name}: column {likely[0]!r}", what, fix)
 
 
 def refuse_columns_mapping(file: InputTable, form: str) -> None:

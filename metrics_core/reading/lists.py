@@ -33,10 +33,9 @@ def read_lists(
     rankings: Sequence[Ranking],
     *,
     order: str | None = None,
-    into: str = "ranked",
     watch: Watch = unwatched,
 ) -> Lists:
-    """Read, check and rank lists into the relation `into`; see `ranking.rank_lists`.
+    """Read, check and rank lists into the table `ranked`; see `ranking.rank_lists`.
 
     Raises
     ------
@@ -47,27 +46,48 @@ def read_lists(
         connection, table, rank_base=policies.rank_base, may_be_empty=kept, watch=watch
     )
     changed = settle_lists(connection, source, policies)
-    nan_last = policies.nan_score == "last"
-    checks = list_checks(source, nan_last=nan_last)
+    checks = list_checks(source, nan_last=policies.nan_score == "last")
     problems = value_problems(connection, source, checks)
     try:
-        ranked = rank_all(
+        rows = sound_rows(checks) if problems else "source"
+        ranked = rank_source(connection, source, policies, rankings, rows=rows, order=order)
+    except InputError as error:
+        problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return Lists(source, ranked, changed)
+
+
+def rank_source(
+    connection: DuckDBPyConnection,
+    source: Source,
+    policies: Policies,
+    rankings: Sequence[Ranking],
+    *,
+    rows: str,
+    order: str | None = None,
+) -> Ranked:
+    """Rank the rows of a relation into the table `ranked`; see `ranking.rank_lists`.
+
+    Raises
+    ------
+    InputError : the rows cannot be ranked
+    """
+    try:
+        return rank_all(
             connection,
-            sound_rows(checks) if problems else "source",
+            rows,
             rankings,
             has_rank="rank" in source.columns,
             has_score="score" in source.columns,
             order=order,
             rank_base=policies.rank_base,
-            nan_last=nan_last,
-            into=into,
+            nan_last=policies.nan_score == "last",
+            into="ranked",
             place=source.raw.place,
-            settings=table.settings,
+            settings=source.file.settings,
         )
     except ListsError as error:
-        problems += [
-            Problem(f"{table.name}: {where}", what, fix) for where, what, fix in error.problems
-        ]
-    if problems:
-        raise InputError(problems)
-    return Lists(source, ranked, changed)
+        name = source.file.name
+        found = [Problem(f"{name}: {where}", what, fix) for where, what, fix in error.problems]
+        raise InputError(found) from None

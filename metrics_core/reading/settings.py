@@ -42,7 +42,8 @@ class Arguments:
         return f"give the path of the file as `{self.name}`"
 
     def columns(self, ours: str, theirs: str = "…") -> str:
-        return f"`columns={{'{self.name}': {{'{ours}': '{theirs}'}}}}`"
+        named = "None" if theirs == "null" else f"'{theirs}'"
+        return f"`columns={{'{self.name}': {{'{ours}': {named}}}}}`"
 
     def all_columns(self) -> str:
         return f"`columns={{'{self.name}': …}}`"

@@ -133,7 +133,9 @@ def read_source(
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:
-        raise refuse(file.name, "holds no rows", "check what wrote the file")
+        setting = file.settings.input("empty_lists", "keep")
+        keep = f", or set {setting}" if "score" in file.may_have else ""
+        raise refuse(file.name, "holds no rows", f"check what made it{keep}")
     return Source(file, raw, columns, unsure, rows)
 
 

@@ -18,6 +18,7 @@ def read_truth(
     table: InputTable,
     policies: Policies,
     *,
+    may_be_empty: bool = False,
     watch: Watch = unwatched,
 ) -> tuple[Source, Changed]:
     """Read and check judgements into the table `source`; says what the policies of `input` changed.
@@ -26,7 +27,7 @@ def read_truth(
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, watch=watch)
+    source = read_source(connection, table, may_be_empty=may_be_empty, watch=watch)
     checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"
@@ -35,7 +36,7 @@ def read_truth(
     if problems:
         raise InputError(problems)
     changed = settle_truth(connection, source, policies)
-    if not only_row(connection, "SELECT count(*) FROM source")[0]:
+    if source.rows and not only_row(connection, "SELECT count(*) FROM source")[0]:
         what = "has no row that is left: every grade is negative"
         raise refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")
     return source, changed

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of, refuse_missing
@@ -81,7 +82,9 @@ def _tried(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
 
 def _what_metrics_lack(params: Params) -> Iterator[Problem]:
     items = Path(params.results.data) / "items.parquet"
-    catalogue = catalogue_of(items) if "items" in params.background else None
+    catalogue = (
+        catalogue_of(pl.read_parquet(items, glob=False)) if "items" in params.background else None
+    )
     task = Task(labels_of(params), params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.background import catalogue_of, train_frame
 from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions
 from metrics_core.exposure import Exposure
@@ -99,10 +98,10 @@ def _numbered(params: Params, models: Sequence[str]) -> Iterator[DuckDBPyConnect
         connection.execute(f"CREATE VIEW lists AS {every}")
         nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
         known = params.background
-        train = train_frame(data / "train.parquet") if "train" in known else nothing
-        items = catalogue_of(data / "items.parquet").items if "items" in known else nothing
-        connection.register("train", train.to_arrow())
-        connection.register("items", items.select("item").to_arrow())
+        for name in ("train", "items"):
+            path = data / f"{name}.parquet"
+            frame = pl.read_parquet(path, glob=False) if name in known else nothing
+            connection.register(name, frame.to_arrow())
         connection.execute(_USER_NUMBERS)
         yield connection
 

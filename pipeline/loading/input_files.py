@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metrics_core.reading import background, lists, truth
-from metrics_core.reading.input_table import InputTable
+from metrics_core.reading.input_table import InputTable, columns_of
 from metrics_core.reading.policies import Policies
 from metrics_core.reading.source import format_of, refuse_missing
 from pipeline.boundaries import refuse_outside
@@ -51,7 +51,7 @@ def _table(
     path, settings = Path(entry.path), Keys(key)
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
     refuse_missing(path, settings)
-    mapped = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    return InputTable(
-        str(path), format_of(path, entry.format, settings), *columns, mapped, settings
-    )
+    named = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    needs, may_have, mapped = columns_of(columns, named)
+    form = format_of(path, entry.format, settings)
+    return InputTable(str(path), form, needs, may_have, mapped, settings)

@@ -18,7 +18,8 @@ from tests.metrics_core import reference
 
 Labels = dict[str, tuple[str, int | None, dict[str, float]]]  # label: (name, k, parameters)
 
-USERS = ("u1", "u2", "u10", "Ü", "u3", "")
+USERS = ("u1", "u2", "u10", "Ü", "u3", "u 4")
+ANCHOR = "z"  # stands in lists and truth alike: without a user in common the data is refused
 TEXT_ITEMS = ("a", "b", "B", "é", "10", "9", "007", "aa")
 UNJUDGED = tuple(f"x{i}" for i in range(8))
 WHOLE_ITEMS = (1, 2, 3, 9, 10, -5, 2**40, 2**62)
@@ -142,11 +143,13 @@ def cases(draw: st.DrawFn, *, unique: bool = False, form: str | None = None) -> 
     items = draw(st.sampled_from([TEXT_ITEMS, WHOLE_ITEMS]))
     known = draw(st.lists(st.sampled_from(USERS), min_size=1, unique=True))
     rows = [row for user in known for row in draw(_rows(user, items, unique, shape))]
+    rows.append((ANCHOR, items[0], 1.0 if shape in {"score", "both"} else None, 1))
     assume(
         shape != "score"
         or max(Counter((r[0], r[2]) for r in rows).values(), default=0) <= MOST_TIED
     )
     truth = {user: grades for user in known if (grades := draw(_grades(items))) is not None}
+    truth[ANCHOR] = {items[0]: 1}
     if shape != "dict":  # a frame cannot say that somebody has nothing
         rows = draw(st.permutations(rows))
         truth = {user: grades for user, grades in truth.items() if grades}

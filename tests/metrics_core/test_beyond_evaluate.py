@@ -102,7 +102,7 @@ def test_later_copies_are_passed_over() -> None:
         ("ILD@2", {"items": None}, "ILD@2: needs items with `categories` or `vector`"),
         ("Calibration@2", {"train": None, "items": None}, "items with `categories` or `vector` and train"),
         ("Personalization", {}, "Personalization needs a cutoff"),
-        ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors of different lengths \[1, 2\]"),
+        ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors have different lengths: \[1, 2\]"),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(label: str, given: dict[str, Any], message: str) -> None:

@@ -63,7 +63,7 @@ def test_integer_users_are_found_by_their_text() -> None:
 
 
 def test_an_unknown_user_is_refused() -> None:
-    with pytest.raises(ValueError, match="user 'nobody' is neither in the lists nor in the truth"):
+    with pytest.raises(ValueError, match="user 'nobody': is neither in the lists nor in the truth"):
         mc.explain(LISTS, TRUTH, user="nobody", metric="P@5", conventions=mc.preset("bellei"))
 
 

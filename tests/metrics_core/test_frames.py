@@ -60,13 +60,13 @@ def test_stated_users_are_evaluated_and_no_others() -> None:
 @pytest.mark.parametrize(
     ("lists", "truth", "message"),
     [
-        (LISTS.drop("rank"), TRUTH, "neither a column 'rank' nor 'score'"),
-        (LISTS.drop("item"), TRUTH, r"column\(s\) \['item'\] not found"),
-        (LISTS, TRUTH.with_columns(grade=-1.0), "grade that is no number >= 0"),
-        (LISTS, pl.concat([TRUTH, TRUTH]), "judge the same item for the same user"),
-        (LISTS, {1: ["a", 2]}, "use one type for all ids"),
+        (LISTS.drop("rank"), TRUTH, "there are neither ranks nor scores"),
+        (LISTS.drop("item"), TRUTH, r"column 'item': is missing; the columns are: user, rank"),
+        (LISTS, TRUTH.with_columns(grade=-1.0), "-1.0 is negative"),
+        (LISTS, pl.concat([TRUTH, TRUTH]), "the item is judged more than once for the user"),
+        (LISTS, {1: ["a", 2]}, "hold.* values that do not make one column: int, str"),
         ([1, 2], TRUTH, "list is no frame, path or dict"),
-        ("lists.txt", TRUTH, "neither .parquet nor .csv"),
+        ("lists.txt", TRUTH, "there is no such file"),
         ({1: [10, 10]}, TRUTH, "stands more than once"),
     ],
 )

@@ -28,14 +28,13 @@ def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
 def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     import duckdb
 
-    from metrics_core.evaluate import mean_of, register
-    from metrics_core.frames import known_users, lists_frame, truth_frame
+    from metrics_core.evaluate import mean_of
+    from metrics_core.inputs import open_inputs
 
     found = panel(parse(label), STANDARD)
     others = [d for d in found.definitions if d.number]
-    lists, truth = lists_frame(LISTS), truth_frame(TRUTH)
     with duckdb.connect() as connection:
-        register(connection, lists, truth, known_users(TRUTH, truth), STANDARD)
+        open_inputs(connection, LISTS, TRUTH, STANDARD)
         part = evaluate_partition(connection, Task((), STANDARD, definitions=others))
 
     assert others

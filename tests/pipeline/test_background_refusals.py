@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, str, str | bytes, dict[str, Any], str]] = {
         "users", "u.csv", "user,plan,plan\nu1,a,b\n", {},
         "u.csv: column 'plan': stands 2 times\n  fix: give each column its own name",
     ),
-    "no rows": ("users", "u.csv", "user,plan\n", {}, "u.csv: holds no rows\n  fix: check what wrote the file"),
+    "no rows": ("users", "u.csv", "user,plan\n", {}, "u.csv: holds no rows\n  fix: check what made it"),
     "a blank category": (
         "items", "i.csv", "item,categories\na,x|y\nc,x||y\n", {},
         f"i.csv: column 'categories' (item 'c'): a category is blank; 1 item affected\n  fix: {CATEGORIES}",

@@ -36,13 +36,13 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
         "a.csv",
         "user,item,rank\n",
         {},
-        [("a.csv: holds no rows", "check what wrote the file")],
+        [("a.csv: holds no rows", "check what made it, or set `input.empty_lists: keep`")],
     ),
     "no list in any line": (
         "a.jsonl",
         '{"user": "u", "items": []}\n',
         {},
-        [("a.jsonl: holds no rows", "check what wrote the file")],
+        [("a.jsonl: holds no rows", "check what made it, or set `input.empty_lists: keep`")],
     ),
     "CSV under the name of parquet": (
         "a.parquet",
@@ -520,7 +520,7 @@ def test_a_pair_that_is_judged_twice_is_refused() -> None:
 @pytest.mark.bad_input(45, "refused")
 def test_an_empty_truth_is_refused() -> None:
     Path("t.csv").write_text("user,item,grade\n")
-    assert truth_refusal("t.csv") == message(("t.csv: holds no rows", "check what wrote the file"))
+    assert truth_refusal("t.csv") == message(("t.csv: holds no rows", "check what made it"))
 
 
 def test_a_damaged_page_of_parquet_is_refused() -> None:
