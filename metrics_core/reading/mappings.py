@@ -10,6 +10,7 @@ import pyarrow as pa
 from metrics_core.problems import InputError, refuse
 
 _LIST = "give a list, best first, or {item: score}"
+_FIXES = dict.fromkeys(("user", "item"), "write all of them as text, or all as 64-bit integers")
 
 
 def lists_table(recs: Mapping[Any, Any], name: str) -> pa.Table:
@@ -84,9 +85,7 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         kinds = sorted({type(value).__name__ for value in held})
         what = f"holds values that do not make one column: {', '.join(kinds)}"
-        fix = "write all of them as text, or all as 64-bit integers" + (
-            "" if column in ("user", "item") else "; scores and grades as numbers"
-        )
+        fix = _LIST if "tuple" in kinds else _FIXES.get(column, "write all of them as numbers")
         raise refuse(f"{name}: column {column!r}", what, fix) from None
     return found.cast(pa.string()) if len(found) == 0 else found
 

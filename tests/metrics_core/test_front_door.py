@@ -1,0 +1,255 @@
+"""The library reads what the pipeline reads and refuses what it refuses, in words for someone who holds a frame."""
+
+import math
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+
+import metrics_core as mc
+
+RECS = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "b"], "score": [0.9, 0.5, 0.7]})
+TRUTH = pl.DataFrame({"user": ["u", "v"], "item": ["b", "b"], "grade": [1.0, 1.0]})
+RR = (1 / 2 + 1) / 2  # b at rank 2 of u, at rank 1 of v
+LABELS = ["RR"]
+
+
+def _rr(recs: Any, truth: Any, **more: Any) -> float:
+    return mc.evaluate(recs, truth, metrics=LABELS, conventions="standard", **more)["RR"]
+
+
+def _words(recs: Any, truth: Any, **more: Any) -> str:
+    more = {"metrics": LABELS, "conventions": "standard"} | more
+    with pytest.raises(ValueError) as refused:
+        mc.evaluate(recs, truth, **more)
+    said = str(refused.value)
+    assert "\n  fix: " in said
+    assert "params.yaml" not in said
+    assert "where the file is made" not in said
+    return said
+
+
+WHOLE = pl.DataFrame({"user": [1, 1, 2], "item": [10, 20, 20], "score": [0.9, 0.5, 0.7]})
+WHOLE_TRUTH = pl.DataFrame({"user": [1, 2], "item": [20, 20]})
+READ: dict[str, tuple[Any, Any]] = {
+    "float ids": (WHOLE.cast({"user": pl.Float64, "item": pl.Float64}), WHOLE_TRUTH),
+    "ids as text on one side": (WHOLE.cast({"user": pl.String, "item": pl.String}), WHOLE_TRUTH),
+    "numpy integers in dicts": (
+        {np.int64(1): [np.int32(10), np.int64(20)], np.int64(2): [np.int64(20)]},
+        {np.int64(1): {np.int64(20): np.float32(1)}, np.int64(2): {np.int64(20): np.int8(1)}},
+    ),
+    "arrays as lists": ({"u": np.array(["a", "b"]), "v": pl.Series(["b"])}, TRUTH),
+    "scores by item": ({"u": {"b": 0.5, "a": 0.9}, "v": {"b": 0.7}}, TRUTH),
+    "text scores": (
+        RECS.with_columns(score=pl.Series(["9.5", "10.5", "7"])).with_columns(
+            item=pl.Series(["b", "a", "b"])
+        ),
+        TRUTH,
+    ),
+    "text grades": (RECS, TRUTH.with_columns(pl.col("grade").cast(pl.String))),
+    "tuples as lists": ({"u": ("a", "b"), "v": ("b",)}, {"u": {"b"}, "v": frozenset("b")}),
+    "128-bit integers that fit": (WHOLE.cast({"user": pl.Int128, "item": pl.Int128}), WHOLE_TRUTH),
+    "categoricals": (RECS.cast({"item": pl.Categorical}), TRUTH),
+    "a duckdb relation": (pa.table(RECS.to_arrow()), TRUTH.to_pandas()),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_people_hold_is_read_rightly(name: str) -> None:
+    assert _rr(*READ[name]) == RR
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "run", "jsonl"])
+def test_every_format_of_the_pipeline_is_read(tmp_path: Path, ending: str) -> None:
+    recs, truth = tmp_path / f"recs.{ending}", tmp_path / f"truth.{ending}"
+    if ending == "parquet":
+        RECS.write_parquet(recs), TRUTH.write_parquet(truth)
+    elif ending == "csv":
+        RECS.write_csv(recs), TRUTH.write_csv(truth)
+    elif ending == "arrow":
+        feather.write_feather(RECS.to_arrow(), recs), feather.write_feather(TRUTH.to_arrow(), truth)
+    elif ending == "run":
+        recs.write_text("u Q0 a 1 0.9 x\nu Q0 b 2 0.5 x\nv Q0 b 1 0.7 x\n")
+        truth = tmp_path / "truth.qrels"
+        truth.write_text("u 0 b 1\nv 0 b 1\n")
+    else:
+        recs.write_text('{"user": "u", "items": ["a", "b"]}\n{"user": "v", "items": ["b"]}\n')
+        truth.write_text('{"user": "u", "items": ["b"]}\n{"user": "v", "items": ["b"]}\n')
+
+    assert _rr(recs, str(truth)) == RR
+
+
+def test_conventions_are_given_by_name_as_a_dict_or_whole() -> None:
+    pinned = mc.preset("standard")
+    given: list[Any] = ["standard", pinned, {"preset": "standard", **pinned.knobs()}]
+    found = [mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=one)["RR"] for one in given]
+
+    assert found == [RR] * 3
+
+
+def test_columns_are_named_and_a_missing_grade_is_meant() -> None:
+    recs = RECS.rename({"user": "userId", "score": "prediction"})
+    truth = TRUTH.rename({"grade": "rating"}).with_columns(rating=pl.Series([0.0, 5.0]))
+    named = {"recs": {"user": "userId", "score": "prediction"}}
+
+    assert _rr(recs, truth, columns={**named, "truth": {"grade": "rating"}}) == 1
+    assert _rr(recs, truth, columns={**named, "truth": {"grade": None}}) == RR
+    said = _words(recs, truth, columns=named)
+    assert "`columns={'truth': {'grade': 'rating'}}`" in said
+    assert "`columns={'truth': {'grade': None}}`" in said
+
+
+def test_policies_let_negative_grades_and_other_things_pass() -> None:
+    negative = TRUTH.with_columns(grade=pl.Series([-1.0, 1.0]))
+    twice = pl.concat([TRUTH, TRUTH])
+
+    assert "`input={'negative_grade': '…'}`" in _words(RECS, negative)
+    assert _rr(RECS, negative, input={"negative_grade": "zero"}) == 1
+    assert "`input={'repeated_grade': '…'}`" in _words(RECS, twice)
+    assert _rr(RECS, twice, input={"repeated_grade": "first"}) == RR
+    assert "input: 'negative_grade'" not in _words(RECS, TRUTH, input={"nan_score": "first"})
+    assert "choose 'error' | 'last'" in _words(RECS, TRUTH, input={"nan_score": "first"})
+    assert "input: nan: is no policy" in _words(RECS, TRUTH, input={"nan": "last"})
+    assert "columns: 'lists': is no argument" in _words(RECS, TRUTH, columns={"lists": {}})
+
+
+REFUSED: dict[str, tuple[Any, Any, str]] = {
+    "no user in common": (RECS, {"w": ["b"]}, "recs: column 'user': no user of the lists stands in"),
+    "ids in another Unicode form": (
+        {"é": ["a"], "x": ["b"]}, {"e\u0301": ["a"], "x": ["b"]}, "in one Unicode form"),
+    "a set as a list": ({"u": {"a", "b"}}, TRUTH, "recs['u']: is a set, which has no order"),
+    "a text as a list": ({"u": "abc"}, TRUTH, "recs['u']: is 'abc', which is no list"),
+    "a text as a truth": (RECS, {"u": "abc"}, "truth['u']: is 'abc', which is no list"),
+    "one form for some": ({"u": ["a"], "v": {"b": 1}}, TRUTH, "some users have a list and some"),
+    "tuples of item and score": ({"u": [("a", 0.5)]}, TRUTH, "{item: score}"),
+    "an infinite grade": (RECS, {"u": {"a": math.inf}}, "is infinite"),
+    "a missing grade": (RECS, {"u": {"a": None, "b": 1}}, "is missing"),
+    "NaN as a score": (RECS.with_columns(score=math.nan), TRUTH, "is NaN"),
+    "times as scores": (
+        RECS.with_columns(score=pl.lit(datetime(2026, 1, 1, tzinfo=UTC))), TRUTH, "is of type timestamp"),
+    "words as scores": (RECS.with_columns(score=pl.lit("much")), TRUTH, "'much' is no number"),
+    "ids with a fraction": ({1.5: ["a"]}, TRUTH, "'1.5' is neither text nor a 64-bit integer"),
+    "ids beyond 64 bits": ({2**70: ["a"]}, TRUTH, "do not make one column"),
+    "wide ids beyond 64 bits": (
+        pl.DataFrame({"user": [2**70], "item": ["a"], "rank": [1]}, schema_overrides={"user": pl.Int128}),
+        TRUTH, "recs: column 'user'"),
+    "true as an id": ({True: ["a"]}, TRUTH, "is of type bool"),
+    "bytes as ids": ({b"u": [b"a"]}, TRUTH, "is of type binary"),
+    "a mixed column of objects": (
+        pd.DataFrame({"user": ["u", 1], "item": ["a", "b"], "rank": [1, 1]}), TRUTH, "column user"),
+    "a column twice": (
+        pd.DataFrame([["u", "a", 1, 2]], columns=["user", "item", "rank", "rank"]), TRUTH, "Duplicate column names"),
+    "a series": (pl.Series(["a"]), TRUTH, "recs"),
+    "a missing path": ("recs.parquet", TRUTH, "recs.parquet: there is no such file"),
+    "a number": (3, TRUTH, "int is no frame, path or dict"),
+    "nothing": (None, TRUTH, "NoneType is no frame, path or dict"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_gives_no_right_number_is_refused(name: str) -> None:
+    recs, truth, said = REFUSED[name]
+
+    assert said in _words(recs, truth)
+
+
+def test_users_and_labels_are_lists() -> None:
+    assert "users: is 'u', which is no list" in _words(RECS, TRUTH, users="u")
+    assert "metrics: 'RR' is no list" in _words(RECS, TRUTH, metrics="RR")
+    assert _rr(RECS, TRUTH, users=["u"]) == 1 / 2
+    assert _rr(RECS, TRUTH, users=pl.DataFrame({"user": ["u", "u"]})) == 1 / 2
+
+
+def test_a_label_that_was_not_asked_for_is_named() -> None:
+    result = mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions="standard")
+
+    with pytest.raises(ValueError, match="P@5: was not evaluated; there are RR"):
+        result["P@5"]
+
+
+def test_conventions_that_are_none_are_refused() -> None:
+    assert "int says no conventions" in _words(RECS, TRUTH, conventions=3)
+
+
+def test_a_number_to_reconcile_is_given_as_it_was_printed() -> None:
+    with pytest.raises(ValueError, match=r"0\.75 is no number such as '0\.330'"):
+        mc.reconcile(RECS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
+    found = mc.reconcile(RECS, TRUTH, value="0.75", metric="RR", conventions="standard")
+    assert found[0].matches
+
+
+def test_explain_reads_as_evaluate_does(tmp_path: Path) -> None:
+    RECS.rename({"user": "who"}).write_csv(tmp_path / "recs.csv")
+    named = {"recs": {"user": "who"}}
+    found = mc.explain(
+        tmp_path / "recs.csv", TRUTH, user="u", metric="RR", conventions="standard", columns=named
+    )
+
+    assert found.value == 1 / 2
+
+
+def test_ragged_lines_of_a_file_are_named(tmp_path: Path) -> None:
+    (tmp_path / "recs.csv").write_text("user,item,rank\nu,a,1\nu,b\n")
+
+    assert "line 3: has 2 values, but the header names 3" in _words(tmp_path / "recs.csv", TRUTH)
+
+
+CATALOGUE = {"a": "Drama | Comedy", "b": "Comedy", "c": "Horror"}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        CATALOGUE,
+        {item: text.split(" | ") for item, text in CATALOGUE.items()},
+        pl.DataFrame({"item": list(CATALOGUE), "categories": list(CATALOGUE.values())}),
+    ],
+    ids=["text", "lists", "frame"],
+)
+def test_categories_of_a_catalogue_are_words(items: Any) -> None:
+    result = mc.evaluate(
+        {"u": ["a", "b"]}, {"u": ["a"]}, metrics=["ILD@2"], conventions="standard", items=items
+    )
+
+    assert result["ILD@2"] == pytest.approx(1 - 1 / math.sqrt(2))  # cosine of (1, 1) and (0, 1)
+
+
+def test_coverage_counts_what_the_catalogue_holds() -> None:
+    recs, truth = {"u": ["a", "x", "y"]}, {"u": ["a"]}
+    how: dict[str, Any] = {
+        "metrics": ["Coverage@3"],
+        "conventions": "standard",
+        "items": ["a", "b"],
+    }
+    how["items"] = {"a": [], "b": []}
+
+    assert "2 items in 2 rows of 1 user not in items, such as 'x' (user 'u')" in _words(
+        recs, truth, **how
+    )
+    kept = mc.evaluate(recs, truth, **how, input={"unknown_items": "keep"})
+    assert kept["Coverage@3"] == 1 / 2  # a of a and b
+
+
+def test_sets_give_one_number_whatever_the_hash_seed() -> None:
+    script = (
+        "import metrics_core as mc; own = mc.preset('standard', ideal='truth_given_order_at_k', truth_visible='all')\n"
+        "truth = {'u': {'aa', 'bb', 'cc', 'dd', 'ee'}}\n"
+        "print(repr(mc.evaluate({'u': ['cc', 'x', 'aa']}, truth, metrics=['nDCG@3'], conventions=own)['nDCG@3']))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+
+    assert len(said) == 1
