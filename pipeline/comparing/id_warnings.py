@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.comparing.phrases import counted, listed
-from pipeline.comparing.warning import SERIOUS, Row, warning
+from pipeline.comparing.warning import NOTICE, SERIOUS, Row, warning
 
 
 def id_warnings(evaluations: Mapping[str, Evaluation]) -> Iterator[Row]:
     yield from _same_file(evaluations)
     yield from _spelled_otherwise(evaluations)
     yield from _no_common_item(evaluations)
+    yield from _not_in_catalogue(evaluations)
 
 
 def _same_file(evaluations: Mapping[str, Evaluation]) -> Iterator[Row]:
@@ -54,6 +55,21 @@ def _no_common_item(evaluations: Mapping[str, Evaluation]) -> Iterator[Row]:
             who,
             "No item of the lists stands in the truth, for any user.",
             "check that both files name items by the same ids",
+        )
+
+
+def _not_in_catalogue(evaluations: Mapping[str, Evaluation]) -> Iterator[Row]:
+    rows = {m: e.summary.get("fit", {}).get("unknown_items") or 0 for m, e in evaluations.items()}
+    who = [model for model, count in rows.items() if count]
+    if who:
+        most = max(who, key=rows.__getitem__)
+        yield warning(
+            "not_in_catalogue",
+            NOTICE,
+            who,
+            f"Up to {counted(rows[most], 'row')} of the lists ({most}) hold items that the catalogue lacks; "
+            "`input.unknown_items: keep` let them pass. Coverage and Gini of the catalogue leave them out.",
+            "add them to the catalogue, or leave them out of the lists",
         )
 
 

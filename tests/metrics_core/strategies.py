@@ -140,7 +140,7 @@ def _item_type(items: list[reference.Item]) -> Any:
 def cases(draw: st.DrawFn, *, unique: bool = False, form: str | None = None) -> Case:
     """Users with and without lists and truth; `unique`: no ties, no item twice."""
     shape = form or draw(st.sampled_from(["dict", "score", "rank", "both"]))
-    items = draw(st.sampled_from([TEXT_ITEMS, WHOLE_ITEMS]))
+    items: tuple[Any, ...] = draw(st.sampled_from([TEXT_ITEMS, WHOLE_ITEMS]))
     known = draw(st.lists(st.sampled_from(USERS), min_size=1, unique=True))
     rows = [row for user in known for row in draw(_rows(user, items, unique, shape))]
     rows.append((ANCHOR, items[0], 1.0 if shape in {"score", "both"} else None, 1))

@@ -101,6 +101,16 @@ def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
     assert _fit(tmp_path, lists, truth)["unknown_items"] is None
 
 
+def test_items_that_the_catalogue_lacks_are_told_where_they_pass(tmp_path: Path) -> None:
+    lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
+    kept = _fit(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
+
+    told = _warnings(pop={"fit": kept}, als={"fit": kept | {"unknown_items": 0}})
+
+    assert told["not_in_catalogue"].who == ["pop"]
+    assert "2 rows" in told["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
+
+
 def _warnings(**models: dict[str, Any]) -> dict[str, Any]:
     evaluations: dict[str, Any] = {
         name: Evaluation(Path("-"), Path("-"), {"fit": fit.get("fit", {})}, fit.get("quality", {}))
