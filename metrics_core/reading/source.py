@@ -130,6 +130,7 @@ def read_source(
         if batches is not None:
             connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
+    connection.execute("DROP VIEW raw")  # the next table may be of another format
     _refuse_unreadable(connection, file, raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:
