@@ -52,8 +52,8 @@ def value(
         exactly = replace(pinned, round=None, overrides={})
         orders = ranked.orders
         if "judged_only" in parameters:  # copies are settled before equal scores are
-            known = {tuple(_judged(User(order, truth, k, pinned))): order for order in orders}
-            orders = list(known.values())
+            settled = {tuple(_judged(User(order, truth, k, pinned))): order for order in orders}
+            orders = list(settled.values())
         values = [value(metric, order, truth, k, exactly, **parameters) for order in orders]
         return _average(values, pinned)
     came = User(list(ranked or []), truth, k, pinned)

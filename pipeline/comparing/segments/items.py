@@ -94,7 +94,9 @@ def _read(
         lists = lists.filter(f"ranking = {recall.ranking_number(params.pinned)}")
     if segmentation.by == "recommended_item":
         return _shares(connection, lists, k)
-    if recall.conventions(params.pinned).ties != "average":  # then items tied with the k-th count too
+    if (
+        recall.conventions(params.pinned).ties != "average"
+    ):  # then items tied with the k-th count too
         lists = lists.filter(f"rank <= {k}")
     lists.create_view("lists", replace=True)
     frames = [

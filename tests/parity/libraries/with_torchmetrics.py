@@ -25,9 +25,7 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     yield _value(case, "Rprec", retrieval.RetrievalRPrecision(), graded=False)
 
 
-def _value(
-    case: Case, name: str, metric: retrieval.base.RetrievalMetric, *, graded: bool
-) -> Value:
+def _value(case: Case, name: str, metric: retrieval.base.RetrievalMetric, *, graded: bool) -> Value:
     listed = [user for user, items in case.lists.items() if items]
     users = {user: _of(metric, case, [user], graded=graded) for user in listed}
     return Value(PRESET, name, users, _of(metric, case, listed, graded=graded))
