@@ -74,7 +74,8 @@ _SORTED_IN_PYTHON = {"ties": "item_text_asc", "score_dtype": "float64"}
 _IR_MEASURES = {
     **_TREC_EVAL,
     "overrides": {
-        "RR@k": {"rr_cutoff": "k", **_SORTED_IN_PYTHON},
+        "RR": {"rr_cutoff": "k"},
+        "RR@k": _SORTED_IN_PYTHON,
         "Judged": _SORTED_IN_PYTHON,
         "RBP": {"ties": "input", "score_dtype": "float64"},
         "ERR": {"score_dtype": "float64", "round": {"user": 5}},
@@ -418,6 +419,7 @@ PRESETS: Mapping[str, Preset] = {
             **_LIBRARY,
             "user_empty_truth": "zero",
             "truth_visible": "retrieved",
+            "score_dtype": "float32",
             "ap_denominator": "hits",
             "gain": "linear",
             "user_no_recs": "drop",
@@ -443,7 +445,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "ignite": Preset(
         "PyTorch-Ignite, rec_sys.NDCG and HitRate: gain 2^grade - 1.",
-        {**_LIBRARY, "ties": "item_asc", "gain": "exp2"},
+        {**_LIBRARY, "ties": "item_asc", "score_dtype": "float32", "gain": "exp2"},
         metrics="Hit nDCG",
         package="pytorch-ignite 0.5.5",
     ),
