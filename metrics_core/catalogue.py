@@ -64,7 +64,7 @@ class Metric:
 
 INFINITE = float("inf")
 JUDGED_ONLY = "judged_only"
-_EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric
+_EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric of lists and truth
 
 
 def _beyond(name: str, function: Callable[..., Any], source: str, **how: Any) -> Metric:
@@ -350,7 +350,8 @@ def is_pooled(label: Label, conventions: Conventions) -> bool:
 
 def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
-    allowed = {*_EVERYWHERE, *metric.parameters}
+    everywhere = {"rel"} if metric.family == "beyond" else _EVERYWHERE  # those read whole lists
+    allowed = {*everywhere, *metric.parameters}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
         number = "1" if name == JUDGED_ONLY and value.lower() == "true" else value

@@ -171,6 +171,12 @@ def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
         mc.evaluate(SHORT, FOUR, metrics=["RR"], conventions=own)
 
 
+@pytest.mark.parametrize("name", ["Novelty", "Coverage", "UserCoverage", "ILD"])
+def test_what_reads_whole_lists_takes_no_judged_only(name: str) -> None:
+    with pytest.raises(ValueError, match=f"'judged_only=true' is no parameter of {name}"):
+        parse(f"{name}(judged_only=true)@10")
+
+
 def test_a_user_whose_grades_are_0_stays_undefined_with_judged_items_only() -> None:
     found = mc.evaluate(
         {"u": ["x"]},

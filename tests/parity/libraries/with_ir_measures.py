@@ -5,8 +5,11 @@ from collections.abc import Iterator
 import ir_measures
 from adapter import Case, Refusal, Value, in_text, run
 
+ON_JUDGED = "(judged_only=True)"
 WHOLE = ["AP", "RR", "nDCG", "Rprec", "Bpref", "Judged", "RBP(p=0.8,rel=1)"]
+WHOLE += [name + ON_JUDGED for name in ("AP", "RR", "nDCG", "Rprec")]
 AT_K = ["P", "R", "Success", "AP", "RR", "nDCG", "RBP(p=0.8)", "ERR", "Judged"]
+AT_K += [name + ON_JUDGED for name in ("P", "R", "AP", "nDCG")]
 OURS = {"Success": "Hit"}
 
 
@@ -24,7 +27,7 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
 
 
 def _ours(name: str) -> str:
-    stem, at, k = name.partition("@")
+    stem, at, k = name.replace("True", "true").partition("@")
     return OURS.get(stem, stem) + at + k
 
 
