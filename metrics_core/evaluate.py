@@ -120,10 +120,10 @@ def register(
     train: pl.DataFrame | None = None,
     items: pl.DataFrame | None = None,
 ) -> None:
-    """The relations that judging reads, ranked and with ids of one type."""
+    """The relations that judging reads, with ids of one type; lists are ranked by their ids as they came."""
     had = lists.select("user", "item").clear() if train is None else train
     ids = lists.select("item").clear() if items is None else items
-    lists, truth, known = same_id_types(lists, truth, known)
+    alike, truth, known = same_id_types(lists, truth, known)
     connection.register("train", had.to_arrow())
     connection.register("items", ids.to_arrow())
     connection.register("given", lists.with_row_index("position").to_arrow())
@@ -137,6 +137,9 @@ def register(
         has_score="score" in lists.columns,
         into="lists",
     )
+    for column in ("user", "item"):
+        if alike.schema[column] != lists.schema[column]:
+            connection.execute(f"ALTER TABLE lists ALTER {column} TYPE VARCHAR")
 
 
 def summarise_column(

@@ -128,6 +128,16 @@ def test_integers_are_compared_as_numbers_or_as_text(ties: str, order: list[int]
     assert sorted(ranks, key=ranks.__getitem__) == order
 
 
+@pytest.mark.parametrize(("ties", "rank"), [("item_asc", 2), ("item_text_asc", 1)])
+def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(ties: str, rank: int) -> None:
+    """2 and 10, equal; the pipeline ranks a file before it reads the truth."""
+    own = mc.preset("standard", ties=ties)
+
+    for truth in ({"u": [10]}, {"u": ["10"]}):
+        found = mc.evaluate(_scored([2, 10]), truth, metrics=["RR"], conventions=own)
+        assert found["RR"] == 1 / rank
+
+
 def test_ir_measures_orders_equal_scores_by_provider() -> None:
     """trec_eval: 9, 2, 10 (text, descending); msmarco, which has RR@k: 10, 2, 9; cwl_eval, which has RBP: as given."""
     own = mc.preset("ir_measures")
