@@ -173,7 +173,8 @@ def _derivation(label: str) -> str:
 def _conventions_page() -> str:
     lines = [MADE, "# Conventions\n"]
     lines += [
-        "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric.\n"
+        "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric "
+        "(`RR: {ties: input}`), or for its labels with a cutoff (`RR@k: {ties: input}`).\n"
     ]
     for knob in KNOBS:
         lines += [f"## `{knob.name}`\n", f"{knob.sentence}\n", *_values(knob)]

@@ -23,21 +23,18 @@ def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Fl
 
 
 def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) -> Ints:
-    """What precision divides by: k, the length of the list up to k, or min(k, relevant items)."""
+    """What precision divides by: k (without one the length of the list), that length up to k, or min(k, relevant items)."""
     return {
         "k": lists.cutoff(k),
         "len": lists.length(k),
-        "min_k_relevant": np.minimum(lists.cutoff(k), lists.n_relevant),
+        "min_k_relevant": lists.reachable(k),
     }[precision_denominator]
 
 
 def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
     """R@k = hits in the top k / relevant items."""
-    relevant = lists.n_relevant
-    reachable = (
-        relevant if recall_denominator == "relevant" else np.minimum(lists.cutoff(k), relevant)
-    )
-    return _share(lists.count(k), reachable)
+    divisor = {"relevant": lists.n_relevant, "min_k_relevant": lists.reachable(k)}
+    return _share(lists.count(k), divisor[recall_denominator])
 
 
 def f1(
@@ -79,7 +76,7 @@ def average_precision(
     relevant = lists.n_relevant
     divisor = {
         "relevant": relevant,
-        "min_k_relevant": np.minimum(lists.cutoff(k), relevant),
+        "min_k_relevant": lists.reachable(k),
         "hits": lists.count(k),
         "k": lists.cutoff(k),
         "min_len_relevant": np.minimum(lists.length(k), relevant),

@@ -154,7 +154,16 @@ def judged_only(lists: Judged) -> Judged:
     kept = lists.keep(lists.hit_first, _all(lists))
     rank = position_in_user(kept.hit_user, kept.n_users)
     length = np.bincount(kept.hit_user, minlength=kept.n_users)
-    return replace(kept, hit_rank=rank, n_listed=length)
+    tied = None if kept.hit_tied is None else _closed_up(kept.hit_user, kept.hit_tied, rank)
+    return replace(kept, hit_rank=rank, n_listed=length, hit_tied=tied)
+
+
+def _closed_up(user: Ints, tied: Ints, rank: Ints) -> Ints:
+    """(hits, 2) first and last of the closed-up ranks that items of equal scores share."""
+    starts = np.flatnonzero(_differs(user) | _differs(tied[:, 0]))
+    size = np.diff(np.append(starts, len(rank)))
+    first = np.repeat(rank[starts], size)
+    return np.column_stack([first, first + np.repeat(size, size) - 1])
 
 
 @dataclass(frozen=True)

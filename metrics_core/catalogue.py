@@ -3,12 +3,12 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from metrics_core import accuracy, agreement, beyond, exposure
-from metrics_core.conventions import KNOB, Conventions, nearest
+from metrics_core.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
 
 _LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>\d+))?$")
 _NUMBER = re.compile(r"^\d+(\.\d+)?$")
@@ -64,7 +64,7 @@ class Metric:
 
 INFINITE = float("inf")
 JUDGED_ONLY = "judged_only"
-_EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric
+_EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric of lists and truth
 
 
 def _beyond(name: str, function: Callable[..., Any], source: str, **how: Any) -> Metric:
@@ -198,11 +198,20 @@ class Label:
         """The same label at cutoff k."""
         return Label(self.metric, k, self.arguments)
 
+    @property
+    def override_key(self) -> str:
+        """What `overrides` may call this label, beside the metric's name."""
+        return self.name if self.k is None else self.name + ANY_CUTOFF
+
     def conventions(self, pinned: Conventions) -> Conventions:
-        """The conventions of this metric; `rel` in the label is its relevance threshold."""
-        own = pinned.of(self.name)
+        """The conventions of this label, without overrides; `rel` in the label is its relevance threshold."""
+        own = pinned.of(self.override_key)
         rel = dict(self.arguments).get("rel")
-        return own if rel is None else Conventions(**{**vars(own), "relevance_threshold": rel})
+        return own if rel is None else replace(own, relevance_threshold=rel)
+
+    def ranking_number(self, pinned: Conventions) -> int:
+        """Which of the rankings this label reads."""
+        return pinned.rankings.index(self.conventions(pinned).ranking)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -312,16 +321,23 @@ _EVERY_METRIC = {*_SUCCESS, "user_recs_only", "undefined", "round"}
 def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
     """Overrides that nothing honours, as (key, what, fix): of unknown metrics, or of knobs that do not concern them."""
     problems = []
-    for metric, changed in conventions.overrides.items():
-        where = f"overrides.{metric}"
-        if metric not in METRIC:
-            problems.append((where, f"{metric!r} is no metric", nearest(metric, set(METRIC))))
+    known = {key: metric.name for metric in CATALOGUE for key in override_keys(metric)}
+    for key, changed in conventions.overrides.items():
+        where = f"overrides.{key}"
+        if key not in known:
+            problems.append((where, f"{key!r} is no metric", nearest(key, set(known))))
             continue
+        metric = known[key]
         for knob in changed:
             if metric not in changed_by(knob):
                 fix = f"remove it; {knob} concerns {', '.join(changed_by(knob))}"
                 problems.append((f"{where}.{knob}", f"does not change {metric}", fix))
     return problems
+
+
+def override_keys(metric: Metric) -> list[str]:
+    """What `overrides` may call the labels of a metric: `RR`, and `RR@k` for those with a cutoff."""
+    return [metric.name, metric.name + ANY_CUTOFF] if metric.takes_k else [metric.name]
 
 
 def is_pooled(label: Label, conventions: Conventions) -> bool:
@@ -334,7 +350,8 @@ def is_pooled(label: Label, conventions: Conventions) -> bool:
 
 def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     found: dict[str, float] = {}
-    allowed = {*_EVERYWHERE, *metric.parameters}
+    everywhere = {"rel"} if metric.family == "beyond" else _EVERYWHERE  # those read whole lists
+    allowed = {*everywhere, *metric.parameters}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
         number = "1" if name == JUDGED_ONLY and value.lower() == "true" else value

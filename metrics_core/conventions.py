@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
+ANY_CUTOFF = "@k"  # ends the key of an override that is for labels with a cutoff
 BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
@@ -113,8 +114,10 @@ KNOBS: tuple[Knob, ...] = (
         "How items with equal scores are ordered where a file has scores only.",
         {
             "input": "in the order of the rows",
-            "item_asc": "by item, ascending",
-            "item_desc": "by item, descending",
+            "item_asc": "by item, ascending: integers as numbers, text by code point",
+            "item_desc": "by item, descending: integers as numbers, text by code point",
+            "item_text_asc": "by item as text, ascending: 10 stands before 2",
+            "item_text_desc": "by item as text, descending: 2 stands before 10",
             "given": "scores are ignored: the rank column, or else the order of the rows",
             "average": "in every order alike: the expected value over all of them, once copies are settled",
             "error": "ties are refused",
@@ -142,9 +145,9 @@ KNOBS: tuple[Knob, ...] = (
         "precision_denominator",
         "What precision divides the hits by.",
         {
-            "k": "the cutoff k",
+            "k": "the cutoff k; without one the items in the list",
             "len": "the items in the list, at most k",
-            "min_k_relevant": "min(k, relevant items)",
+            "min_k_relevant": "min(k, relevant items); without a cutoff the relevant items",
         },
     ),
     Knob(
@@ -158,7 +161,10 @@ KNOBS: tuple[Knob, ...] = (
     Knob(
         "recall_denominator",
         "What recall divides the hits by.",
-        {"relevant": "the relevant items", "min_k_relevant": "min(k, relevant items)"},
+        {
+            "relevant": "the relevant items",
+            "min_k_relevant": "min(k, relevant items); without a cutoff the relevant items",
+        },
     ),
     Knob(
         "f1_aggregate",
@@ -175,9 +181,9 @@ KNOBS: tuple[Knob, ...] = (
         "What average precision divides its sum by.",
         {
             "relevant": "the relevant items",
-            "min_k_relevant": "min(k, relevant items)",
+            "min_k_relevant": "min(k, relevant items); without a cutoff the relevant items",
             "hits": "the hits in the top k",
-            "k": "the cutoff k",
+            "k": "the cutoff k; without one the items in the list",
             "min_len_relevant": "min(items in the list up to k, relevant items)",
         },
     ),
@@ -391,7 +397,11 @@ class Ranking(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """Every knob by value, without defaults. `overrides` maps a metric's name to the knobs it sets otherwise."""
+    """Every knob by value, without defaults.
+
+    `overrides` says what single metrics have otherwise: {key: {knob: value}}. The key `RR` is for every label of RR,
+    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`.
+    """
 
     preset: str
     relevance_threshold: float | None
@@ -441,8 +451,8 @@ class Conventions:
             for name, value in self.knobs().items()
             for problem in _wrong_value(name, value, where=name)
         ]
-        for metric, changed in self.overrides.items():
-            problems += _wrong_overrides(metric, changed)
+        for key, changed in self.overrides.items():
+            problems += _wrong_overrides(key, changed)
         if problems:
             raise ConventionError(problems)
 
@@ -474,21 +484,26 @@ class Conventions:
         """The knobs by name and value, in the order in which they are documented."""
         return {knob.name: getattr(self, knob.name) for knob in KNOBS}
 
-    def of(self, metric: str) -> Self:
-        """The conventions of one metric: its overrides applied."""
-        changed = self.overrides.get(metric)
-        return self if changed is None else replace(self, overrides={}, **dict(changed))
+    def of(self, key: str) -> Self:
+        """The conventions of a key of `overrides`, without overrides. Of a label: `Label.conventions`."""
+        general = self.overrides.get(key.removesuffix(ANY_CUTOFF), {})
+        changed = {**general, **self.overrides.get(key, {})}
+        return replace(self, overrides={}, **changed) if self.overrides else self
 
-    def ranking_of(self, metric: str) -> Ranking:
-        """How the lists are ranked for one metric."""
-        own = self.of(metric)
-        return Ranking(own.ties, own.duplicates, own.score_dtype)
+    @property
+    def variants(self) -> list[Self]:
+        """The general conventions, then those of each override."""
+        return [self, *(self.of(key) for key in self.overrides)]
+
+    @property
+    def ranking(self) -> Ranking:
+        """How the lists are ranked, overrides aside."""
+        return Ranking(self.ties, self.duplicates, self.score_dtype)
 
     @property
     def rankings(self) -> list[Ranking]:
         """Every way in which lists are ranked: the general one, then those of the overrides."""
-        general = Ranking(self.ties, self.duplicates, self.score_dtype)
-        return list(dict.fromkeys([general, *(self.ranking_of(name) for name in self.overrides)]))
+        return list(dict.fromkeys(own.ranking for own in self.variants))
 
     def as_dict(self) -> dict[str, Value]:
         """Plain data: what stands in params.yaml, and in every result."""
@@ -519,10 +534,10 @@ def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, st
     return [(where, f"is {value!r}", f"choose one of: {KNOB[name].allowed()}")]
 
 
-def _wrong_overrides(metric: str, changed: Mapping[str, Value]) -> list[tuple[str, str, str]]:
+def _wrong_overrides(key: str, changed: Mapping[str, Value]) -> list[tuple[str, str, str]]:
     problems: list[tuple[str, str, str]] = []
     for name, value in changed.items():
-        where = f"overrides.{metric}.{name}"
+        where = f"overrides.{key}.{name}"
         if name not in KNOB:
             _, what, fix = _unknown(name, set(KNOB))
             problems.append((where, what, fix))

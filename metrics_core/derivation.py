@@ -26,12 +26,16 @@ class Steps:
 
 @dataclass(frozen=True)
 class One:
-    """One user: all that is judged, what is relevant, the label and its conventions."""
+    """One user: all that is judged, what is relevant, the label and its conventions.
+
+    policy : the convention that stands in for the formula, as `user_no_recs: zero`; empty where none does
+    """
 
     judged: Judged
     lists: Judged
     label: Label
     own: Conventions
+    policy: str
 
     @property
     def k(self) -> int | None:
@@ -55,6 +59,11 @@ class One:
         return int(self.lists.length(self.k)[0])
 
     @property
+    def reachable(self) -> int:
+        """Relevant items, at most k."""
+        return int(self.lists.reachable(self.k)[0])
+
+    @property
     def n_relevant(self) -> int:
         """Relevant items."""
         return int(self.lists.n_relevant[0])
@@ -62,25 +71,11 @@ class One:
 
 def steps(one: One) -> Steps:
     """The steps of one user's value, or the policy that stands in for the formula."""
-    if not one.label.metric.of_list and (policy := _policy(one)):
-        return Steps(lines=(policy,))
+    if one.policy:
+        return Steps(lines=(one.policy,))
     if one.lists.hit_tied is not None:
         return _averaged(one)
     return _STEPS[one.label.name](one)
-
-
-def _policy(one: One) -> str:
-    lists = one.lists if one.label.metric.asks_relevance else one.judged
-    listed, relevant = bool(lists.n_listed[0]), bool(lists.n_relevant[0])
-    if listed and relevant:
-        return ""
-    if relevant:
-        case = "user_no_recs"
-    elif listed:
-        case = "user_empty_truth" if lists.known[0] else "user_recs_only"
-    else:
-        case = "user_both_empty"
-    return f"{case}: {getattr(one.own, case)}"
 
 
 def _averaged(one: One) -> Steps:
@@ -102,7 +97,7 @@ def _precision(one: One) -> Steps:
 
 def _recall(one: One) -> Steps:
     capped = one.own.recall_denominator == "min_k_relevant"
-    divisor = min(one.cutoff, one.n_relevant) if capped else one.n_relevant
+    divisor = one.reachable if capped else one.n_relevant
     return _ratio(one, "R", divisor, one.own.recall_denominator)
 
 
@@ -133,7 +128,7 @@ def _ap(one: One) -> Steps:
     ranks = one.ranks
     divisor = {
         "relevant": one.n_relevant,
-        "min_k_relevant": min(one.cutoff, one.n_relevant),
+        "min_k_relevant": one.reachable,
         "hits": len(ranks),
         "k": one.cutoff,
         "min_len_relevant": min(one.length, one.n_relevant),

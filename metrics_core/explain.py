@@ -13,10 +13,12 @@ from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
 from metrics_core.id_types import share_id_types
 from metrics_core.inputs import Chosen, Columns, conventions_of, nobody, open_inputs
+from metrics_core.judged import Judged
 from metrics_core.judging import judge
 from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
 from metrics_core.reading.frames import Data
+from metrics_core.score import user_cases
 from metrics_core.versus import Path, path_between
 
 SHOWN = 20  # ranks of the list that are printed
@@ -174,13 +176,12 @@ def explain_ranked(
     With `versus` both definitions read the same ranked lists.
     """
     label = of_lists_and_truth(metric, asks="explain")
-    ranking = conventions.ranking_of(label.name)
     if "ranking" in lists.columns:
-        number = conventions.rankings.index(ranking)
+        number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
     if versus is not None:
-        own = replace(versus.of(label.name), overrides={})
-        versus = replace(own, **ranking._asdict())
+        ranking = label.conventions(conventions).ranking
+        versus = replace(label.conventions(versus), **ranking._asdict())
     frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
     if not any(len(frame) for frame in frames):
         raise nobody(user)
@@ -217,7 +218,7 @@ def _explained(
 
 
 def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
-    own = replace(conventions.of(label.name), overrides={})
+    own = label.conventions(conventions)
     data.rank(own)
     part = evaluate_partition(data.connection, Task([label], own))
     found: float | None = part.values[str(label)][0]
@@ -225,15 +226,16 @@ def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
 
 
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
-    own = label.conventions(replace(conventions.of(label.name), overrides={}))
+    own = label.conventions(conventions)
     data.rank(own)
-    judged = judge(data.connection, only_known=False, ranking=own.ranking_of(label.name))
-    judged = judged_only(judged) if label.judged_only else judged
+    judged = judge(data.connection, only_known=False, ranking=own.ranking)
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
+    policy = _policy(judged, label, own)
+    judged = judged_only(judged) if label.judged_only else judged
     lists = judged.relevant(own.relevance_threshold, own.truth_visible)
-    how = steps(One(judged.relevant(None, own.truth_visible), lists, label, own))
+    how = steps(One(judged.relevant(None, own.truth_visible), lists, label, own, policy))
     least = own.relevance_threshold
     head = (
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "
@@ -245,6 +247,11 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     listed = _listed(rows, how, label.k, least)
     value = _value(data, label, conventions)
     return Derivation(data.user, str(label), value, conventions, head, listed, how.lines)
+
+
+def _policy(judged: Judged, label: Label, own: Conventions) -> str:
+    cases = [case for case, users in user_cases(judged, label, own).items() if users[0]]
+    return f"{cases[0]}: {getattr(own, cases[0])}" if cases else ""
 
 
 def _listed(

@@ -107,6 +107,10 @@ class Judged:
         """(users,) k, or the length of the list where there is no cutoff."""
         return self.n_listed if k is None else np.full(self.n_users, k)
 
+    def reachable(self, k: int | None) -> Ints:
+        """(users,) the relevant items that a list of k items can hold: min(k, relevant), all where there is no k."""
+        return self.n_relevant if k is None else np.minimum(self.n_relevant, k)
+
     def length(self, k: int | None) -> Ints:
         """(users,) items in the list, at most k."""
         return self.n_listed if k is None else np.minimum(self.n_listed, k)

@@ -74,7 +74,7 @@ def differing(label: Label, definition: Conventions, pinned: Conventions) -> dic
 
 
 def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
-    needs_order = own.ideal == GIVEN_ORDER and pinned.of(label.name).ideal != GIVEN_ORDER
+    needs_order = own.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
     return why_not(label, own) or (
         "the order of the truth's rows is kept only where it is pinned" if needs_order else ""
     )
@@ -82,13 +82,13 @@ def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
 
 def _on_these_lists(label: Label, own: Conventions, pinned: Conventions) -> Conventions:
     """A preset's conventions for one label, with the ranking and the scale of the data."""
-    own, ours = own.of(label.name), pinned.of(label.name)
+    own, ours = label.conventions(own), label.conventions(pinned)
     kept = {
         knob.name: getattr(ours, knob.name)
         for knob in KNOBS
         if knob.ranking or (knob.scale and _both_numbers(knob.name, own, ours))
     }
-    return replace(own, overrides={}, **kept)
+    return replace(own, **kept)
 
 
 def _both_numbers(knob: str, own: Conventions, ours: Conventions) -> bool:

@@ -53,7 +53,7 @@ class Task:
 
     def ranking_of(self, label: Label) -> Ranking:
         """How the lists are ranked for a label."""
-        return self.conventions.ranking_of(label.name)
+        return label.conventions(self.conventions).ranking
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,13 @@ def _scored(
 def _refuse_high_grades(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> None:
     """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
     highest = judged.truth_grade.max(initial=0.0)
-    gains = {label.name: label.conventions(conventions).gain for label in labels}
-    for name in ("CG", "DCG", "nDCG"):
-        gain = gains.get(name)
+    for label in labels:
+        if "gain" not in label.metric.knobs:
+            continue
+        gain = label.conventions(conventions).gain
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
             msg = (
-                f"{name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
+                f"{label.name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
                 "take conventions.gain: linear, or a map"
             )
             raise ValueError(msg)

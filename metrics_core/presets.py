@@ -64,17 +64,21 @@ _EMPTY_IS_ZERO = {"user_empty_truth": "zero", "user_both_empty": "zero"}
 _TREC_EVAL = {
     **_LIBRARY,
     **_EMPTY_IS_ZERO,
-    "ties": "item_desc",
+    "ties": "item_text_desc",
     "score_dtype": "float32",
     "gain": "linear",
     "rr_cutoff": "none",
 }
+# Its providers sort by themselves: msmarco and judged in Python, cwl_eval stably by the score alone, gdeval in Perl.
+_SORTED_IN_PYTHON = {"ties": "item_text_asc", "score_dtype": "float64"}
 _IR_MEASURES = {
     **_TREC_EVAL,
     "overrides": {
-        "RR": {"rr_cutoff": "k", "ties": "item_asc"},
-        "Judged": {"ties": "item_asc"},
-        "ERR": {"round": {"user": 5}},
+        "RR": {"rr_cutoff": "k"},
+        "RR@k": _SORTED_IN_PYTHON,
+        "Judged": _SORTED_IN_PYTHON,
+        "RBP": {"ties": "input", "score_dtype": "float64"},
+        "ERR": {"score_dtype": "float64", "round": {"user": 5}},
     },
 }
 _REPLAY = {**_LIBRARY, "ap_denominator": "min_k_relevant"}
@@ -198,7 +202,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "pytrec_eval": Preset(
         "pytrec_eval and trec_eval: users without list are left out.",
-        {**_TREC_EVAL, "user_no_recs": "drop"},
+        {**_TREC_EVAL, "user_no_recs": "drop", "user_both_empty": "drop"},
         metrics="P R Hit AP RR nDCG Rprec Bpref",
         package="pytrec-eval-terrier 0.5.11",
     ),
@@ -210,7 +214,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "ir_measures_exp": Preset(
         "ir_measures, nDCG(dcg='exp-log2'): gain 2^grade - 1 as gdeval, five digits a user.",
-        {**_IR_MEASURES, "gain": "exp2", "round": {"user": 5}},
+        {**_TREC_EVAL, "gain": "exp2", "score_dtype": "float64", "round": {"user": 5}},
         metrics="nDCG",
         package="ir-measures 0.4.3",
     ),
@@ -415,6 +419,7 @@ PRESETS: Mapping[str, Preset] = {
             **_LIBRARY,
             "user_empty_truth": "zero",
             "truth_visible": "retrieved",
+            "score_dtype": "float32",
             "ap_denominator": "hits",
             "gain": "linear",
             "user_no_recs": "drop",
@@ -440,7 +445,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "ignite": Preset(
         "PyTorch-Ignite, rec_sys.NDCG and HitRate: gain 2^grade - 1.",
-        {**_LIBRARY, "ties": "item_asc", "gain": "exp2"},
+        {**_LIBRARY, "ties": "item_asc", "score_dtype": "float32", "gain": "exp2"},
         metrics="Hit nDCG",
         package="pytorch-ignite 0.5.5",
     ),

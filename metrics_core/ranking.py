@@ -35,6 +35,13 @@ from metrics_core.row_checks import (
 )
 
 ROWS = 1 << 20  # a batch
+_TIE_BREAK = {
+    "item_asc": "item, score DESC",
+    "average": "item, score DESC",
+    "item_desc": "item DESC, score DESC",
+    "item_text_asc": "CAST(item AS VARCHAR), score DESC",
+    "item_text_desc": "CAST(item AS VARCHAR) DESC, score DESC",
+}
 
 
 @dataclass(frozen=True)
@@ -185,14 +192,8 @@ def _sort(lists: Lists) -> None:
 def _within_user(lists: Lists) -> str:
     if lists.order == "file":
         return "position"
-    ascending = "item, score DESC"
-    tie_break = {
-        "item_asc": ascending,
-        "average": ascending,
-        "item_desc": "item DESC, score DESC",
-    }
     first = "isnan(score), " if lists.nan_last else ""
-    return f"{first}{lists.key} DESC, {tie_break.get(lists.ranking.ties, 'position')}"
+    return f"{first}{lists.key} DESC, {_TIE_BREAK.get(lists.ranking.ties, 'position')}"
 
 
 def _numbered(rows: str, columns: str) -> str:

@@ -189,7 +189,7 @@ def _nearest(found: list[Found], wanted: Given) -> list[Found]:
 def _changed(
     label: Label, pinned: Conventions, number: int, grades: Sequence[float]
 ) -> Iterator[Conventions]:
-    own = label.conventions(replace(pinned.of(label.name), overrides={}))
+    own = label.conventions(pinned)
     choices = _choices(label, own, grades)
     for names in combinations(choices, number):
         for values in product(*(choices[name] for name in names)):

@@ -58,24 +58,23 @@ def score(
         if why := why_not(label, own):
             msg = f"{label}: {why}"
             raise ValueError(msg)
-        seen = judged_only(judged) if label.judged_only else judged
-        columns.append(_column(seen, label, own, whole))
+        columns.append(_column(judged, label, own, whole))
     return columns
 
 
 def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None) -> Column:
     metric = label.metric
-    lists = judged.relevant(own.relevance_threshold, own.truth_visible)
+    seen = judged_only(judged) if label.judged_only else judged
+    lists = seen.relevant(own.relevance_threshold, own.truth_visible)
     read: Judged | Listed = lists
     if metric.reads_judged:
-        read = judged.relevant(None, own.truth_visible)
+        read = seen.relevant(None, own.truth_visible)
     elif whole is not None and metric.family == "beyond":
         read = whole(own.relevance_threshold)
     values = metric.function(
         read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
     )
-    known = lists if metric.asks_relevance else judged.relevant(None, own.truth_visible)
-    cases = {} if metric.of_list else _cases(known)
+    cases = user_cases(judged, label, own)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
     if own.round is not None and "user" in own.round:
@@ -124,8 +123,15 @@ def _settled(values: Floats, cases: Cases, own: Conventions) -> Floats:
     return settled
 
 
-def _cases(lists: Judged) -> Cases:
-    """The users whom the formulae do not cover, by the name of their policy."""
+def user_cases(judged: Judged, label: Label, own: Conventions) -> Cases:
+    """The users whom the formula does not cover, by the name of their policy.
+
+    They are told by the lists as they came, before `judged_only` takes anything away.
+    """
+    if label.metric.of_list:
+        return {}
+    threshold = own.relevance_threshold if label.metric.asks_relevance else None
+    lists = judged.relevant(threshold, own.truth_visible)
     listed, relevant = lists.n_listed > 0, lists.n_relevant > 0
     return {
         "user_no_recs": ~listed & relevant,

@@ -47,7 +47,7 @@ class Path:
 
 def path_between(label: Label, ours: Conventions, theirs: Conventions, compute: Compute) -> Path:
     """The path between two definitions; `compute` gives the value under conventions."""
-    start, end = _flat(label, ours), _flat(label, theirs)
+    start, end = label.conventions(ours), label.conventions(theirs)
     mine, other = start.knobs(), end.knobs()
     changed = {
         name: (mine[name], other[name])
@@ -67,10 +67,6 @@ def path_between(label: Label, ours: Conventions, theirs: Conventions, compute: 
     ]
     enough = () if _same(before, after) else _fewest(acting, after, with_theirs)
     return Path(before, after, changed, alone, enough)
-
-
-def _flat(label: Label, conventions: Conventions) -> Conventions:
-    return label.conventions(replace(conventions.of(label.name), overrides={}))
 
 
 def _tried(start: Conventions, knobs: Mapping[str, Any], compute: Compute) -> float | None:

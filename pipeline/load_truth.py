@@ -48,8 +48,7 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
 
 def _order_counts(conventions: Conventions) -> bool:
     """Does any metric read the truth in the order in which it was given?"""
-    ideals = {conventions.ideal, *(conventions.of(name).ideal for name in conventions.overrides)}
-    return "truth_given_order_at_k" in ideals
+    return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)
 
 
 def _grades(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:

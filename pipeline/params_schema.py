@@ -28,7 +28,7 @@ def _conventions() -> dict[str, Any]:
             **knobs,
             "overrides": {
                 "type": "object",
-                "description": "conventions of one metric: {RR: {ties: input}}",
+                "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
                 "additionalProperties": {"type": "object", "properties": knobs},
             },
         },

@@ -13,6 +13,7 @@ import pytest
 import pytrec_eval
 
 import metrics_core as mc
+from metrics_core.catalogue import parse
 from tests.project import change_params, copied, movielens, run
 
 KS = [1, 5, 10, 20, 50, 100]
@@ -179,6 +180,32 @@ def test_means_equal_ir_measures(project: Path, name: str) -> None:
     assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
 
 
+def test_ids_are_compared_as_ir_measures_compares_them() -> None:
+    """Lists with ties and integers as ids, which are text to ir_measures: 10 stands before 2."""
+    lists = pl.read_parquet(movielens() / FILES["item-knn"])
+    qrels = {
+        user: {str(int(item)): grade for item, grade in held.items()}
+        for user, held in _qrels().items()
+    }
+    run: Run = {}
+    for user, item, score in lists.select("user", "item", "score").iter_rows():
+        run.setdefault(str(user), {})[str(item)] = score
+    truth = {
+        int(user): {int(item): grade for item, grade in held.items()}
+        for user, held in qrels.items()
+    }
+    labels = ["nDCG@100", "AP@100", "AP", "RR@10", "RR", "P@10"]
+    measures = [ir_measures.parse_measure(label) for label in labels]
+    theirs = ir_measures.calc_aggregate(measures, qrels, run)
+
+    ours = mc.evaluate(lists, truth, metrics=labels, conventions=mc.preset("ir_measures"))
+
+    assert [ours[label] for label in labels] == pytest.approx(
+        [theirs[measure] for measure in measures], abs=1e-12
+    )
+    assert f"{ours['nDCG@100']:.7f}" == "0.1869700"  # compared as numbers: 0.1869697
+
+
 def _panel(project: Path, label: str) -> dict[str, Any]:
     comparison = json.loads((project / "results/comparison/comparison.json").read_text())
     found: dict[str, Any] = next(p for p in comparison["panel"] if p["metric"] == label)
@@ -196,7 +223,7 @@ def test_the_panel_says_what_each_library_would_report(project: Path, label: str
         for definition in _panel(project, label)["definitions"]:
             for name in definition["presets"]:
                 own = mc.preset(name)
-                own = replace(own.of(metric), overrides={}, ties="given", duplicates="error")
+                own = replace(parse(label).conventions(own), ties="given", duplicates="error")
                 if own.relevance_threshold is not None:
                     own = replace(own, relevance_threshold=threshold)
                 result = mc.evaluate(lists, truth, metrics=[label], conventions=own)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metrics_core.catalogue import CATALOGUE, changed_by
+from metrics_core.catalogue import CATALOGUE, METRIC, Metric, changed_by, override_keys
 from metrics_core.conventions import KNOB, Conventions
 from metrics_core.presets import PRESETS
 from pipeline.commands.chosen import preset_named
@@ -59,10 +59,19 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
 def _changes(knob: str, a: Conventions, b: Conventions) -> str:
     """The metrics that the knob can change, without those whose overrides agree."""
     able = changed_by(knob)
-    agreeing = [name for name in able if getattr(a.of(name), knob) == getattr(b.of(name), knob)]
+    agreeing = [said for name in able for said in _agreeing(METRIC[name], knob, a, b)]
     if agreeing == able:
         return "no metric"
     return _in_short(able) + (f" but {', '.join(agreeing)}" if agreeing else "")
+
+
+def _agreeing(metric: Metric, knob: str, a: Conventions, b: Conventions) -> list[str]:
+    """The metric where all its labels agree, else those of its labels that do."""
+    keys = override_keys(metric)
+    alike = [key for key in keys if getattr(a.of(key), knob) == getattr(b.of(key), knob)]
+    if alike == keys:
+        return [metric.name]
+    return [f"{key} without a cutoff" if key == metric.name else key for key in alike]
 
 
 def _in_short(metrics: list[str]) -> str:

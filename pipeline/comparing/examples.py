@@ -92,7 +92,7 @@ class _Known:
     def __init__(self, params: Params, label: Label, users: Sequence[str], k: int | None) -> None:
         self._params, self._users, self._k = params, users, k
         self._least = label.conventions(params.pinned).relevance_threshold
-        self._ranking = params.pinned.rankings.index(params.pinned.ranking_of(label.name))
+        self._ranking = label.ranking_number(params.pinned)
         self._titles = self._read_titles()
         self._relevant: dict[tuple[str, str], float] = {}
 

@@ -69,8 +69,7 @@ def _alike(
     """Labels by what they read: the cutoff, and which of the rankings."""
     groups: dict[tuple[int | None, int], list[Label]] = {}
     for label in labels:
-        ranking = pinned.rankings.index(pinned.ranking_of(label.name))
-        groups.setdefault((label.k, ranking), []).append(label)
+        groups.setdefault((label.k, label.ranking_number(pinned)), []).append(label)
     return groups
 
 

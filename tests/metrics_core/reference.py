@@ -47,16 +47,21 @@ def value(
     **parameters: float,
 ) -> float | None:
     """One user's value: NaN where undefined, None where the user is left out."""
-    pinned, parameters = _pin(metric, conventions, parameters)
+    pinned, parameters = _pin(metric, k, conventions, parameters)
     if isinstance(ranked, AnyOf):
         exactly = replace(pinned, round=None, overrides={})
-        values = [value(metric, order, truth, k, exactly, **parameters) for order in ranked.orders]
+        orders = ranked.orders
+        if "judged_only" in parameters:  # copies are settled before equal scores are
+            settled = {tuple(_judged(User(order, truth, k, pinned))): order for order in orders}
+            orders = list(settled.values())
+        values = [value(metric, order, truth, k, exactly, **parameters) for order in orders]
         return _average(values, pinned)
-    user = User(list(ranked or []), truth, k, pinned)
+    came = User(list(ranked or []), truth, k, pinned)
+    user = replace(came, ranked=_judged(came)) if parameters.pop("judged_only", 0) else came
     if metric in OF_LIST and truth is None and pinned.user_recs_only == "drop":
         return None
-    known = user.judged if metric == "Judged" else user.relevant
-    policy = None if metric in OF_LIST else _policy(user, known)
+    known = came.judged if metric == "Judged" else came.relevant
+    policy = None if metric in OF_LIST else _policy(came, known)
     if policy == "drop":
         return None
     exact = METRICS[metric](user, **parameters) if policy is None else _by_policy(policy)
@@ -87,12 +92,12 @@ def mean_of(
     **parameters: float,
 ) -> float:
     """The published mean, also where it is not the mean of the users' values."""
-    pinned = conventions.of(metric)
+    pinned = own(metric, k, conventions)
     if metric == "P" and pinned.precision_aggregate == "micro":
         return _pooled_precision(users, k, pinned, parameters)
     if metric == "F1" and pinned.f1_aggregate == "of_means":
-        own = replace(pinned, round=None, precision_aggregate="macro", overrides={})
-        p, r = (mean_of(name, users, k, own, **parameters) for name in ("P", "R"))
+        plain = replace(pinned, round=None, precision_aggregate="macro", overrides={})
+        p, r = (mean_of(name, users, k, plain, **parameters) for name in ("P", "R"))
         return _rounded_mean(_harmonic(p, r), pinned)
     values = [value(metric, ranked, truth, k, conventions, **parameters) for ranked, truth in users]
     return mean(values, pinned)
@@ -135,6 +140,11 @@ class User:
         return self.n if self.k is None else self.k
 
     @property
+    def reachable(self) -> int:
+        n_relevant = len(self.relevant)
+        return n_relevant if self.k is None else min(self.k, n_relevant)
+
+    @property
     def hits(self) -> list[tuple[int, float]]:
         """(rank, grade) of every hit, at any rank."""
         grades = self.relevant
@@ -152,7 +162,7 @@ def precision(user: User) -> Fraction:
 def recall(user: User) -> Fraction:
     n_relevant = len(user.relevant)
     capped = user.pinned.recall_denominator == "min_k_relevant"
-    return _ratio(len(user.top_hits), min(user.cutoff, n_relevant) if capped else n_relevant)
+    return _ratio(len(user.top_hits), user.reachable if capped else n_relevant)
 
 
 def f1(user: User) -> Number:
@@ -171,7 +181,7 @@ def average_precision(user: User) -> Fraction:
     n_relevant, length = len(user.relevant), min(user.cutoff, user.n)
     denominators = {
         "relevant": n_relevant,
-        "min_k_relevant": min(user.cutoff, n_relevant),
+        "min_k_relevant": user.reachable,
         "hits": len(ranks),
         "k": user.cutoff,
         "min_len_relevant": min(length, n_relevant),
@@ -252,18 +262,24 @@ METRICS: dict[str, Callable[..., Number]] = {
 OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever the policies
 
 
-def judged_only(ranked: Ranked | None, truth: Truth | None) -> Ranked | None:
+def own(metric: str, k: int | None, conventions: Conventions) -> Conventions:
+    """What is pinned for a metric with or without a cutoff: `RR@k` goes before `RR`, both before the general."""
+    changed = dict(conventions.overrides.get(metric, {}))
+    if k is not None:
+        changed.update(conventions.overrides.get(f"{metric}@k", {}))
+    return replace(conventions, overrides={}, **changed)
+
+
+def _judged(user: User) -> list[Item | None]:
     """The list closed up to its judged items."""
-    if ranked is None or isinstance(ranked, AnyOf):
-        return ranked
-    known = truth or {}
-    return [x for i, x in enumerate(ranked) if x in known and x not in ranked[:i]]
+    known = user.truth or {}
+    return [x for i, x in enumerate(user.ranked) if x in known and x not in user.ranked[:i]]
 
 
 def _pin(
-    metric: str, conventions: Conventions, parameters: dict[str, float]
+    metric: str, k: int | None, conventions: Conventions, parameters: dict[str, float]
 ) -> tuple[Conventions, dict[str, float]]:
-    pinned = conventions.of(metric)
+    pinned = own(metric, k, conventions)
     if "rel" not in parameters:
         return pinned, parameters
     others = {name: v for name, v in parameters.items() if name != "rel"}
@@ -290,7 +306,7 @@ def _precision_denominator(user: User) -> int:
     return {
         "k": user.cutoff,
         "len": min(user.cutoff, user.n),
-        "min_k_relevant": min(user.cutoff, len(user.relevant)),
+        "min_k_relevant": user.reachable,
     }[user.pinned.precision_denominator]
 
 
@@ -355,6 +371,8 @@ def _ordered(rows: list[Row], conventions: Conventions) -> list[Item]:
         raise ValueError(msg)
     if ties in {"item_asc", "item_desc"}:
         scored.sort(key=lambda pair: pair[0], reverse=ties == "item_desc")
+    if ties in {"item_text_asc", "item_text_desc"}:
+        scored.sort(key=lambda pair: str(pair[0]), reverse=ties == "item_text_desc")
     return [item for item, _ in sorted(scored, key=lambda pair: -pair[1])]
 
 
@@ -402,14 +420,15 @@ def _pooled_precision(
     parameters: dict[str, float],
 ) -> float:
     """All hits / the sum of all denominators: each user's precision weighs as its denominator."""
-    here, _ = _pin("P", pinned, parameters)
+    here, others = _pin("P", k, pinned, parameters)
     weighted = []
     for ranked, truth in users:
-        own = value("P", ranked, truth, k, replace(pinned, round=None), **parameters)
-        if own is not None:
+        share = value("P", ranked, truth, k, replace(pinned, round=None), **parameters)
+        if share is not None:
             one = ranked.orders[0] if isinstance(ranked, AnyOf) else ranked
             user = User(list(one or []), truth, k, here)
-            weighted.append((own, _precision_denominator(user)))
+            user = replace(user, ranked=_judged(user)) if "judged_only" in others else user
+            weighted.append((share, _precision_denominator(user)))
     return _rounded_mean(_weighted(_defined(weighted, pinned.undefined)), pinned)
 
 

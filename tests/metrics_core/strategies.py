@@ -12,7 +12,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import metrics_core as mc
-from metrics_core.catalogue import CATALOGUE, changed_by
+from metrics_core.catalogue import CATALOGUE, METRIC, changed_by, override_keys
 from metrics_core.conventions import KNOBS, Conventions
 from tests.metrics_core import reference
 
@@ -68,6 +68,10 @@ def _labels() -> Labels:
         }
         found[f"HLU(halflife=5){cutoff}"] = ("HLU", k, {"halflife": 5})
         found[f"RBP(p=0.8){cutoff}"] = ("RBP", k, {"p": 0.8})
+    for name in ("P", "R", "AP", "RR", "nDCG", "Bpref", "Judged", "Spearman"):
+        for k in (None, 3):
+            cutoff = "" if k is None else f"@{k}"
+            found[f"{name}(judged_only=true){cutoff}"] = (name, k, {"judged_only": 1})
     found["AP(rel=2)@3"] = ("AP", 3, {"rel": 2})
     found["RBP(p=0.25,rel=3)@5"] = ("RBP", 5, {"p": 0.25, "rel": 3})
     return found
@@ -92,8 +96,10 @@ class Case:
             found.setdefault(user, []).append((item, score, rank))
         return found
 
-    def ranked(self, metric: str, conventions: Conventions) -> dict[str, reference.Ranked]:
-        own = conventions.of(metric)
+    def ranked(
+        self, metric: str, k: int | None, conventions: Conventions
+    ) -> dict[str, reference.Ranked]:
+        own = reference.own(metric, k, conventions)
         return {user: reference.rank(rows, own) for user, rows in self.lists.items()}
 
     def evaluated(self) -> dict[str, reference.Truth | None]:
@@ -201,7 +207,9 @@ def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     if name is None or name == "round":
         return {}
     metric = draw(st.sampled_from([m for m in reference.METRICS if m in changed_by(name)]))
-    return {metric: {name: draw(st.sampled_from([v for v in VALUES[name] if v != "error"]))}}
+    changed = {name: draw(st.sampled_from([v for v in VALUES[name] if v != "error"]))}
+    key = draw(st.sampled_from(override_keys(METRIC[metric])))
+    return {key: changed}
 
 
 def possible(conventions: Conventions) -> Conventions:

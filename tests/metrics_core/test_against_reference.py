@@ -36,10 +36,10 @@ def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> li
     """(label, user or `mean`, ours, the definition's) wherever the two disagree."""
     result = case.evaluate(pinned, labels)
     per_user = {row.pop("user"): row for row in result.per_user.to_dicts()}
-    ranked = {name: case.ranked(name, pinned) for name in reference.METRICS}
+    ranked = {(name, k): case.ranked(name, k, pinned) for name, k, _ in labels.values()}
     found = []
     for label, (name, k, parameters) in labels.items():
-        users = [(u, (ranked[name].get(u), truth)) for u, truth in case.evaluated().items()]
+        users = [(u, (ranked[name, k].get(u), truth)) for u, truth in case.evaluated().items()]
         for user, data in users:
             ours = per_user.get(user, {}).get(label)
             theirs = reference.value(name, data[0], data[1], k, pinned, **parameters)

@@ -1,7 +1,8 @@
 """The lists and truth that Concord and every library are given: small, and each with an edge of its own.
 
 A list is [[item, score], …] in the order of the file, best first; scores fall within a list except where the
-case has ties. Ids are text. A user with an empty list or empty truth stands there with nothing.
+case has ties. Ids are text in the file of cases, and integers for the libraries and for Concord where the case says
+`integers`. A user with an empty list or empty truth stands there with nothing.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-Case = dict[str, Any]  # name, lists, truth, ks
+Case = dict[str, Any]  # name, lists, truth, ks [, integers]
 KS = [1, 3, 5, 10]
 GRADES = (0, 1, 2, 3)
 
@@ -132,6 +133,83 @@ def beyond() -> Case:
     }
 
 
+# Which users a library evaluates: what they have, and how the two meet.
+_CORNERS: tuple[tuple[str, str, str], ...] = (
+    ("both", "2 10 100 9 33 7", "10:1 9:3 44:2 45:0"),
+    ("more_relevant_than_listed", "10 2 9", "2:1 9:2 44:1 45:3 46:1 47:1"),
+    ("first_of_two", "100 2", "100:1"),
+    ("only_in_lists", "2 9 10", ""),
+    ("only_in_truth", "", "2:1 10:2"),
+    ("only_in_truth_all_0", "", "2:0 10:0"),
+    ("truth_all_0", "2 9 10", "2:0 44:0"),
+    ("truth_all_0_unjudged", "2 9 10", "44:0 45:0"),
+    ("empty_list", "-", "2:1 9:1"),
+    ("empty_list_truth_all_0", "-", "2:0"),
+    ("unjudged", "2 9 10 33", "44:1 45:2"),
+    ("unjudged_but_0", "2 9 10", "9:0 44:1"),
+)
+
+
+def _corners(name: str) -> Case:
+    lists, truth = {}, {}
+    for user, listed, judged in _CORNERS:
+        if listed:
+            lists[user] = _scored(listed.replace("-", "").split())
+        if judged:
+            pairs = (pair.split(":") for pair in judged.split())
+            truth[user] = {item: int(grade) for item, grade in pairs}
+    return _case(name, lists, truth)
+
+
+def corners() -> Case:
+    """The users of whom libraries differ on whether they are evaluated at all."""
+    return _corners("corners")
+
+
+def corners_integers() -> Case:
+    """The same with integers as ids, whose order as numbers and as text differs."""
+    return _numbered(_corners("corners_integers"))
+
+
+def corners_listed() -> Case:
+    """Those corners that have lists, all of twelve items, for libraries that want a row of scores a user."""
+    case = _corners("corners_listed")
+    rest = [str(n) for n in range(50, 62)]
+    for user, rows in list(case["lists"].items()):
+        listed = [item for item, _ in rows]
+        case["lists"][user] = _scored((listed + rest)[:12])
+    case["truth"] = {user: held for user, held in case["truth"].items() if user in case["lists"]}
+    return case
+
+
+def ties_integers() -> Case:
+    """As `ties`, with items 0 to 59 as integers."""
+    case = _population("ties_integers", 3, users=30, lengths=(12,), judged=(6, 12), grades=(1,), levels=4)  # fmt: skip
+    for user, rows in case["lists"].items():
+        case["lists"][user] = [[str(int(item[1:])), score] for item, score in rows]
+    for user, held in case["truth"].items():
+        case["truth"][user] = {str(int(item[1:])): grade for item, grade in held.items()}
+    return _numbered(case)
+
+
+def near_ties() -> Case:
+    """Scores that differ in double precision and not in single."""
+    case = ties_integers() | {"name": "near_ties"}
+    for rows in case["lists"].values():
+        for place, row in enumerate(rows):
+            row[1] -= place * 1e-9
+    return case
+
+
+def _numbered(case: Case) -> Case:
+    """Users as numbers too."""
+    users = sorted({*case["lists"], *case["truth"]})
+    number = {user: str(7 * n) for n, user in enumerate(users, 1)}
+    for part in ("lists", "truth"):
+        case[part] = {number[user]: held for user, held in case[part].items()}
+    return case | {"integers": True}
+
+
 def movielens(folder: Path) -> Case:
     """671 users, the top 20 of a model, ratings of 4 and more as relevant."""
     lists: dict[str, Any] = {}
@@ -147,5 +225,6 @@ def movielens(folder: Path) -> Case:
 
 def small_cases() -> list[Case]:
     """All cases but the real data."""
-    makers = (bellei, clean, graded, ties, duplicates, short, missing, random50, whole, beyond)
-    return [make() for make in makers]
+    plain = (bellei, clean, graded, ties, duplicates, short, missing, random50, whole, beyond)
+    odd = (corners, corners_integers, corners_listed, ties_integers, near_ties)
+    return [make() for make in (*plain, *odd)]

@@ -67,7 +67,7 @@ def _not_reconciled(values: list[list[Any]]) -> list[Any]:
         if name == "movielens" and label.endswith("@10") and mean is not None
         if not excused(preset, name, label)
     ]
-    lists, truth = _recs("movielens"), _cases().get("movielens", {}).get("truth", {})
+    lists, truth = _recs("movielens"), _truth("movielens")
     standard = mc.preset("standard")
     return [
         (preset, label, text)
@@ -94,7 +94,8 @@ def _rows(value: list[Any], result: mc.Result) -> list[Row]:
     rows = [] if mean is None else [(*key, "mean", result[label], float(mean))]
     if users is None:
         return rows
-    ours = dict(result.per_user.select("user", label).drop_nulls().iter_rows())
+    given = result.per_user.select("user", label).drop_nulls().iter_rows()
+    ours = {str(user): number for user, number in given}
     everybody = sorted(set(users) | {user for user, v in ours.items() if not math.isnan(v)})
     absent = math.inf  # a user whom only one of the two evaluates
     return rows + [
@@ -106,7 +107,7 @@ def _result(preset: str, name: str, labels: list[str]) -> mc.Result:
     case = _cases()[name]
     return mc.evaluate(
         _recs(name),
-        case["truth"],
+        _truth(name),
         metrics=labels,
         conventions=mc.preset(preset),
         train=case.get("train"),
@@ -115,9 +116,19 @@ def _result(preset: str, name: str, labels: list[str]) -> mc.Result:
 
 
 def _recs(name: str) -> pl.DataFrame:
-    lists = _cases().get(name, {}).get("lists", {})
-    listed = [(user, *pair) for user, rows in lists.items() for pair in rows]
-    return pl.DataFrame(listed, schema=["user", "item", "score"], orient="row")
+    case = _cases().get(name, {})
+    listed = [(user, *pair) for user, rows in case.get("lists", {}).items() for pair in rows]
+    frame = pl.DataFrame(listed, schema=["user", "item", "score"], orient="row")
+    return frame.cast({"user": pl.Int64, "item": pl.Int64}) if case.get("integers") else frame
+
+
+def _truth(name: str) -> dict[Any, dict[Any, float]]:
+    case = _cases().get(name, {})
+    kind = int if case.get("integers") else str
+    return {
+        kind(user): {kind(item): grade for item, grade in held.items()}
+        for user, held in case.get("truth", {}).items()
+    }
 
 
 def _close(row: Row, tolerance: float) -> bool:

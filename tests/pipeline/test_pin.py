@@ -92,7 +92,9 @@ def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
 
     pin("recbole")
 
-    assert _now().endswith("# per metric, such as {RR: {rr_cutoff: none}}")
+    assert _now().endswith(
+        "# per metric, such as {RR: {rr_cutoff: none}}; RR@k: for its labels with a cutoff"
+    )
     assert read_params().pinned.preset == "recbole"
 
 
@@ -128,7 +130,7 @@ def test_missing_conventions_are_added_in_order_with_what_they_allow(
     pin("standard")
 
     new = [line for line in _now().splitlines() if line.startswith(without)]
-    ties = "  ties: item_asc # input | item_asc | item_desc | given | average | error"
+    ties = f"  ties: item_asc # {KNOB['ties'].allowed()}"
     assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
     assert [line for line in _now().splitlines(keepends=True) if line.rstrip() not in new] == kept
     assert list(read_params().conventions) == ["preset", *KNOB, "overrides"]

@@ -85,7 +85,10 @@ def test_a_metric_whose_overrides_agree_is_not_said_to_change(
     told = {row[0]: row[-1] for row in _shown("standard", "ir_measures", capsys)}
 
     assert told["rr_cutoff"] == "no metric"  # RR is cut at k in both
-    assert told["ties"] == "every metric but RR, Judged"
+    assert told["ties"] == "every metric"
+    assert (
+        told["score_dtype"] == "every metric but RR@k, RBP, ERR, Judged"
+    )  # of RR those with a cutoff
 
 
 def test_params_yaml_is_what_is_pinned(

@@ -39,6 +39,9 @@ CONVENTIONS = [
     {"ties": "average", "overrides": {"Kendall": {"ties": "item_asc"}}},
     {"overrides": {"P": {"ties": "average"}, "nDCG": {"ties": "item_desc"}}},
     {"overrides": {"nDCG": {"ideal": "truth_given_order_at_k"}}},
+    {"overrides": {"RR@k": {"ties": "item_desc"}}},
+    {"overrides": {"RR": {"ties": "item_desc", "rr_cutoff": "none"}, "RR@k": {"rr_cutoff": "k"}}},
+    {"ties": "item_text_desc", "overrides": {"nDCG": {"ties": "item_text_asc"}}},
 ]
 
 
@@ -82,7 +85,7 @@ def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
     assert len(loaded) == len(ROWS)
 
 
-@pytest.mark.parametrize("changed", CONVENTIONS[:3], ids=str)
+@pytest.mark.parametrize("changed", [*CONVENTIONS[:3], *CONVENTIONS[4:]], ids=str)
 @pytest.mark.usefixtures("files")
 def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any]) -> None:
     own = mc.preset("standard", **changed)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from metrics_core.catalogue import parse
+from metrics_core.catalogue import Label, parse
 from metrics_core.partition import Task, evaluate_partition
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.places import closed_up
@@ -89,16 +89,19 @@ def _read(
 ) -> pl.DataFrame:
     """User as text, then a column a group; null where nothing is known."""
     lists = connection.read_parquet(str(_lists(params, model)))
-    ranking = params.pinned.ranking_of("R")
+    recall = parse(f"R@{k}")
     if "ranking" in lists.columns:
-        number = params.pinned.rankings.index(ranking)
-        lists = lists.filter(f"ranking = {number}")
+        lists = lists.filter(f"ranking = {recall.ranking_number(params.pinned)}")
     if segmentation.by == "recommended_item":
         return _shares(connection, lists, k)
-    if ranking.ties != "average":  # then items tied with the k-th count too
+    if (
+        recall.conventions(params.pinned).ties != "average"
+    ):  # then items tied with the k-th count too
         lists = lists.filter(f"rank <= {k}")
     lists.create_view("lists", replace=True)
-    frames = [_recall(connection, params, place, group, k) for place, group in enumerate(GROUPS)]
+    frames = [
+        _recall(connection, params, place, group, recall) for place, group in enumerate(GROUPS)
+    ]
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.join(frame, on="user", how="full", coalesce=True)
@@ -117,10 +120,10 @@ def _shares(connection: DuckDBPyConnection, lists: DuckDBPyRelation, k: int) -> 
 
 
 def _recall(
-    connection: DuckDBPyConnection, params: Params, place: int, group: str, k: int
+    connection: DuckDBPyConnection, params: Params, place: int, group: str, recall: Label
 ) -> pl.DataFrame:
     """R@k by the pinned conventions, as if the truth held the relevant items of one group only."""
-    least = params.pinned.of("R").relevance_threshold
+    least = recall.conventions(params.pinned).relevance_threshold
     relevant = "" if least is None else f" AND grade >= {least!r}"
     kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
                WHERE coalesce(popularity.place, 3) = {place}{relevant}"""
@@ -131,9 +134,9 @@ def _recall(
             chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
             alone.register(name, connection.sql(chosen).to_arrow_table())
         alone.sql("SELECT user FROM truth").create_view("known")
-        task = Task([parse(f"R@{k}")], params.pinned, only_known=True)
+        task = Task([recall], params.pinned, only_known=True)
         values = evaluate_partition(alone, task).values
-    return values.select(pl.col("user").cast(pl.String), pl.col(f"R@{k}").alias(group))
+    return values.select(pl.col("user").cast(pl.String), pl.col(str(recall)).alias(group))
 
 
 def _differing(connection: DuckDBPyConnection) -> list[str]:

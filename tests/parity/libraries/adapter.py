@@ -10,11 +10,12 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-Items = Mapping[str, float]
+Id = str | int
+Items = Mapping[Id, float]
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,12 @@ class Case:
     """lists: user -> [(item, score)], best first; truth: user -> {item: grade}.
 
     train: user -> [item], and categories: item -> [category]; None but in the case `beyond`.
+    Ids are text, or in cases of integers all of them integers.
     """
 
     name: str
-    lists: Mapping[str, list[tuple[str, float]]]
-    truth: Mapping[str, Items]
+    lists: Mapping[Id, list[tuple[Id, float]]]
+    truth: Mapping[Id, Items]
     ks: list[int]
     train: Mapping[str, list[str]] | None
     categories: Mapping[str, list[str]] | None
@@ -38,7 +40,7 @@ class Value:
 
     preset: str
     label: str
-    users: Mapping[str, float] | None
+    users: Mapping[Id, float] | None
     mean: float | None
 
 
@@ -49,6 +51,11 @@ class Refusal:
     preset: str
     label: str
     why: str
+
+
+def label(name: str, k: int | None) -> str:
+    """`nDCG@10`, or `nDCG` where there is no cutoff."""
+    return name if k is None else f"{name}@{k}"
 
 
 def run(measure: Callable[[Case], Iterable[Value | Refusal]]) -> None:
@@ -66,14 +73,25 @@ def run(measure: Callable[[Case], Iterable[Value | Refusal]]) -> None:
     made.write_text(json.dumps({"values": values, "refusals": refusals}))
 
 
-def _plain_all(users: Mapping[str, float]) -> dict[str, float | str]:
-    return {user: _plain(value) for user, value in users.items()}
+def in_text(case: Case) -> Case:
+    """The case with text as ids, for a library that takes nothing else."""
+    return _with_ids(case, str)
 
 
-def _case(case: dict[str, Any]) -> Case:
-    lists = {u: [(item, score) for item, score in rows] for u, rows in case["lists"].items()}
-    behind = (case.get("train"), case.get("categories"))
-    return Case(case["name"], lists, case["truth"], case["ks"], *behind)
+def _plain_all(users: Mapping[Id, float]) -> dict[str, float | str]:
+    return {str(user): _plain(value) for user, value in users.items()}
+
+
+def _case(given: dict[str, Any]) -> Case:
+    behind = (given.get("train"), given.get("categories"))
+    case = Case(given["name"], given["lists"], given["truth"], given["ks"], *behind)
+    return _with_ids(case, int if given.get("integers") else str)
+
+
+def _with_ids(case: Case, kind: Callable[[Id], Id]) -> Case:
+    lists = {kind(u): [(kind(i), score) for i, score in rows] for u, rows in case.lists.items()}
+    truth = {kind(u): {kind(i): g for i, g in held.items()} for u, held in case.truth.items()}
+    return replace(case, lists=lists, truth=truth)
 
 
 def _plain(value: float) -> float | str:

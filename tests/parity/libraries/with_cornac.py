@@ -7,7 +7,7 @@ every item of the truth.
 from collections.abc import Iterator
 
 import numpy as np
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, label, run
 from cornac import metrics
 
 AT_K = {
@@ -20,7 +20,7 @@ AT_K = {
 
 
 def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff, for users with relevant items."""
+    """Every metric at every cutoff and without one (k=-1), for users with relevant items."""
     items = sorted(
         {i for rows in case.lists.values() for i, _ in rows}
         | {i for held in case.truth.values() for i in held}
@@ -33,9 +33,10 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
         if len(relevant):
             users[user] = (relevant, listed)
     for name, metric in AT_K.items():
-        for k in case.ks:
-            found = {user: _cut(metric(k=k), *data) for user, data in users.items()}
-            yield Value("cornac", f"{name}@{k}", found, None)
+        for k in [*case.ks, None]:
+            cut = metric(k=-1 if k is None else k)
+            found = {user: _cut(cut, *data) for user, data in users.items()}
+            yield Value("cornac", label(name, k), found, None)
     if case.name != "whole":
         yield Refusal("cornac", "AP, RR", "MAP and MRR want a rank for every item of the truth")
         return

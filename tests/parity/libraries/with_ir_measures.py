@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 
 import ir_measures
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, in_text, run
 
-WHOLE = ["AP", "RR", "nDCG", "Rprec", "Bpref"]
+ON_JUDGED = "(judged_only=True)"
+WHOLE = ["AP", "RR", "nDCG", "Rprec", "Bpref", "Judged", "RBP(p=0.8,rel=1)"]
+WHOLE += [name + ON_JUDGED for name in ("AP", "RR", "nDCG", "Rprec")]
 AT_K = ["P", "R", "Success", "AP", "RR", "nDCG", "RBP(p=0.8)", "ERR", "Judged"]
+AT_K += [name + ON_JUDGED for name in ("P", "R", "AP", "nDCG")]
 OURS = {"Success": "Hit"}
 
 
@@ -15,6 +18,7 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     if case.name == "duplicates":
         yield Refusal("ir_measures", "all", "a run is a dictionary: it cannot hold an item twice")
         return
+    case = in_text(case)
     names = WHOLE + [f"{name}@{k}" for name in AT_K for k in case.ks]
     asked = {name: _ours(name) for name in names}
     yield from _measured(case, "ir_measures", asked)
@@ -23,7 +27,7 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
 
 
 def _ours(name: str) -> str:
-    stem, at, k = name.partition("@")
+    stem, at, k = name.replace("True", "true").partition("@")
     return OURS.get(stem, stem) + at + k
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, label, run
 from lenskit.data import ItemList, ItemListCollection
 from lenskit.metrics import DCG, NDCG, RBP, Hit, Precision, Recall, RecipRank, RunAnalysis
 from lenskit.metrics.ranking import AveragePrecision, LogRankWeight
@@ -19,21 +19,21 @@ AT_K = {
 
 
 def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff, and the form with log2(rank + 1)."""
-    for k in case.ks:
-        asked = [("lenskit", f"{name}@{k}", metric(n=k)) for name, metric in AT_K.items()]
-        asked.append(("lenskit", f"RBP(p=0.85)@{k}", RBP(n=k, patience=0.85)))
+    """Every metric at every cutoff and without one, and the form with log2(rank + 1)."""
+    for k in [*case.ks, None]:
+        asked = [("lenskit", label(name, k), metric(n=k)) for name, metric in AT_K.items()]
+        asked.append(("lenskit", label("RBP(p=0.85)", k), RBP(n=k, patience=0.85)))
         weight = LogRankWeight(offset=1)
-        asked += [("lenskit_log2", f"DCG@{k}", DCG(n=k, weight=weight))]
-        asked += [("lenskit_log2", f"nDCG@{k}", NDCG(n=k, weight=weight))]
-        for preset, label, metric in asked:
+        asked += [("lenskit_log2", label("DCG", k), DCG(n=k, weight=weight))]
+        asked += [("lenskit_log2", label("nDCG", k), NDCG(n=k, weight=weight))]
+        for preset, name, metric in asked:
             try:
-                yield _value(case, preset, label, metric)
+                yield _value(case, preset, name, metric)
             except Exception as error:
-                yield Refusal(preset, label, f"{type(error).__name__}: {error}")
+                yield Refusal(preset, name, f"{type(error).__name__}: {error}")
 
 
-def _value(case: Case, preset: str, label: str, metric) -> Value:
+def _value(case: Case, preset: str, name: str, metric) -> Value:
     lists = {
         user: ItemList([item for item, _ in rows], ordered=True)
         for user, rows in case.lists.items()
@@ -51,7 +51,7 @@ def _value(case: Case, preset: str, label: str, metric) -> Value:
     )
     users = found.list_metrics()["value"]
     mean = found.list_summary().loc["value", "mean"]
-    return Value(preset, label, dict(users.items()), float(mean))
+    return Value(preset, name, dict(users.items()), float(mean))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytrec_eval
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, in_text, run
 
 AT_K = {"P": "P", "R": "recall", "Hit": "success", "AP": "map_cut", "nDCG": "ndcg_cut"}
 WHOLE = {"AP": "map", "RR": "recip_rank", "nDCG": "ndcg", "Rprec": "Rprec", "Bpref": "bpref"}
@@ -14,6 +14,7 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     if case.name == "duplicates":
         yield Refusal("pytrec_eval", "all", "a run is a dictionary: it cannot hold an item twice")
         return
+    case = in_text(case)
     cutoffs = ",".join(map(str, case.ks))
     measures = {f"{name}.{cutoffs}" for name in AT_K.values()} | set(WHOLE.values())
     qrels = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, in_text, run
 from ranx import Qrels, Run, evaluate
 
 AT_K = {
@@ -15,7 +15,7 @@ AT_K = {
     "DCG": "dcg",
     "nDCG": "ndcg",
 }
-WHOLE = {"AP": "map", "RR": "mrr", "nDCG": "ndcg", "Rprec": "r-precision", "Bpref": "bpref"}
+WHOLE = {**AT_K, "Rprec": "r-precision", "Bpref": "bpref"}
 
 
 def measure(case: Case) -> Iterator[Value | Refusal]:
@@ -23,10 +23,12 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     if case.name == "duplicates":
         yield Refusal("ranx", "all", "a run is a dictionary: it cannot hold an item twice")
         return
+    case = in_text(case)
     asked = {f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in AT_K.items() for k in case.ks}
     asked |= WHOLE | {"RBP(p=0.8)": "rbp.80"}
     yield from _measured(case, "ranx", asked)
     burges = {f"{n}@{k}": f"{n.lower()}_burges@{k}" for n in ("DCG", "nDCG") for k in case.ks}
+    burges |= {n: f"{n.lower()}_burges" for n in ("DCG", "nDCG")}
     yield from _measured(case, "ranx_burges", burges)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import torch
-from adapter import Case, Refusal, Value, run
+from adapter import Case, Refusal, Value, label, run
 from torchmetrics import retrieval
 
 PRESET = "torchmetrics"
@@ -20,17 +20,15 @@ AT_K = {
 def measure(case: Case) -> Iterator[Value | Refusal]:
     """Each user alone for the values per user, all rows at once for the mean."""
     for name, metric in AT_K.items():
-        for k in case.ks:
-            yield _value(case, f"{name}@{k}", metric(top_k=k), graded=name == "nDCG")
+        for k in [*case.ks, None]:
+            yield _value(case, label(name, k), metric(top_k=k), graded=name == "nDCG")
     yield _value(case, "Rprec", retrieval.RetrievalRPrecision(), graded=False)
 
 
-def _value(
-    case: Case, label: str, metric: retrieval.base.RetrievalMetric, *, graded: bool
-) -> Value:
+def _value(case: Case, name: str, metric: retrieval.base.RetrievalMetric, *, graded: bool) -> Value:
     listed = [user for user, items in case.lists.items() if items]
     users = {user: _of(metric, case, [user], graded=graded) for user in listed}
-    return Value(PRESET, label, users, _of(metric, case, listed, graded=graded))
+    return Value(PRESET, name, users, _of(metric, case, listed, graded=graded))
 
 
 def _of(
