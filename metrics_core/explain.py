@@ -15,7 +15,7 @@ from metrics_core.frames import Data, known_users, lists_frame, same_id_types, t
 from metrics_core.judging import judge
 from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import preset
+from metrics_core.presets import beside, preset
 from metrics_core.versus import Path, path_between
 
 SHOWN = 20  # ranks of the list that are printed
@@ -130,7 +130,8 @@ def explain(
     """Prints and returns the derivation of one user's value.
 
     `value` is NaN where the metric is undefined and None where the conventions leave the user out.
-    With `versus`, a preset's name or conventions: both derivations, and the knobs that make them differ.
+    With `versus`: both derivations, and the knobs that make them differ. A preset's name takes the scale of the data
+    (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) from `conventions`; other conventions count as they are.
 
     Raises
     ------
@@ -139,8 +140,9 @@ def explain(
     label = of_lists_and_truth(metric, asks="explain")
     lists, judgements = lists_frame(recs), truth_frame(truth)
     data = _one(user, lists, judgements, known_users(truth, judgements), ranked=False)
-    other = preset(versus) if isinstance(versus, str) else versus
-    found = _explained(data, label, conventions, other)
+    if isinstance(versus, str):
+        versus = beside(preset(versus), conventions)
+    found = _explained(data, label, conventions, versus)
     print(found)
     return found
 

@@ -54,7 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("user", help="a user's id")
     explain.add_argument("metric", help="a label, such as nDCG@10")
     explain.add_argument("--model", required=True, help="a model of params.yaml")
-    explain.add_argument("--versus", metavar="PRESET", help="beside it, as this preset defines it")
+    explain.add_argument(
+        "--versus",
+        metavar="PRESET",
+        help="beside it, as this preset defines it, on the scale of the data",
+    )
     explain.add_argument("--markdown", action="store_true", help="as Markdown")
     reconcile = _add(commands, "reconcile", _reconcile, "which definition gives this number?")
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")

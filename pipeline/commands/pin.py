@@ -10,7 +10,8 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node
 
-from metrics_core.conventions import KNOB, is_number
+from metrics_core.conventions import KNOB
+from metrics_core.presets import only_another_scale
 from pipeline.checks import InputError, refuse
 from pipeline.commands.chosen import PLACE, preset_named
 from pipeline.commands.table import console, word
@@ -42,7 +43,8 @@ def pin(name: str) -> None:
     changed = {
         key: value
         for key, value in wanted.items()
-        if key not in pinned or (pinned[key] != value and not _only_scale(key, pinned[key], value))
+        if key not in pinned
+        or (pinned[key] != value and not only_another_scale(key, pinned[key], value))
     }
     if changed:
         _write(_edited(text, changed, list(wanted)))
@@ -63,10 +65,6 @@ def _loaded(text: str) -> dict[str, Any]:
         what = f"holds no mapping of {SECTION}"
         raise refuse(str(PARAMS), what, "start from the params.yaml of the demo")
     return content
-
-
-def _only_scale(key: str, pinned: Any, wanted: Any) -> bool:
-    return key in KNOB and KNOB[key].scale and is_number(pinned) and is_number(wanted)
 
 
 def _edited(text: str, changed: Mapping[str, Any], order: list[str]) -> str:
