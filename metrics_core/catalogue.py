@@ -30,6 +30,9 @@ class Metric:
     ] = ()  # parameters: name, and the open interval it lies in
     takes_k: bool = True
     expects_ties: bool = False  # has an expected value under `ties: average`
+    counts_copies: bool = (
+        True  # under `duplicates: keep`; else a copy counts as a miss, or not at all
+    )
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
     of_catalogue: bool = False  # one number over all users, from the items that they are shown
@@ -77,7 +80,13 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("F1", accuracy.f1, "van Rijsbergen 1979", expects_ties=True),
     Metric("Hit", accuracy.hit, "Deshpande & Karypis 2004", expects_ties=True),
     Metric("AP", accuracy.average_precision, "Buckley & Voorhees 2000", expects_ties=True),
-    Metric("RR", accuracy.reciprocal_rank, "Kantor & Voorhees 2000", expects_ties=True),
+    Metric(
+        "RR",
+        accuracy.reciprocal_rank,
+        "Kantor & Voorhees 2000",
+        expects_ties=True,
+        counts_copies=False,
+    ),
     Metric(
         "CG",
         accuracy.cumulated_gain,
@@ -98,25 +107,44 @@ CATALOGUE: tuple[Metric, ...] = (
         expects_ties=True,
     ),
     Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
-    Metric("Bpref", agreement.bpref, "Buckley & Voorhees 2004", reads_judged=True),
+    Metric(
+        "Bpref", agreement.bpref, "Buckley & Voorhees 2004", reads_judged=True, counts_copies=False
+    ),
     Metric(
         "HLU",
         agreement.half_life_utility,
         "Breese et al. 1998",
         takes=(("halflife", 1.0, INFINITE),),
         reads_judged=True,
+        counts_copies=False,
     ),
-    Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True),
-    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True),
+    Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True, counts_copies=False),
+    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True, counts_copies=False),
     *(
-        Metric(name, function, source, family="agreement", low=low, reads_judged=True, of_list=True)
+        Metric(
+            name,
+            function,
+            source,
+            family="agreement",
+            low=low,
+            reads_judged=True,
+            of_list=True,
+            counts_copies=False,
+        )
         for name, function, source, low in (
             ("Spearman", agreement.spearman, "Spearman 1904", -1.0),
             ("Kendall", agreement.kendall, "Kendall 1945", -1.0),
             ("FCP", agreement.concordant_pairs, "Koren & Sill 2011", 0.0),
         )
     ),
-    _beyond("Coverage", exposure.coverage, "Ge et al. 2010", of_catalogue=True, high=INFINITE),
+    _beyond(
+        "Coverage",
+        exposure.coverage,
+        "Ge et al. 2010",
+        of_catalogue=True,
+        high=INFINITE,
+        counts_copies=False,
+    ),
     _beyond("UserCoverage", beyond.user_coverage, "Shani & Gunawardana 2011"),
     _beyond("Novelty", beyond.novelty, "Zhou et al. 2010", needs=("train",), high=INFINITE),
     _beyond(
@@ -133,9 +161,17 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.gini,
         "Fleder & Hosanagar 2009",
         of_catalogue=True,
+        counts_copies=False,
         higher_is_better=False,
     ),
-    _beyond("Entropy", exposure.entropy, "Shannon 1948", of_catalogue=True, high=INFINITE),
+    _beyond(
+        "Entropy",
+        exposure.entropy,
+        "Shannon 1948",
+        of_catalogue=True,
+        high=INFINITE,
+        counts_copies=False,
+    ),
     _beyond(
         "ILD",
         beyond.intra_list_diversity,
@@ -149,6 +185,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.personalization,
         "Zhou et al. 2010",
         of_catalogue=True,
+        counts_copies=False,
         needs=("k",),
     ),
     _beyond(

@@ -125,8 +125,8 @@ KNOBS: tuple[Knob, ...] = (
         "duplicates",
         "What becomes of an item that stands twice in one user's list.",
         {
-            "keep": "every copy counts",
-            "first": "later copies are misses and keep their ranks",
+            "keep": "copies stay, and each counts where the metric counts copies",
+            "first": "later copies are misses and keep their ranks; metrics beyond accuracy pass over them",
             "drop": "later copies are removed and the list closes up",
             "error": "duplicates are refused",
         },

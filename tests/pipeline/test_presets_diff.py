@@ -106,7 +106,7 @@ def test_params_yaml_is_what_is_pinned(
         [
             "duplicates",
             "error (duplicates are refused)",
-            "keep (every copy counts)",
+            "keep (copies stay, and each counts where the metric counts copies)",
             "every metric",
         ],
     ]
