@@ -210,6 +210,17 @@ def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) 
     assert "no list" in section
 
 
+def test_a_user_who_wanted_nothing_is_said_to() -> None:
+    comparison = sample.five_models()
+    for user in comparison["examples"]["users"]:
+        user["truth"] = []
+
+    section = _section(render_html(comparison), "examples")
+
+    assert section.count('<p class="soft">nothing</p>') == 10
+    assert not Markup(section).all("ul")
+
+
 @pytest.mark.parametrize("upwards", [True, False])
 def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
     comparison = sample.five_models()
