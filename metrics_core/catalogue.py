@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +10,12 @@ from typing import Any
 
 from metrics_core import accuracy, agreement, beyond, exposure
 from metrics_core.conventions import KNOB, Conventions, nearest
+from metrics_core.spelling import label_meant, metric_meant
 
-_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>\d+))?$")
-_NUMBER = re.compile(r"^\d+(\.\d+)?$")
+_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
+_NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
+LONGEST = 100  # characters of a label
+MOST_K = 1_000_000  # no list is read further
 
 
 @dataclass(frozen=True)
@@ -263,23 +267,49 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
     ------
     ValueError : unknown metric or parameter, a parameter missing or out of range, a cutoff where none is taken
     """
+    if len(text) > LONGEST:
+        msg = f"metric {text[:40]!r}…: is longer than {LONGEST} characters"
+        raise ValueError(msg)
     match = _LABEL.match(text.replace(" ", ""))
     if match is None:
-        msg = f"metric {text!r}: write it as name, parameters, cutoff, such as nDCG@10 or RBP(p=0.8)@20"
+        hint = f"; {meant}" if (meant := _meant(text)) else ", such as nDCG@10 or RBP(p=0.8)@20"
+        msg = f"metric {text!r}: write it as name, parameters, cutoff{hint}"
         raise ValueError(msg)
     metric = METRIC.get(match["name"])
     if metric is None:
-        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {nearest(match['name'], set(METRIC))}"
+        hint = _meant(text) or f"known: {', '.join(METRIC)}"
+        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
-    if k == 0 or (k is not None and not metric.takes_k):
-        why = "cutoffs start at 1" if k == 0 else f"{metric.name} takes no cutoff"
+    if why := _wrong_cutoff(metric, k):
         msg = f"metric {text!r}: {why}"
         raise ValueError(msg)
     if k is None and "k" in metric.needs and not cut_later:
         msg = f"metric {text!r}: {metric.name} needs a cutoff, such as {metric.name}@10"
         raise ValueError(msg)
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+
+
+def _meant(text: str) -> str:
+    """A hint that names the label that is meant; empty where none is."""
+    meant = label_meant(text)
+    if meant is None:
+        return ""
+    try:
+        parse(meant, cut_later=True)
+    except ValueError:
+        meant = re.sub(r"\(.*\)", "", meant)  # what is in the brackets is meant for another metric
+    return f"did you mean {meant!r}?"
+
+
+def _wrong_cutoff(metric: Metric, k: int | None) -> str:
+    if k is None:
+        return ""
+    if not metric.takes_k:
+        return f"{metric.name} takes no cutoff"
+    if k == 0:
+        return "cutoffs start at 1"
+    return f"cutoffs go up to {MOST_K:,}; without one the whole list counts" if k > MOST_K else ""
 
 
 def of_lists_and_truth(text: str, *, asks: str) -> Label:
@@ -302,18 +332,26 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
 
     Raises
     ------
-    ValueError : as `parse`, or a label that would stand twice
+    ValueError : as `parse`, for all of them at once; or a label that would stand twice
     """
     cutoffs = sorted(ks)
     labels: list[Label] = []
+    wrong: list[str] = []
     for text in metrics:
-        label = parse(text, cut_later=True)
+        try:
+            label = parse(text, cut_later=True)
+        except ValueError as error:
+            wrong.append(str(error))
+            continue
         fixed = label.k is not None or not label.metric.takes_k
         labels += [label] if fixed else [label.at(k) for k in cutoffs]
-    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+    twice = [str(label) for label, n in Counter(labels).items() if n > 1]
     if twice:
-        msg = f"metrics: {', '.join(twice)} is named more than once; name each metric once"
-        raise ValueError(msg)
+        wrong.append(
+            f"metrics: {', '.join(sorted(twice))} is named more than once; name each metric once"
+        )
+    if wrong:
+        raise ValueError("\n".join(wrong))
     return labels
 
 
@@ -352,7 +390,9 @@ def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
     for metric, changed in conventions.overrides.items():
         where = f"overrides.{metric}"
         if metric not in METRIC:
-            problems.append((where, f"{metric!r} is no metric", nearest(metric, set(METRIC))))
+            meant = metric_meant(metric)
+            fix = f"did you mean {meant!r}?" if meant else nearest(metric, set(METRIC))
+            problems.append((where, f"{metric!r} is no metric", fix))
             continue
         for knob in changed:
             if metric not in changed_by(knob):
