@@ -6,6 +6,7 @@ from typing import Any
 
 from metrics_core.conventions import KNOB, ConventionError, Conventions, is_number, nearest
 
+CUSTOM = "custom"  # the name of conventions that are those of no preset
 _STANDARD: dict[str, Any] = {
     "relevance_threshold": 1,
     "truth_visible": "all",
@@ -518,7 +519,7 @@ def preset(name: str, **overrides: Any) -> Conventions:
     values = {**_STANDARD, **PRESETS[name].differs, **overrides}
     conventions = Conventions.from_mapping({"overrides": {}, **values, "preset": name})
     return (
-        Conventions.from_mapping({**values, "preset": "custom"})
+        Conventions.from_mapping({**values, "preset": CUSTOM})
         if departures(conventions)
         else conventions
     )
@@ -532,7 +533,7 @@ def defines(name: str, metric: str) -> bool:
 
 def departures(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
     """The knobs whose values are not those of the preset that is named: {knob: (pinned, preset's)}."""
-    if conventions.preset == "custom":
+    if conventions.preset == CUSTOM:
         return {}
     _refuse_unknown(conventions.preset)
     named: Mapping[str, Any] = {**_STANDARD, **PRESETS[conventions.preset].differs}
@@ -567,6 +568,13 @@ def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
         for knob, value in pinned.items()
         if only_another_scale(knob, value, getattr(other, knob))
     }
+
+
+def unknown_preset(name: Any) -> list[tuple[str, str, str]]:
+    """What is wrong with the name of a preset, as (key, what, fix)."""
+    if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
+        return []
+    return [("preset", f"{name!r} is not a preset", nearest(name, {*PRESETS, CUSTOM}))]
 
 
 def _refuse_unknown(name: str) -> None:

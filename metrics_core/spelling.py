@@ -72,8 +72,8 @@ def label_meant(text: str) -> str | None:
     metric = None if cut is None and "@" in name else metric_meant(cut["name"] if cut else name)
     if metric is None:
         return None
-    takes = cut is not None and cut["k"].strip("0k") and metric not in _WITHOUT_CUTOFF
-    return metric + (inside or _EXAMPLES.get(metric, "")) + (f"@{int(cut['k'])}" if takes else "")
+    k = cut["k"].strip("k").lstrip("0") if cut and metric not in _WITHOUT_CUTOFF else ""
+    return metric + (inside or _EXAMPLES.get(metric, "")) + (f"@{k}" if k else "")
 
 
 def did_you_mean(text: str, labels: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from pipeline.checks import InputError, refuse
 from pipeline.commands.chosen import PLACE, preset_named
 from pipeline.commands.table import console, word
 from pipeline.outputs import whole
-from pipeline.params import PARAMS, read_params
+from pipeline.params import PARAMS, examined
 from pipeline.safe_yaml import load_yaml
 
 SECTION = "conventions"
@@ -164,12 +164,14 @@ def _write(text: str) -> None:
     """Puts the text in place once it is accepted; before that params.yaml is not touched."""
     with whole(PARAMS) as beside:
         beside.write_text(text, encoding="utf-8", newline="")
-        try:
-            read_params(beside)
-        except InputError as error:
-            raise InputError(
-                replace(each, where=_renamed(each.where, beside)) for each in error.problems
-            ) from None
+        params, refusal = examined(beside)
+        problems = [
+            replace(each, where=_renamed(each.where, beside))
+            for each in (refusal.problems if refusal else ())
+            if params is None or f", {SECTION}." in each.where  # the others are for the stages
+        ]
+        if problems:
+            raise InputError(problems)
 
 
 def _renamed(where: str, beside: Path) -> str:
