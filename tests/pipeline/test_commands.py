@@ -101,7 +101,11 @@ def _gives(line: str, mean: float) -> bool:
 
 
 def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
-    shown = _concord(project, "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL)
+    done = attempt(
+        project, "concord", "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL
+    )
+    shown = done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
 
     assert "no definition tried gives P@10 = 0.999999" in shown
     assert "Other lists, another truth or another cutoff" in shown
