@@ -61,8 +61,8 @@ def _read(path: Path) -> str:
 def _pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "README.md", _index()
     for metric in CATALOGUE:
-        yield DOCS / "metrics" / f"{metric.name}.md", _metric_page(metric)
-    yield DOCS / "conventions.md", _conventions_page()
+        yield DOCS / "metrics" / f"{metric.name}.md", metric_page(metric)
+    yield DOCS / "conventions.md", conventions_page()
     yield DOCS / "presets.md", _presets_page()
     yield DOCS / "errata.md", _errata_page()
     yield DOCS / "robustness.md", _text([MADE, *robustness_page(collected())])
@@ -92,7 +92,8 @@ def _index() -> str:
     return _text(lines)
 
 
-def _metric_page(metric: Metric) -> str:
+def metric_page(metric: Metric) -> str:
+    """What stands on the page of a metric."""
     label = _label(metric)
     lines = [MADE, f"# {metric.name}\n", f"**{_cell(metric.formula)}**\n"]
     body = (inspect.getdoc(metric.function) or "").split("\n", 1)[1:]
@@ -109,11 +110,21 @@ def _metric_page(metric: Metric) -> str:
     if metric.family != "beyond":
         averages = "gives the expected value" if metric.expects_ties else "is refused"
         lines.append(f"- `ties: average` {averages}")
-        lines.append(f"- on judged items only: `{_label(metric, 'judged_only=true')}`")
+        only = _label(metric, "judged_only=true")
+        lines.append(f"- on judged items only, each of them once: `{only}`")
+    lines.append(f"- {_copies(metric)}")
     lines += ["", *_knob_table(metric), *_who_does_what(metric, label)]
     if metric.family != "beyond":
         lines += ["## On paper\n", "```text", _derivation(label), "```\n"]
     return _text(lines)
+
+
+def _copies(metric: Metric) -> str:
+    """What `duplicates: keep` means for the metric."""
+    if metric.counts_copies:
+        return "`duplicates: keep` counts each copy of an item"
+    once = "an item counts once a list" if metric.of_catalogue else "later copies are misses"
+    return f"`duplicates: keep` counts first copies only: {once}"
 
 
 def _label(metric: Metric, more: str = "") -> str:
@@ -170,7 +181,8 @@ def _derivation(label: str) -> str:
         return str(mc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
 
 
-def _conventions_page() -> str:
+def conventions_page() -> str:
+    """Every convention, its values and what it changes."""
     lines = [MADE, "# Conventions\n"]
     lines += [
         "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric "
@@ -178,6 +190,9 @@ def _conventions_page() -> str:
     ]
     for knob in KNOBS:
         lines += [f"## `{knob.name}`\n", f"{knob.sentence}\n", *_values(knob)]
+        if knob.name == "duplicates":
+            once = [metric.name for metric in CATALOGUE if not metric.counts_copies]
+            lines += [f"Under `keep`, {', '.join(once)} count first copies only.\n"]
         lines += [f"Changes {_in_short(changed_by(knob.name))}.\n"]
     return _text(lines)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,9 +10,12 @@ from typing import Any
 
 from metrics_core import accuracy, agreement, beyond, exposure
 from metrics_core.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
+from metrics_core.spelling import label_meant, metric_meant
 
-_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>\d+))?$")
-_NUMBER = re.compile(r"^\d+(\.\d+)?$")
+_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
+_NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
+LONGEST = 100  # characters of a label
+MOST_K = 1_000_000  # no list is read further
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,9 @@ class Metric:
     ] = ()  # parameters: name, and the open interval it lies in
     takes_k: bool = True
     expects_ties: bool = False  # has an expected value under `ties: average`
+    counts_copies: bool = (
+        True  # under `duplicates: keep`; else a copy counts as a miss, or not at all
+    )
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
     of_catalogue: bool = False  # one number over all users, from the items that they are shown
@@ -77,7 +84,13 @@ CATALOGUE: tuple[Metric, ...] = (
     Metric("F1", accuracy.f1, "van Rijsbergen 1979", expects_ties=True),
     Metric("Hit", accuracy.hit, "Deshpande & Karypis 2004", expects_ties=True),
     Metric("AP", accuracy.average_precision, "Buckley & Voorhees 2000", expects_ties=True),
-    Metric("RR", accuracy.reciprocal_rank, "Kantor & Voorhees 2000", expects_ties=True),
+    Metric(
+        "RR",
+        accuracy.reciprocal_rank,
+        "Kantor & Voorhees 2000",
+        expects_ties=True,
+        counts_copies=False,
+    ),
     Metric(
         "CG",
         accuracy.cumulated_gain,
@@ -98,25 +111,43 @@ CATALOGUE: tuple[Metric, ...] = (
         expects_ties=True,
     ),
     Metric("ERR", accuracy.expected_reciprocal_rank, "Chapelle et al. 2009"),
-    Metric("Bpref", agreement.bpref, "Buckley & Voorhees 2004", reads_judged=True),
+    Metric(
+        "Bpref", agreement.bpref, "Buckley & Voorhees 2004", reads_judged=True, counts_copies=False
+    ),
     Metric(
         "HLU",
         agreement.half_life_utility,
         "Breese et al. 1998",
         takes=(("halflife", 1.0, INFINITE),),
         reads_judged=True,
+        counts_copies=False,
     ),
-    Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True),
-    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True),
+    Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True, counts_copies=False),
+    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True, counts_copies=False),
     *(
-        Metric(name, function, source, family="agreement", low=low, reads_judged=True, of_list=True)
+        Metric(
+            name,
+            function,
+            source,
+            family="agreement",
+            low=low,
+            reads_judged=True,
+            of_list=True,
+            counts_copies=False,
+        )
         for name, function, source, low in (
             ("Spearman", agreement.spearman, "Spearman 1904", -1.0),
             ("Kendall", agreement.kendall, "Kendall 1945", -1.0),
             ("FCP", agreement.concordant_pairs, "Koren & Sill 2011", 0.0),
         )
     ),
-    _beyond("Coverage", exposure.coverage, "Ge et al. 2010", of_catalogue=True),
+    _beyond(
+        "Coverage",
+        exposure.coverage,
+        "Ge et al. 2010",
+        of_catalogue=True,
+        counts_copies=False,
+    ),
     _beyond("UserCoverage", beyond.user_coverage, "Shani & Gunawardana 2011"),
     _beyond("Novelty", beyond.novelty, "Zhou et al. 2010", needs=("train",), high=INFINITE),
     _beyond(
@@ -133,9 +164,17 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.gini,
         "Fleder & Hosanagar 2009",
         of_catalogue=True,
+        counts_copies=False,
         higher_is_better=False,
     ),
-    _beyond("Entropy", exposure.entropy, "Shannon 1948", of_catalogue=True, high=INFINITE),
+    _beyond(
+        "Entropy",
+        exposure.entropy,
+        "Shannon 1948",
+        of_catalogue=True,
+        high=INFINITE,
+        counts_copies=False,
+    ),
     _beyond(
         "ILD",
         beyond.intra_list_diversity,
@@ -149,6 +188,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.personalization,
         "Zhou et al. 2010",
         of_catalogue=True,
+        counts_copies=False,
         needs=("k",),
     ),
     _beyond(
@@ -235,23 +275,49 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
     ------
     ValueError : unknown metric or parameter, a parameter missing or out of range, a cutoff where none is taken
     """
+    if len(text) > LONGEST:
+        msg = f"metric {text[:40]!r}…: is longer than {LONGEST} characters"
+        raise ValueError(msg)
     match = _LABEL.match(text.replace(" ", ""))
     if match is None:
-        msg = f"metric {text!r}: write it as name, parameters, cutoff, such as nDCG@10 or RBP(p=0.8)@20"
+        hint = f"; {meant}" if (meant := _meant(text)) else ", such as nDCG@10 or RBP(p=0.8)@20"
+        msg = f"metric {text!r}: write it as name, parameters, cutoff{hint}"
         raise ValueError(msg)
     metric = METRIC.get(match["name"])
     if metric is None:
-        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {nearest(match['name'], set(METRIC))}"
+        hint = _meant(text) or f"known: {', '.join(METRIC)}"
+        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
-    if k == 0 or (k is not None and not metric.takes_k):
-        why = "cutoffs start at 1" if k == 0 else f"{metric.name} takes no cutoff"
+    if why := _wrong_cutoff(metric, k):
         msg = f"metric {text!r}: {why}"
         raise ValueError(msg)
     if k is None and "k" in metric.needs and not cut_later:
         msg = f"metric {text!r}: {metric.name} needs a cutoff, such as {metric.name}@10"
         raise ValueError(msg)
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+
+
+def _meant(text: str) -> str:
+    """A hint that names the label that is meant; empty where none is."""
+    meant = label_meant(text)
+    if meant is None:
+        return ""
+    try:
+        parse(meant, cut_later=True)
+    except ValueError:
+        meant = re.sub(r"\(.*\)", "", meant)  # what is in the brackets is meant for another metric
+    return f"did you mean {meant!r}?"
+
+
+def _wrong_cutoff(metric: Metric, k: int | None) -> str:
+    if k is None:
+        return ""
+    if not metric.takes_k:
+        return f"{metric.name} takes no cutoff"
+    if k == 0:
+        return "cutoffs start at 1"
+    return f"cutoffs go up to {MOST_K:,}; without one the whole list counts" if k > MOST_K else ""
 
 
 def of_lists_and_truth(text: str, *, asks: str) -> Label:
@@ -274,18 +340,26 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
 
     Raises
     ------
-    ValueError : as `parse`, or a label that would stand twice
+    ValueError : as `parse`, for all of them at once; or a label that would stand twice
     """
     cutoffs = sorted(ks)
     labels: list[Label] = []
+    wrong: list[str] = []
     for text in metrics:
-        label = parse(text, cut_later=True)
+        try:
+            label = parse(text, cut_later=True)
+        except ValueError as error:
+            wrong.append(str(error))
+            continue
         fixed = label.k is not None or not label.metric.takes_k
         labels += [label] if fixed else [label.at(k) for k in cutoffs]
-    twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+    twice = [str(label) for label, n in Counter(labels).items() if n > 1]
     if twice:
-        msg = f"metrics: {', '.join(twice)} is named more than once; name each metric once"
-        raise ValueError(msg)
+        wrong.append(
+            f"metrics: {', '.join(sorted(twice))} is named more than once; name each metric once"
+        )
+    if wrong:
+        raise ValueError("\n".join(wrong))
     return labels
 
 
@@ -325,7 +399,9 @@ def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
     for key, changed in conventions.overrides.items():
         where = f"overrides.{key}"
         if key not in known:
-            problems.append((where, f"{key!r} is no metric", nearest(key, set(known))))
+            meant = metric_meant(key)
+            fix = f"did you mean {meant!r}?" if meant else nearest(key, set(known))
+            problems.append((where, f"{key!r} is no metric", fix))
             continue
         metric = known[key]
         for knob in changed:

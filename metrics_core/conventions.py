@@ -7,7 +7,6 @@ asks another question and stands in the label of a metric instead.
 import difflib
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
@@ -16,6 +15,9 @@ UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 ANY_CUTOFF = "@k"  # ends the key of an override that is for labels with a cutoff
 BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
+LARGEST = 1e15  # no grade, gain or base lies beyond; up to here a float64 knows every integer
+SHOWN = 80  # characters of a value in a message
+HIGHEST_GRADE = 1000  # of ERR: 2^1000 is still a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
 
 
@@ -58,8 +60,9 @@ class Knob:
 
 
 def is_number(value: Value) -> bool:
-    """A finite int or float; True and False are no numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """An int or float up to 1e15, also below 0; True and False are no numbers."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and -LARGEST <= value <= LARGEST  # of NaN both are false
 
 
 def _mapping_of(checks: Mapping[str, Callable[[Value], bool]]) -> Callable[[Value], bool]:
@@ -128,8 +131,8 @@ KNOBS: tuple[Knob, ...] = (
         "duplicates",
         "What becomes of an item that stands twice in one user's list.",
         {
-            "keep": "every copy counts",
-            "first": "later copies are misses and keep their ranks",
+            "keep": "copies stay, and each counts where the metric counts copies",
+            "first": "later copies are misses and keep their ranks; metrics beyond accuracy pass over them",
             "drop": "later copies are removed and the list closes up",
             "error": "duplicates are refused",
         },
@@ -261,8 +264,8 @@ KNOBS: tuple[Knob, ...] = (
         "err_max_grade",
         "The highest grade of ERR's scale: a grade g satisfies with probability (2^g - 1) / 2^max.",
         {},
-        lambda v: is_number(v) and v > 0,
-        "number > 0",
+        lambda v: is_number(v) and 0 < v <= HIGHEST_GRADE,
+        f"number > 0, up to {HIGHEST_GRADE}",
         scale=True,
     ),
     Knob(
@@ -446,6 +449,8 @@ class Conventions:
     overrides: Mapping[str, Mapping[str, Value]]
 
     def __post_init__(self) -> None:
+        if shapes := _wrong_shapes(vars(self)):
+            raise ConventionError(shapes)
         problems = [
             problem
             for name, value in self.knobs().items()
@@ -475,6 +480,13 @@ class Conventions:
             for name, value in mapping.items()
             if name in KNOB
             for problem in _wrong_value(name, value, where=name)
+        ]
+        given = {**optional, "preset": "custom", **mapping}
+        shapes = _wrong_shapes(given)
+        problems += shapes or [
+            problem
+            for metric, changed in given["overrides"].items()
+            for problem in _wrong_overrides(metric, changed)
         ]
         if problems:
             raise ConventionError(problems)
@@ -531,7 +543,41 @@ def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
 def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, str]]:
     if KNOB[name].allows(value):
         return []
-    return [(where, f"is {value!r}", f"choose one of: {KNOB[name].allowed()}")]
+    beyond = f"; numbers go up to {LARGEST:,.0f}" if _beyond(value) else ""
+    return [(where, f"is {shown(value)}", f"choose one of: {KNOB[name].allowed()}{beyond}")]
+
+
+def _beyond(value: Value) -> bool:
+    """Is it a number that is too large, or does it hold one?"""
+    if isinstance(value, Mapping):
+        return any(_beyond(inner) for pair in value.items() for inner in pair)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and not is_number(value) and value == value  # noqa: PLR0124 - not NaN
+
+
+def shown(value: Value) -> str:
+    """A value for a message, cut where it is long."""
+    try:
+        text = "empty" if value is None else repr(value)
+    except ValueError:  # more digits than Python writes
+        return "a number of more than 4,300 digits"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def _wrong_shapes(mapping: Mapping[str, Value]) -> list[tuple[str, str, str]]:
+    """What is said of the preset and of the overrides, where it is no name and no mapping of mappings."""
+    preset, overrides = mapping["preset"], mapping["overrides"]
+    problems = []
+    if not isinstance(preset, str):
+        problems.append(("preset", f"is {shown(preset)}", "name a preset, or write `custom`"))
+    if not isinstance(overrides, Mapping):
+        fix = "write {} where there are none, else a mapping such as {RR: {rr_cutoff: none}}"
+        return [*problems, ("overrides", f"is {shown(overrides)}", fix)]
+    return problems + [
+        (f"overrides.{metric}", f"is {shown(changed)}", "write a mapping such as {rr_cutoff: none}")
+        for metric, changed in overrides.items()
+        if not isinstance(changed, Mapping) or not isinstance(metric, str)
+    ]
 
 
 def _wrong_overrides(key: str, changed: Mapping[str, Value]) -> list[tuple[str, str, str]]:
@@ -539,7 +585,7 @@ def _wrong_overrides(key: str, changed: Mapping[str, Value]) -> list[tuple[str, 
     for name, value in changed.items():
         where = f"overrides.{key}.{name}"
         if name not in KNOB:
-            _, what, fix = _unknown(name, set(KNOB))
+            _, what, fix = _unknown(str(name), set(KNOB))
             problems.append((where, what, fix))
         else:
             problems += _wrong_value(name, value, where)

@@ -17,6 +17,7 @@ from metrics_core.judged import Judged
 from metrics_core.judging import judge
 from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
+from metrics_core.presets import beside
 from metrics_core.reading.frames import Data
 from metrics_core.score import user_cases
 from metrics_core.versus import Path, path_between
@@ -144,7 +145,8 @@ def explain(
     """Prints and returns the derivation of one user's value.
 
     `value` is NaN where the metric is undefined and None where the conventions leave the user out.
-    With `versus`, a preset's name or conventions: both derivations, and the knobs that make them differ.
+    With `versus`: both derivations, and the knobs that make them differ. A preset's name takes the scale of the data
+    (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) from `conventions`; other conventions count as they are.
     The other arguments are those of `evaluate`.
 
     Raises
@@ -153,6 +155,8 @@ def explain(
     """
     label, pinned = of_lists_and_truth(metric, asks="explain"), conventions_of(conventions)
     other = None if versus is None else conventions_of(versus)
+    if other is not None and isinstance(versus, str):
+        other = beside(other, pinned)
     with connect() as connection:
         opened = open_inputs(connection, recs, truth, pinned, columns=columns, policies=input)
         opened.keep_user(user)

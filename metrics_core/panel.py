@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics_core.catalogue import Label, changed_by
-from metrics_core.conventions import KNOB, KNOBS, Conventions, is_number
-from metrics_core.presets import defines, preset, presets
+from metrics_core.conventions import KNOB, Conventions
+from metrics_core.presets import beside, defines, preset, presets
 from metrics_core.score import why_not
 
 GIVEN_ORDER = "truth_given_order_at_k"
@@ -83,16 +83,7 @@ def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
 def _on_these_lists(label: Label, own: Conventions, pinned: Conventions) -> Conventions:
     """A preset's conventions for one label, with the ranking and the scale of the data."""
     own, ours = label.conventions(own), label.conventions(pinned)
-    kept = {
-        knob.name: getattr(ours, knob.name)
-        for knob in KNOBS
-        if knob.ranking or (knob.scale and _both_numbers(knob.name, own, ours))
-    }
-    return replace(own, **kept)
-
-
-def _both_numbers(knob: str, own: Conventions, ours: Conventions) -> bool:
-    return is_number(getattr(own, knob)) and is_number(getattr(ours, knob))
+    return replace(beside(own, ours), **ours.ranking._asdict())
 
 
 def _content(label: Label, conventions: Conventions) -> str:

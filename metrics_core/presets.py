@@ -1,11 +1,12 @@
 """Named conventions. A preset is a checked constant: what it promises is shown by a test, not by its name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics_core.conventions import KNOB, ConventionError, Conventions, is_number, nearest
 
+CUSTOM = "custom"  # the name of conventions that are those of no preset
 _STANDARD: dict[str, Any] = {
     "relevance_threshold": 1,
     "truth_visible": "all",
@@ -513,7 +514,7 @@ def preset(name: str, **overrides: Any) -> Conventions:
     """The conventions of a preset, with the knobs in `overrides` set otherwise.
 
     A preset whose values were changed is called `custom`; the scale of the grades
-    (`relevance_threshold`, `err_max_grade`) belongs to the data and leaves the name.
+    (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) belongs to the data and leaves the name.
 
     Raises
     ------
@@ -523,7 +524,7 @@ def preset(name: str, **overrides: Any) -> Conventions:
     values = {**_STANDARD, **PRESETS[name].differs, **overrides}
     conventions = Conventions.from_mapping({"overrides": {}, **values, "preset": name})
     return (
-        Conventions.from_mapping({**values, "preset": "custom"})
+        Conventions.from_mapping({**values, "preset": CUSTOM})
         if departures(conventions)
         else conventions
     )
@@ -537,7 +538,7 @@ def defines(name: str, metric: str) -> bool:
 
 def departures(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
     """The knobs whose values are not those of the preset that is named: {knob: (pinned, preset's)}."""
-    if conventions.preset == "custom":
+    if conventions.preset == CUSTOM:
         return {}
     _refuse_unknown(conventions.preset)
     named: Mapping[str, Any] = {**_STANDARD, **PRESETS[conventions.preset].differs}
@@ -545,15 +546,40 @@ def departures(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
     found = {
         name: (pinned[name], named.get(name))
         for name in pinned
-        if pinned[name] != named[name] and not _only_another_scale(name, pinned[name], named[name])
+        if pinned[name] != named[name] and not only_another_scale(name, pinned[name], named[name])
     }
     if conventions.overrides != named.get("overrides", {}):
         found["overrides"] = (dict(conventions.overrides), named.get("overrides", {}))
     return found
 
 
-def _only_another_scale(name: str, pinned: Any, named: Any) -> bool:
-    return KNOB[name].scale and is_number(pinned) and is_number(named)
+def only_another_scale(knob: str, pinned: Any, named: Any) -> bool:
+    """Do two values of a convention differ only in the scale of the grades, which belongs to the data?"""
+    return knob in KNOB and KNOB[knob].scale and is_number(pinned) and is_number(named)
+
+
+def beside(other: Conventions, pinned: Conventions) -> Conventions:
+    """Other conventions on the scale of the data that the pinned ones are for."""
+    overrides = dict(other.overrides)
+    for metric, changed in pinned.overrides.items():
+        if scale := _scale(changed, other.of(metric)):
+            overrides[metric] = {**overrides.get(metric, {}), **scale}
+    return replace(other, overrides=overrides, **_scale(pinned.knobs(), other))
+
+
+def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
+    return {
+        knob: value
+        for knob, value in pinned.items()
+        if only_another_scale(knob, value, getattr(other, knob))
+    }
+
+
+def unknown_preset(name: Any) -> list[tuple[str, str, str]]:
+    """What is wrong with the name of a preset, as (key, what, fix)."""
+    if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
+        return []
+    return [("preset", f"{name!r} is not a preset", nearest(name, {*PRESETS, CUSTOM}))]
 
 
 def _refuse_unknown(name: str) -> None:

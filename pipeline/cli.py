@@ -1,10 +1,27 @@
 """The command `concord`. Each command imports what it needs when it runs, so that help answers at once."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 Command = Callable[[argparse.Namespace], None]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses a command that is none as everything else is refused: with what may be meant."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL)
+        if unknown is None:
+            super().error(message)
+        from metrics_core.conventions import nearest
+        from metrics_core.problems import Problem
+
+        known = {name for action in self._actions for name in action.choices or ()}
+        fix = nearest(unknown[1].strip("'\""), known)
+        self.exit(2, f"{Problem('command line', f'{unknown[1]} is not a command', fix)}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="concord",
         description="Recommender evaluation that is pinned, reproducible and explainable. "
         "The pipeline itself runs by `dvc repro`.",
@@ -54,7 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("user", help="a user's id")
     explain.add_argument("metric", help="a label, such as nDCG@10")
     explain.add_argument("--model", required=True, help="a model of params.yaml")
-    explain.add_argument("--versus", metavar="PRESET", help="beside it, as this preset defines it")
+    explain.add_argument(
+        "--versus",
+        metavar="PRESET",
+        help="beside it, as this preset defines it, on the scale of the data",
+    )
     explain.add_argument("--markdown", action="store_true", help="as Markdown")
     reconcile = _add(commands, "reconcile", _reconcile, "which definition gives this number?")
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
@@ -72,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
+def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
     parser = commands.add_parser(name, help=said, description=said)
     parser.set_defaults(command=command)
     return parser

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.row_checks import in_words
 from pipeline.comparing import content
 from pipeline.comparing.aligned import align
 from pipeline.comparing.best import best_rows
@@ -16,13 +15,13 @@ from pipeline.comparing.evaluations import Evaluation, read_evaluations
 from pipeline.comparing.examples import examples
 from pipeline.comparing.export import exports
 from pipeline.comparing.formulas import without_formulas
-from pipeline.comparing.orphans import remove_orphans
 from pipeline.comparing.panel import panel_rows
 from pipeline.comparing.segments.rows import segment_rows
 from pipeline.comparing.tables import curve_rows, frame, leaderboard_rows, metric_rows
 from pipeline.comparing.tradeoffs import tradeoff_rows
 from pipeline.comparing.warnings import warning_rows
 from pipeline.comparing.wording import verdict_sentences
+from pipeline.orphans import remove_background, remove_models
 from pipeline.outputs import prepare, write_csv, write_json, write_parquet
 from pipeline.params import Params, read_params
 from pipeline.running.announce import say
@@ -41,10 +40,8 @@ def compare(params: Params) -> str:
     """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
     choices = read_choices(params)
     evaluations = read_evaluations(params, choices)
-    for model, files in remove_orphans(params).items():
-        say(
-            f"removed {in_words(files, 'result file')} of {model}, which params.yaml no longer names"
-        )
+    remove_models(params)
+    remove_background(params)
     comparison = _comparison(params, choices, evaluations)
     folder = Path(params.results.comparison)
     write_json(folder / "comparison.json", comparison)

@@ -26,6 +26,7 @@ from pipeline.engines.partitions import partitions
 from pipeline.fit import refuse_misfit
 from pipeline.grades import refuse_misgraded
 from pipeline.labels import labels_of, panels_of
+from pipeline.orphans import remove_background
 from pipeline.outputs import prepare, write_json
 from pipeline.params import PARAMS, Params, read_params
 from pipeline.per_user_file import per_user_writer
@@ -45,6 +46,7 @@ def main() -> str:
 
 def evaluate(params: Params, model: str) -> str:
     """Writes the users' values, the summary and the metrics of one model; says how many there are."""
+    remove_background(params)
     refuse_misgraded(params)
     fit = refuse_misfit(params, model)
     panels = panels_of(params)

@@ -1,9 +1,10 @@
 """The labels that params.yaml asks for."""
 
-from metrics_core.catalogue import Label, expand, parse
+from metrics_core.catalogue import Label, expand
 from metrics_core.panel import Panel, panel
 from metrics_core.problems import refuse
 from pipeline.params import PARAMS, Params
+from pipeline.params_labels import spelled
 
 
 def labels_of(params: Params) -> list[Label]:
@@ -21,11 +22,3 @@ def panels_of(params: Params) -> dict[str, Panel]:
     primary = {spelled(text) for text in params.comparison.primary}
     chosen = [label for label in labels_of(params) if str(label) in primary]
     return {str(label): panel(label, params.pinned) for label in chosen}
-
-
-def spelled(text: str) -> str:
-    """A label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`."""
-    try:
-        return str(parse(text))
-    except ValueError:
-        return text

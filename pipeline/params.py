@@ -8,17 +8,34 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from metrics_core.conventions import Conventions, is_number
+from metrics_core.catalogue import MOST_K
+from metrics_core.conventions import Conventions, is_number, shown
+from metrics_core.problems import InputError
 from pipeline.boundaries import result_findings
-from pipeline.params_checks import model_name_findings, shape_findings, value_findings
+from pipeline.params_checks import (
+    early_findings,
+    model_name_findings,
+    shape_findings,
+    text_findings,
+    value_findings,
+)
+from pipeline.params_places import place_findings
 from pipeline.params_yaml import read_yaml
 
 PARAMS = Path("params.yaml")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
-PERCENT = re.compile(r"^\d+(\.\d+)?%$")
+PERCENT = re.compile(r"^[0-9]{1,4}(\.[0-9]{1,15})?%$")
+MOST_EFFECT, MOST_PERCENT = 1e9, 1000  # a difference that matters
+MOST_NAMED = 100  # metrics, cutoffs, primary labels
+MOST_RESAMPLES = 1_000_000
+MOST_COUNT = 10**12  # of rows, interactions and whatever else is counted
+MOST_ENDS = 100  # of a segmentation
 Effect = float | str
+Cutoff = Annotated[int, Field(ge=1, le=MOST_K)]
+Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+End = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -61,7 +78,7 @@ class ByActivity(_Section):
 
     needs: ClassVar = "train"
     by: Literal["activity"]
-    edges: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)
+    edges: list[Count] = Field(min_length=1, max_length=MOST_ENDS)
 
     @property
     def ends(self) -> Sequence[float]:
@@ -74,7 +91,7 @@ class ByColumn(_Section):
     needs: ClassVar = "users"
     by: Literal["user"]
     column: str
-    edges: list[float] | None = Field(default=None, min_length=1)
+    edges: list[End] | None = Field(default=None, min_length=1, max_length=MOST_ENDS)
 
     @property
     def ends(self) -> Sequence[float]:
@@ -113,30 +130,35 @@ class Input(_Section):
 
 
 class Evaluation(_Section):
-    metrics: list[str] = Field(min_length=1)
-    ks: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    metrics: list[str] = Field(min_length=1, max_length=MOST_NAMED)
+    ks: list[Cutoff] = Field(min_length=1, max_length=MOST_NAMED)
     engine: Literal["duckdb", "polars"]
-    rows_per_partition: Annotated[int, Field(ge=1)]
+    rows_per_partition: Annotated[int, Field(ge=1, le=MOST_COUNT)]
     panel: bool
 
 
 class Comparison(_Section):
     baseline: str
-    primary: list[str] = Field(min_length=1)
-    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
+    confidence: Annotated[float, Field(gt=0.5, le=0.9999)]
     min_effect: Effect | dict[str, Effect]
     adjustment: Literal["holm", "max_t"]
     wilcoxon: bool
-    resamples: Annotated[int, Field(ge=99)]
-    seed: Annotated[int, Field(ge=0)]
+    resamples: Annotated[int, Field(ge=99, le=MOST_RESAMPLES)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
 
     @field_validator("min_effect", mode="before")
     @classmethod
     def _effects(cls, given: Any) -> Any:
         for effect in given.values() if isinstance(given, dict) else [given]:
             share = isinstance(effect, str) and PERCENT.fullmatch(effect)
-            if not share and not (is_number(effect) and effect >= 0):
-                msg = f"{effect!r} is no effect: write a number such as 0.005, or a share of the baseline such as 2%"
+            if share and float(effect[:-1]) <= MOST_PERCENT:
+                continue
+            if share or not is_number(effect) or not 0 <= effect <= MOST_EFFECT:
+                msg = (
+                    f"{shown(effect)} is no effect: write a number such as 0.005, or a share of the baseline such as 2%; "
+                    f"at most {MOST_EFFECT:,.0f} or {MOST_PERCENT}%"
+                )
                 raise ValueError(msg)
         return given
 
@@ -146,8 +168,8 @@ class Report(_Section):
 
 
 class MLflow(_Section):
-    tracking_uri: str
-    experiment: str
+    tracking_uri: Annotated[str, Field(min_length=1)]
+    experiment: Annotated[str, Field(min_length=1)]
     required: bool
     attach: Literal["metrics", "child"]
 
@@ -192,13 +214,26 @@ def read_params(path: Path = PARAMS) -> Params:
     ------
     InputError : the file is missing, is no YAML, or says something that Concord cannot honour; all of it at once
     """
+    params, refusal = examined(path)
+    if refusal is not None or params is None:
+        raise refusal or InputError([])
+    return params
+
+
+def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
+    """What the file says, where its shape is right, and what is wrong with it.
+
+    Raises
+    ------
+    InputError : the file is missing or is no YAML
+    """
     yaml = read_yaml(path)
-    if findings := list(model_name_findings(yaml.content.get("models"))):
-        raise yaml.refusal(findings)
+    names = [*text_findings(yaml.content), *model_name_findings(yaml.content.get("models"))]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
-        raise yaml.refusal(shape_findings(Params, error.errors())) from None
-    if findings := [*value_findings(params), *result_findings(path, vars(params.results))]:
-        raise yaml.refusal(findings)
-    return params
+        shapes = shape_findings(Params, error.errors(), told={keys for keys, _, _ in names})
+        return None, yaml.refusal([*names, *shapes, *early_findings(yaml.content, shapes)])
+    found = [*names, *value_findings(params), *result_findings(path, vars(params.results))]
+    found += place_findings(params, path.parent)
+    return params, yaml.refusal(found) if found else None

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from metrics_core.catalogue import expand, idle_overrides
-from metrics_core.conventions import ConventionError
-from metrics_core.presets import departures
+from metrics_core.catalogue import idle_overrides
+from metrics_core.conventions import ConventionError, Conventions, shown
+from metrics_core.presets import departures, unknown_preset
+from pipeline.params_labels import label_findings, metric_findings
 
 if TYPE_CHECKING:
     from pipeline.params import Params
@@ -28,19 +29,44 @@ _SHAPES = {  # in pydantic's own words: "Input should be a valid list"
     "model_type": "write a mapping, keys with values",
     "bool_type": "write true or false",
 }
-MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
+MOST_CHARACTERS = 4096  # of a text
+MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")
+
+
+def text_findings(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[Finding]:
+    """Texts, keys too, that no file, page or server takes."""
+    if isinstance(content, dict):
+        for key, inner in content.items():
+            yield from _text_findings(key, (*keys, key), "the key ")
+            yield from text_findings(inner, (*keys, key))
+    elif isinstance(content, list):
+        for place, inner in enumerate(content):
+            yield from text_findings(inner, (*keys, place))
+    else:
+        yield from _text_findings(content, keys, "")
+
+
+def _text_findings(text: Any, keys: tuple[Any, ...], what: str) -> Iterator[Finding]:
+    if not isinstance(text, str):
+        return
+    odd = next((c for c in text if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+    if odd is not None:
+        yield keys, f"{what}{shown(text)} holds {odd!r}, which is no text", "leave it out"
+    if len(text) > MOST_CHARACTERS:
+        why = f"{what}{shown(text)} has {len(text):,} characters"
+        yield keys, why, f"use at most {MOST_CHARACTERS:,}"
 
 
 def model_name_findings(models: Any) -> Iterator[Finding]:
     """DVC drops names that are no text without a word, and stumbles over dots, `@` and slashes."""
     fix = (
-        "use letters, digits, `_` and `-`, starting with a letter or digit; quote a name of digits only; "
+        "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; quote a name of digits only; "
         f"{', '.join(map(repr, (TRUTH, *BACKGROUND)))} are taken"
     )
     alike = defaultdict(list)
     for name in models if isinstance(models, dict) else []:
         if not _is_model_name(name):
-            yield ("models", name), f"{name!r} is no name of a model", fix
+            yield ("models", name), f"{shown(name)} is no name of a model", fix
         else:
             alike[name.lower()].append(name)
     for first, *others in alike.values():
@@ -57,8 +83,10 @@ def _is_model_name(name: Any) -> bool:
     )
 
 
-def shape_findings(shape: type[BaseModel], found: Sequence[Any]) -> list[Finding]:
-    """All that pydantic found; a key that is missing because it is mistyped is told once."""
+def shape_findings(
+    shape: type[BaseModel], found: Sequence[Any], told: Collection[tuple[Any, ...]] = ()
+) -> list[Finding]:
+    """All that pydantic found, but for what is told; a key that is missing because it is mistyped is told once."""
     lacking = {tuple(each["loc"]) for each in found if each["type"] == "missing"}
     mistyped = {
         (*keys[:-1], near)
@@ -67,7 +95,24 @@ def shape_findings(shape: type[BaseModel], found: Sequence[Any]) -> list[Finding
         for near in _near(str(keys[-1]), _keys_at(shape, keys))
     }
     told_twice = lacking & mistyped
-    return [_finding(shape, each) for each in found if tuple(each["loc"]) not in told_twice]
+    return [
+        _finding(shape, each)
+        for each in found
+        if (keys := tuple(each["loc"])) not in told_twice
+        and not any(keys[: len(known)] == known for known in told)
+    ]
+
+
+def early_findings(content: dict[str, Any], shapes: Sequence[Finding]) -> Iterator[Finding]:
+    """What can be told of conventions and metrics though something else has not its shape."""
+    wrong = {keys[0] for keys, _, _ in shapes}
+    if "conventions" not in wrong and "conventions" in content:
+        yield from convention_findings(content["conventions"])
+    metrics = [
+        keys for keys, _, _ in shapes if keys[:2] in {("evaluation",), ("evaluation", "metrics")}
+    ]
+    if "evaluation" in content and not metrics and "metrics" in content["evaluation"]:
+        yield from metric_findings(content["evaluation"]["metrics"])
 
 
 def _finding(shape: type[BaseModel], found: Any) -> Finding:
@@ -77,12 +122,21 @@ def _finding(shape: type[BaseModel], found: Any) -> Finding:
         return keys, "is not a key that Concord knows", _meant(str(keys[-1]), _keys_at(shape, keys))
     if found["type"] == "missing":
         return keys, "is missing", f"add `{keys[-1]}:` there"
-    fix = _SHAPES.get(found["type"]) or found["msg"].removeprefix("Value error, ")
+    fix = _SHAPES.get(found["type"]) or _limit(found) or found["msg"].removeprefix("Value error, ")
     if found["type"] == "literal_error" and isinstance(found["input"], str):
         allowed = re.findall(r"'([^']*)'", found["ctx"]["expected"])
         near = difflib.get_close_matches(found["input"], allowed, n=1)
         fix += f"; did you mean {near[0]!r}?" if near else ""
-    return keys, f"is {found['input']!r}", fix[:1].lower() + fix[1:]
+    return keys, f"is {shown(found['input'])}", fix[:1].lower() + fix[1:]
+
+
+def _limit(found: Any) -> str:
+    """The limit that a number, or the length of a list, does not keep; empty where it is something else."""
+    said = {"less_than_equal": "at most", "less_than": "less than", "too_long": "a list of at most"}
+    limits = [
+        found["ctx"][key] for key in ("le", "lt", "max_length") if key in found.get("ctx", ())
+    ]
+    return f"write {said[found['type']]} {limits[0]:,}" if found["type"] in said and limits else ""
 
 
 def _meant(key: str, known: list[str]) -> str:
@@ -127,28 +181,31 @@ def _is_shape(shape: Any) -> bool:
 def value_findings(params: Params) -> list[Finding]:
     """What the values say of each other, once their shape is right."""
     return [
-        *_convention_findings(params),
+        *convention_findings(params.conventions),
+        *label_findings(params),
         *_segment_findings(params),
-        *_comparison_findings(params),
+        *_baseline_findings(params),
         *_training_findings(params),
     ]
 
 
-def _convention_findings(params: Params) -> list[Finding]:
+def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
+    """Conventions that are none, that nothing honours, or that are not those of the preset."""
+    problems = unknown_preset(conventions.get("preset"))
+    differing: dict[str, tuple[Any, Any]] = {}
     try:
-        differing, idle = departures(params.pinned), idle_overrides(params.pinned)
+        pinned = Conventions.from_mapping(conventions)
+        problems += idle_overrides(pinned)
+        differing = {} if problems else departures(pinned)
     except ConventionError as error:
-        return [(("conventions", *key.split(".")), what, fix) for key, what, fix in error.problems]
-    if idle:
-        return [(("conventions", *key.split(".")), what, fix) for key, what, fix in idle]
-    name = params.pinned.preset
-    return [
+        problems += error.problems
+    return [(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
         (
             ("conventions", knob),
-            f"is {pinned!r}, but preset {name!r} has {named!r}",
+            f"is {value!r}, but preset {conventions['preset']!r} has {named!r}",
             f"set it to {named!r}, or `preset: custom`",
         )
-        for knob, (pinned, named) in differing.items()
+        for knob, (value, named) in differing.items()
     ]
 
 
@@ -162,14 +219,7 @@ def _segment_findings(params: Params) -> Iterator[Finding]:
             yield keys, f"{ends} does not rise", "give each end once, smallest first"
 
 
-def _comparison_findings(params: Params) -> Iterator[Finding]:
-    ks = params.evaluation.ks
-    try:
-        expand(params.evaluation.metrics, ks)
-    except ValueError as error:
-        yield ("evaluation", "metrics"), str(error), "`concord metrics` lists the metrics"
-    if len(set(ks)) < len(ks):
-        yield ("evaluation", "ks"), f"repeats a cutoff: {ks}", "name each k once"
+def _baseline_findings(params: Params) -> Iterator[Finding]:
     if params.comparison.baseline not in params.models:
         near = difflib.get_close_matches(params.comparison.baseline, params.models, n=1)
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(params.models)}"

@@ -129,5 +129,9 @@ def thresholds(results: Results) -> dict[str, list[str]]:
         rows = [results.difference(model, results.baseline, label) for model in results.challengers]
         effects = [row["min_effect"] for row in rows if row and row["min_effect"] is not None]
         if effects:
-            found.setdefault(numbers.exact(float(f"{effects[0]:.3g}")), []).append(label)
+            effect = numbers.exact(float(f"{effects[0]:.3g}"))
+            share = results.metrics[label].get("min_effect", "")
+            if share.endswith("%"):
+                effect += f" ({share.removesuffix('%')}\N{NO-BREAK SPACE}% of {results.baseline})"
+            found.setdefault(effect, []).append(label)
     return found

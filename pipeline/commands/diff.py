@@ -11,8 +11,8 @@ from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.evaluations import read_evaluations
 from pipeline.diffing.changes import change_rows, labels_of_one_side, unlike
 from pipeline.diffing.revision import Former, former
-from pipeline.labels import spelled
 from pipeline.params import Params, read_params
+from pipeline.params_labels import spelled
 from reports import numbers
 from reports.verdicts import VERDICTS
 

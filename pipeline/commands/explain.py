@@ -4,6 +4,7 @@ import polars as pl
 from rich.table import Table
 
 from metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
+from metrics_core.presets import beside
 from pipeline.commands.chosen import label_named, model_files, preset_named, refused
 from pipeline.commands.table import console
 from pipeline.params import read_params
@@ -14,7 +15,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
     params = read_params()
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     label = str(label_named(metric))
-    other = None if versus is None else preset_named(versus)
+    other = None if versus is None else beside(preset_named(versus), params.pinned)
     try:
         found = explain_ranked(
             lists, truth, user=user, metric=label, conventions=params.pinned, versus=other

@@ -10,12 +10,13 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node
 
-from metrics_core.conventions import KNOB, is_number
+from metrics_core.conventions import KNOB
+from metrics_core.presets import only_another_scale
 from metrics_core.problems import InputError, refuse
 from pipeline.commands.chosen import PLACE, preset_named
 from pipeline.commands.table import console, word
 from pipeline.outputs import whole
-from pipeline.params import PARAMS, read_params
+from pipeline.params import PARAMS, examined
 from pipeline.safe_yaml import load_yaml
 
 SECTION = "conventions"
@@ -42,7 +43,8 @@ def pin(name: str) -> None:
     changed = {
         key: value
         for key, value in wanted.items()
-        if key not in pinned or (pinned[key] != value and not _only_scale(key, pinned[key], value))
+        if key not in pinned
+        or (pinned[key] != value and not only_another_scale(key, pinned[key], value))
     }
     if changed:
         _write(_edited(text, changed, list(wanted)))
@@ -63,10 +65,6 @@ def _loaded(text: str) -> dict[str, Any]:
         what = f"holds no mapping of {SECTION}"
         raise refuse(str(PARAMS), what, "start from the params.yaml of the demo")
     return content
-
-
-def _only_scale(key: str, pinned: Any, wanted: Any) -> bool:
-    return key in KNOB and KNOB[key].scale and is_number(pinned) and is_number(wanted)
 
 
 def _edited(text: str, changed: Mapping[str, Any], order: list[str]) -> str:
@@ -166,12 +164,14 @@ def _write(text: str) -> None:
     """Puts the text in place once it is accepted; before that params.yaml is not touched."""
     with whole(PARAMS) as beside:
         beside.write_text(text, encoding="utf-8", newline="")
-        try:
-            read_params(beside)
-        except InputError as error:
-            raise InputError(
-                replace(each, where=_renamed(each.where, beside)) for each in error.problems
-            ) from None
+        params, refusal = examined(beside)
+        problems = [
+            replace(each, where=_renamed(each.where, beside))
+            for each in (refusal.problems if refusal else ())
+            if params is None or f", {SECTION}." in each.where  # the others are for the stages
+        ]
+        if problems:
+            raise InputError(problems)
 
 
 def _renamed(where: str, beside: Path) -> str:

@@ -4,9 +4,10 @@ from typing import Any
 
 from metrics_core.catalogue import CATALOGUE, METRIC, Metric, changed_by, override_keys
 from metrics_core.conventions import KNOB, Conventions
-from metrics_core.presets import PRESETS
+from metrics_core.presets import PRESETS, beside
 from pipeline.commands.chosen import preset_named
 from pipeline.commands.table import console, print_table, word
+from pipeline.params import PARAMS
 
 
 def list_presets() -> None:
@@ -26,8 +27,10 @@ def show_preset(name: str) -> None:
 
 
 def diff_presets(one: str, other: str) -> None:
-    """Knob by knob, in words, with the metrics that each can change."""
+    """Knob by knob, in words, with the metrics that each can change; params.yaml keeps the scale of its data."""
     a, b = preset_named(one), preset_named(other)
+    if PARAMS.name in (one, other):
+        a, b = (a, beside(b, a)) if one == PARAMS.name else (beside(a, b), b)
     rows = [
         (knob, _told(knob, ours), _told(knob, theirs), _changes(knob, a, b))
         for knob, (ours, theirs) in _differing(a, b).items()

@@ -1,5 +1,6 @@
 """`concord reconcile`: the definitions under which a model's lists give a number got elsewhere."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ SHOWN = 12  # definitions that match
 
 
 def reconcile_number(text: str, metric: str, model: str) -> None:
-    """Prints the definitions that give the number, nearest first; else the nearest ones."""
+    """Prints the definitions that give the number, nearest first; else the nearest ones, and the exit code is 1."""
     params = read_params()
     _, truth = model_files(params, model)
     label = label_named(metric)
@@ -49,6 +50,7 @@ def reconcile_number(text: str, metric: str, model: str) -> None:
             "Other lists, another truth or another cutoff give another number too: "
             "compare `concord explain` of one user with the other side."
         )
+        sys.exit(1)
 
 
 def _means(params: Params, model: str, definitions: Sequence[Definition]) -> list[float]:

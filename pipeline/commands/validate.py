@@ -9,10 +9,11 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import catalogue_of, refuse_missing
+from metrics_core.conventions import ConventionError
 from metrics_core.partition import Task
+from metrics_core.presets import preset
 from metrics_core.problems import InputError, Problem
 from metrics_core.row_checks import in_words
-from pipeline.comparing.choices import read_choices
 from pipeline.comparing.segments.users import refuse_unknown_column
 from pipeline.fit import refuse_misfit
 from pipeline.grades import refuse_misgraded
@@ -21,7 +22,7 @@ from pipeline.load import load
 from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import PARAMS, ByColumn, Params, Results, read_params
+from pipeline.params import PARAMS, ByColumn, Params, Results, examined
 from pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]
@@ -32,28 +33,41 @@ def validate() -> None:
 
     Raises
     ------
-    InputError : what is wrong with params.yaml, or else with any of the files
+    InputError : what is wrong with params.yaml and with any of the files
     """
-    try:
-        params = read_params()
-        read_choices(params)
-    except InputError:
+    params, refusal = examined()
+    if params is None:
         print("the files are read once params.yaml is right", flush=True)
-        raise
+        raise refusal or InputError([])
+    problems = [*refusal.problems] if refusal else []
     with spill_folder() as folder:  # swept away even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
-        there = params.model_copy(update={"results": elsewhere})
-        problems = [
-            found for name, load_it in _files(there) for found in _tried(there, name, load_it)
-        ]
-        if not problems:
-            problems = [found for model in params.models for found in _of(_tell_fit, there, model)]
-            problems += _what_metrics_lack(there)
-            problems += _of(refuse_misgraded, there)
-            problems += _unknown_segments(there)
+        there = _readable(params.model_copy(update={"results": elsewhere}))
+        found = [each for name, load_it in _files(there) for each in _tried(there, name, load_it)]
+        problems += found or list(_together(there, sound=not problems))
     if problems:
         raise InputError(problems)
     print("no problem found: `dvc repro` evaluates")
+
+
+def _readable(params: Params) -> Params:
+    """With the conventions of `standard` where the pinned ones are none, so that the files can be read."""
+    try:
+        _ = params.pinned
+    except ConventionError:
+        usual = preset("standard", duplicates="first", ties="input").as_dict()
+        return params.model_copy(update={"conventions": usual})
+    return params
+
+
+def _together(params: Params, *, sound: bool) -> Iterator[Problem]:
+    """What files that are right each say of one another, and what params.yaml, where it is sound, asks of them."""
+    for model in params.models:
+        yield from _of(_tell_fit, params, model)
+    if sound:
+        yield from _what_metrics_lack(params)
+        yield from _of(refuse_misgraded, params)
+    yield from _unknown_segments(params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:

@@ -1,15 +1,13 @@
 """What params.yaml asks of the comparison, in the spelling of the labels that are evaluated."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metrics_core.catalogue import CATALOGUE, Label, parse
-from metrics_core.conventions import nearest
 from metrics_core.problems import InputError, Problem
-from pipeline.labels import labels_of, spelled
+from pipeline.labels import labels_of
 from pipeline.params import PARAMS, Params
+from pipeline.params_labels import DEFAULT, choice_findings, spelled
 
-DEFAULT = "default"  # of comparison.min_effect, for the labels that it does not name
 Effect = float | str
 
 
@@ -39,7 +37,10 @@ def read_choices(params: Params) -> Choices:
     order = [metric.name for metric in CATALOGUE]
     labels = sorted(labels_of(params), key=lambda label: order.index(label.name))
     evaluated = {str(label) for label in labels}
-    problems = [*_primary_problems(params, evaluated), *_effect_problems(params, evaluated)]
+    problems = [
+        Problem(f"{PARAMS}: {'.'.join(keys)}", what, fix)
+        for keys, what, fix in choice_findings(params, evaluated)
+    ]
     if problems:
         raise InputError(problems)
     primary = [spelled(text) for text in params.comparison.primary]
@@ -51,40 +52,6 @@ def absolute(effect: Effect, baseline_mean: float) -> float:
     if isinstance(effect, str):
         return float(effect.removesuffix("%")) / 100 * abs(baseline_mean)
     return float(effect)
-
-
-def _primary_problems(params: Params, evaluated: set[str]) -> Iterator[Problem]:
-    where = f"{PARAMS}: comparison.primary"
-    named = [spelled(text) for text in params.comparison.primary]
-    for label in dict.fromkeys(named):
-        if label not in evaluated:
-            yield _not_evaluated(where, label, evaluated)
-        elif parse(label).metric.of_catalogue:
-            what = f"{label} is one number over all users, so there is nothing to test"
-            yield Problem(where, what, "name a metric that has a value for each user")
-        if named.count(label) > 1:
-            yield Problem(where, f"names {label} more than once", "name each label once")
-
-
-def _effect_problems(params: Params, evaluated: set[str]) -> Iterator[Problem]:
-    effects = params.comparison.min_effect
-    if not isinstance(effects, dict):
-        return
-    where = f"{PARAMS}: comparison.min_effect"
-    named = {spelled(text) for text in effects if text != DEFAULT}
-    for label in sorted(named - evaluated):
-        yield _not_evaluated(where, label, evaluated)
-    missing = sorted(evaluated - named)
-    if missing and DEFAULT not in effects:
-        what = f"says nothing for {missing[0]}" + (
-            f" and {len(missing) - 1} more labels" * (len(missing) > 1)
-        )
-        yield Problem(where, what, f"add `{DEFAULT}:` for the labels that it does not name")
-
-
-def _not_evaluated(where: str, label: str, evaluated: set[str]) -> Problem:
-    fix = f"{nearest(label, evaluated)} (or add it to evaluation.metrics and evaluation.ks)"
-    return Problem(where, f"{label!r} is not evaluated", fix)
 
 
 def _min_effects(params: Params, evaluated: set[str]) -> dict[str, Effect]:

@@ -15,7 +15,7 @@ from pipeline.params import Params
 
 Row = dict[str, Any]
 EACH = 5  # wins, and losses
-MOST_TRUTH = 50  # rows of the truth that are shown of a user
+MOST_TRUTH = 50  # relevant items that are shown of a user
 
 
 def examples(
@@ -97,11 +97,13 @@ class _Known:
         self._relevant: dict[tuple[str, str], float] = {}
 
     def truth(self) -> dict[str, list[Row]]:
+        """What each user wanted: the relevant items."""
         rows = self._rows(Path(self._params.results.data) / "truth.parquet", ["item", "grade"])
         found: dict[str, list[Row]] = {}
         for user, item, grade in rows:
-            if self._least is None or grade >= self._least:
-                self._relevant[user, item] = grade
+            if self._least is not None and grade < self._least:
+                continue
+            self._relevant[user, item] = grade
             found.setdefault(user, []).append(
                 {"item": item, "title": self._titles.get(item), "grade": grade}
             )

@@ -20,6 +20,12 @@ def exact(value: float) -> str:
     return f"{value:.3g}"
 
 
+def threshold(label: str, effect: float, standing: Standing) -> str:
+    """The smallest difference that matters, as params.yaml says it: `0.005`, or `2 % of bm25`."""
+    share = standing.shares.get(label)
+    return exact(effect) if share is None else f"{percent(share)} of {standing.baseline}"
+
+
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`."""
     shown = list(names[:AT_MOST])
@@ -76,13 +82,14 @@ def reason(gap: Gap, standing: Standing) -> str:
         return _undecided(gap, standing)
     if gap.verdict == "too_few_users":
         return _too_few(gap)
-    threshold = gap.row["min_effect"]  # None if it is a share of a mean that does not exist
+    effect = gap.row["min_effect"] or 0.0  # None if it is a share of a mean that does not exist
+    least = threshold(gap.row["label"], effect, standing)
     words = {
-        "better": f"significant, and more than {exact(threshold)}" if threshold else "significant",
-        "better_below_threshold": f"significant, though perhaps less than {exact(threshold)}"
-        if threshold
+        "better": f"significant, and more than {least}" if effect else "significant",
+        "better_below_threshold": f"significant, though perhaps less than {least}"
+        if effect
         else "significant",
-        "equivalent": f"too small to matter, as the interval lies within ±{exact(threshold or 0)}",
+        "equivalent": f"too small to matter, as the interval lies within ±{least}",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
     }

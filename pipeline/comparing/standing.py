@@ -35,13 +35,23 @@ class Gap:
 
 @dataclass(frozen=True)
 class Standing:
-    """`comparison` has models, leaderboard and differences of comparison.json."""
+    """`comparison` has models, metrics, leaderboard and differences of comparison.json."""
 
     comparison: Mapping[str, Any]
 
     @property
     def baseline(self) -> str:
         return str(self.comparison["baseline"])
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Label -> the smallest difference that matters, where it is a share of the baseline's mean."""
+        effects = {row["label"]: row.get("min_effect", "") for row in self.comparison["metrics"]}
+        return {
+            label: float(effect.removesuffix("%")) / 100
+            for label, effect in effects.items()
+            if effect.endswith("%")
+        }
 
     @property
     def primary(self) -> list[str]:

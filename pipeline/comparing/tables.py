@@ -57,6 +57,7 @@ _TYPES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "k": pl.Int64,
         "higher_is_better": pl.Boolean,
         "primary": pl.Boolean,
+        "min_effect": pl.String,  # as params.yaml says it: a number, or a share of the baseline's mean
         "family": pl.String,
         "formula": pl.String,
         "source": pl.String,
@@ -75,6 +76,7 @@ def metric_rows(choices: Choices) -> list[Row]:
             "k": label.k,
             "higher_is_better": label.metric.higher_is_better,
             "primary": str(label) in choices.primary,
+            "min_effect": str(choices.min_effects[str(label)]),
             "family": label.metric.family,
             "formula": label.metric.formula,
             "source": label.metric.source,

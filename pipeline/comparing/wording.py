@@ -4,7 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metrics_core.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
-from pipeline.comparing.phrases import AT_MOST, are, counted, exact, listed, number, reason, size
+from pipeline.comparing.phrases import (
+    AT_MOST,
+    are,
+    counted,
+    listed,
+    number,
+    reason,
+    size,
+    threshold,
+)
 from pipeline.comparing.segments.flags import flags
 from pipeline.comparing.standing import Gap, Standing
 
@@ -97,23 +106,24 @@ def _against_baseline(label: str, standing: Standing) -> str:
     groups: dict[str, list[str]] = {}
     for gap in gaps:
         groups.setdefault(gap.verdict, []).append(gap.a)
-    effect = gaps[0].row["min_effect"] or 0
+    effect = gaps[0].row["min_effect"] or 0.0
+    least = threshold(label, effect, standing) if effect else ""
     clauses = [
         f"{listed(groups[verdict])} {are(groups[verdict])} {words}"
-        for verdict, words in _standings(effect).items()
+        for verdict, words in _standings(least).items()
         if verdict in groups
     ]
     return f"Against {standing.baseline} on {label}, {'; '.join(clauses)}."
 
 
-def _standings(effect: float) -> dict[str, str]:
-    """The words for each verdict, from best to worst."""
-    by = f" by more than {exact(effect)}" if effect else ""
-    perhaps = f", perhaps by less than {exact(effect)}" if effect else ""
+def _standings(least: str) -> dict[str, str]:
+    """The words for each verdict, from best to worst; `least` is empty where every difference matters."""
+    by = f" by more than {least}" if least else ""
+    perhaps = f", perhaps by less than {least}" if least else ""
     return {
         "better": f"better{by}",
         "better_below_threshold": f"better{perhaps}",
-        "equivalent": f"equivalent, within ±{exact(effect)}",
+        "equivalent": f"equivalent, within ±{least or 0}",
         "identical": "identical for every user",
         "worse_below_threshold": f"worse{perhaps}",
         "worse": f"worse{by}",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metrics_core.catalogue import Label, parse
-from pipeline.labels import spelled
 from pipeline.params import Params
+from pipeline.params_labels import spelled
 from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
 from pipeline.tracking.notes import model_note
 from pipeline.tracking.run_content import (

@@ -113,6 +113,39 @@ def test_versus_names_two_conventions_where_it_takes_two() -> None:
     assert both.theirs.value == pytest.approx((1 + 1 / 2) / (1 + 1 + 1 / math.log2(3)))
 
 
+def test_versus_a_preset_keeps_the_scale_of_the_data() -> None:
+    """On five stars, relevant from 4 on: no preset makes an item of one star a hit."""
+    stars = {"u": {"a": 1, "b": 5}}
+    pinned = mc.preset("standard", relevance_threshold=4, err_max_grade=5)
+    for label in ("P@2", "nDCG@2", "ERR@2"):
+        both = mc.explain(
+            {"u": ["a", "b"]}, stars, user="u", metric=label, conventions=pinned, versus="standard"
+        )
+        assert both.path.lines == ("nothing: the two define this metric alike",)
+
+
+def test_versus_a_preset_keeps_the_scale_that_one_metric_has() -> None:
+    pinned = mc.preset("standard", overrides={"P": {"relevance_threshold": 4}})
+    both = mc.explain(
+        {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
+        user="u", metric="P@2", conventions=pinned, versus="rectools",
+    )  # fmt: skip
+
+    assert both.theirs.value == 1 / 2
+    assert "relevance_threshold" not in both.path.changed
+
+
+def test_versus_other_conventions_takes_them_by_value() -> None:
+    """Two teams that set the threshold otherwise do differ in it."""
+    ours, theirs = (mc.preset("standard", relevance_threshold=least) for least in (4, 1))
+    both = mc.explain(
+        {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
+        user="u", metric="P@2", conventions=ours, versus=theirs,
+    )  # fmt: skip
+
+    assert both.path.enough == ("relevance_threshold",)
+
+
 def test_versus_says_so_where_both_agree() -> None:
     alike = mc.explain(
         LISTS, TRUTH, user="U2", metric="R@5", conventions=mc.preset("bellei"), versus="ranx"

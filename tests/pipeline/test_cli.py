@@ -40,6 +40,22 @@ def test_metrics_and_presets_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "fix"),
+    [
+        ("valdate", "did you mean 'validate'?"),
+        ("Explain", "did you mean 'explain'?"),
+        ("reconsile", "did you mean 'reconcile'?"),
+        ("xyz", "known: diff, explain, log, mend, metrics, pin, presets, reconcile, validate"),
+    ],
+)
+def test_an_unknown_command_is_refused_with_what_may_be_meant(word: str, fix: str) -> None:
+    done = _run(word)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"command line: {word!r} is not a command\n  fix: {fix}\n"
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (

@@ -1,5 +1,6 @@
 """explain, reconcile, presets diff and pin, on a copy of the project with its lists loaded."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +58,20 @@ def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> 
     assert "ap_denominator: min_k_relevant → relevant" in shown
 
 
+def test_explain_versus_keeps_the_scale_of_the_data(project: Path, tmp_path: Path) -> None:
+    made = tmp_path / "graded"
+    shutil.copytree(project, made, symlinks=True)
+    text = (made / "params.yaml").read_text(encoding="utf-8")
+    graded = text.replace("relevance_threshold: 1", "relevance_threshold: 3")
+    (made / "params.yaml").write_text(graded, encoding="utf-8")
+    user = _user_with_hits(project)
+
+    shown = _concord(made, "explain", user, "P@5", "--model", MODEL, "--versus", "rectools")
+
+    assert "relevant: grade >= 1" not in shown
+    assert "relevance_threshold" not in shown
+
+
 def test_explain_as_markdown_is_a_table(project: Path) -> None:
     user = _user_with_hits(project)
 
@@ -86,7 +101,11 @@ def _gives(line: str, mean: float) -> bool:
 
 
 def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
-    shown = _concord(project, "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL)
+    done = attempt(
+        project, "concord", "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL
+    )
+    shown = done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
 
     assert "no definition tried gives P@10 = 0.999999" in shown
     assert "Other lists, another truth or another cutoff" in shown

@@ -446,6 +446,20 @@ def test_results_of_models_that_left_params_are_removed(
     assert (tmp_path / "quality/truth.json").is_file()
 
 
+def test_files_of_background_that_left_params_are_removed(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    known = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
+    write_json(tmp_path / "data/users.json", known)
+    write_text(tmp_path / "data/users.parquet", "users")
+    write_json(tmp_path / "data/items.json", {"hello": 1})  # not Concord's
+    write_text(tmp_path / "data/items.parquet", "mine")
+
+    compare(params)
+
+    left = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert left == ["items.json", "items.parquet", "truth.parquet"]
+
+
 def test_files_that_are_not_results_of_a_model_stay(tmp_path: Path) -> None:
     params = project(tmp_path)
     mine = [

@@ -105,6 +105,22 @@ def test_a_difference_within_the_threshold_is_equivalent(tmp_path: Path) -> None
     assert said[1].endswith("too small to matter, as the interval lies within ±0.05.")
 
 
+@pytest.mark.parametrize("effect", ["7.5%", {"default": "7.5%"}])
+def test_a_share_of_the_baseline_is_told_as_it_was_written(tmp_path: Path, effect: Any) -> None:
+    """POP has 0.2 in the mean: 7.5 % of it is 0.015."""
+    said = sentences(tmp_path, ndcg(pop=POP, far=FAR, near=NEAR), min_effect=effect)
+
+    assert said[1].endswith("significant, though perhaps less than 7.5 % of pop.")
+    assert any("better by more than 7.5 % of pop" in sentence for sentence in said)
+    assert not any("0.015" in sentence for sentence in said)
+
+
+def test_a_share_within_which_models_are_equivalent_is_told(tmp_path: Path) -> None:
+    said = sentences(tmp_path, ndcg(pop=POP, far=FAR, near=NEAR), min_effect="25%")
+
+    assert said[1].endswith("too small to matter, as the interval lies within ±25 % of pop.")
+
+
 def test_with_no_threshold_none_is_named(tmp_path: Path) -> None:
     said = sentences(tmp_path, ndcg(pop=POP, far=FAR), min_effect=0.0)
 

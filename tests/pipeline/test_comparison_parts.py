@@ -90,16 +90,17 @@ def test_where_lower_is_better_a_win_is_a_lower_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "overrides", "hits"),
+    ("metric", "overrides", "hits", "wanted"),
     [
-        ("nDCG", {}, ["high", "low"]),
-        ("nDCG(rel=3)", {}, ["high"]),
-        ("nDCG", {"nDCG": {"relevance_threshold": 3}}, ["high"]),
-        ("RR", {"RR": {"ties": "item_desc"}}, ["low"]),
+        ("nDCG", {}, ["high", "low"], ["high", "low"]),
+        ("nDCG(rel=3)", {}, ["high"], ["high"]),
+        ("nDCG", {"nDCG": {"relevance_threshold": 3}}, ["high"], ["high"]),
+        ("nDCG", {"nDCG": {"relevance_threshold": 9}}, [], []),
+        ("RR", {"RR": {"ties": "item_desc"}}, ["low"], ["high", "low"]),
     ],
 )
 def test_hits_of_examples_are_those_of_the_metric(
-    tmp_path: Path, metric: str, overrides: dict[str, Any], hits: list[str]
+    tmp_path: Path, metric: str, overrides: dict[str, Any], hits: list[str], wanted: list[str]
 ) -> None:
     params = params_of(tmp_path, ["pop", "als"], metrics=[metric], ks=[2], overrides=overrides)
     label = f"{metric}@2"
@@ -117,6 +118,7 @@ def test_hits_of_examples_are_those_of_the_metric(
     (first, *_) = _compared(params)["examples"]["users"]
 
     assert [item["item"] for item in first["list_a"] if item["relevant"]] == hits
+    assert [item["item"] for item in first["truth"]] == wanted
 
 
 def test_examples_show_titles_and_count_the_train(tmp_path: Path) -> None:

@@ -98,10 +98,53 @@ def test_params_yaml_is_what_is_pinned(
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    assert _shown("params.yaml", "standard", capsys) == [
-        ["convention", "params.yaml", "standard", "changes"],
-        ["err_max_grade", "3", "4", "ERR"],
+    assert _shown("params.yaml", "wikipedia", capsys) == [
+        ["convention", "params.yaml", "wikipedia", "changes"],
+        [
+            "ties",
+            "item_asc (by item, ascending)",
+            "given (scores are ignored: the rank column, or else the order of the rows)",
+            "every metric",
+        ],
+        [
+            "duplicates",
+            "error (duplicates are refused)",
+            "keep (copies stay, and each counts where the metric counts copies)",
+            "every metric",
+        ],
     ]
+
+
+@pytest.mark.parametrize("names", [("params.yaml", "standard"), ("standard", "params.yaml")])
+def test_the_scale_of_the_data_is_no_difference_to_a_preset(
+    names: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    on_five_stars = text.replace("relevance_threshold: 1", "relevance_threshold: 4")
+    of_errs_own = on_five_stars.replace("preset: standard", "preset: custom").replace(
+        "overrides: {}", "overrides: {ERR: {relevance_threshold: 3}}"
+    )
+    (tmp_path / "params.yaml").write_text(of_errs_own, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    diff_presets(*names)
+
+    same = f"{names[0]} and {names[1]} are the same in every convention.\n"
+    assert capsys.readouterr().out == same
+
+
+def test_no_threshold_at_all_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+
+    rows = _shown("params.yaml", "ms_recommenders", capsys)
+
+    assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
 
 
 @pytest.mark.parametrize("name", mc.presets())

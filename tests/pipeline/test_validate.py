@@ -135,6 +135,42 @@ def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:
     assert "did you mean 'wilcoxon'?" in wrong
 
 
+def test_params_and_files_are_told_in_one_run(own: Path) -> None:
+    (own / "data/pop.csv").write_text("user,item\nu1,\n")
+    change_params(
+        own,
+        {
+            "evaluation.metrics": ["nDCG", "recall@20", "map", "NDCG"],
+            "comparison.primary": ["nDCG@11"],
+            "conventions.gain": "best",
+        },
+    )
+
+    code, said, wrong = _validated(own)
+
+    assert code == 2
+    assert "pop: 1 problem\n" in said
+    for message in (
+        "'recall' is not in the catalogue; did you mean 'R@20'?",
+        "'map' is not in the catalogue; did you mean 'AP'?",
+        "'NDCG' is not in the catalogue; did you mean 'nDCG'?",
+        "comparison.primary: 'nDCG@11' is not evaluated",
+        "conventions.gain: is 'best'",
+        "data/pop.csv: line 2, column 'item'",
+    ):
+        assert message in wrong
+
+
+def test_a_misspelt_primary_label_is_told_before_any_file_is_read(own: Path) -> None:
+    change_params(own, {"comparison.primary": ["ndcg@10"]})
+
+    done = attempt(own, "dvc", "repro")
+
+    assert done.returncode != 0
+    assert "comparison.primary: 'ndcg@10' is not evaluated" in done.stderr
+    assert not (own / "results/lists/pop.parquet").exists()
+
+
 def test_ids_that_do_not_fit_are_found(project: Path) -> None:
     (project / "data/other.csv").write_text("user,item\nnobody,else\n")
     change_params(

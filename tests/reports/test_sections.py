@@ -12,6 +12,7 @@ from reports.markdown import render_markdown
 from reports.page import prose, render_html
 from reports.results import Results
 from reports.segments import entries, gaps, grids
+from reports.summary import thresholds
 from reports.tradeoffs import entries as tradeoffs
 from reports.tradeoffs import sentence, tradeoff_chart
 from reports.validity import serious, who
@@ -208,6 +209,29 @@ def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) 
     assert section.count("<details") == 10
     assert section.count("relevant: ") == sum(user.found_a + user.found_b for user in shown)
     assert "no list" in section
+
+
+def test_a_threshold_that_is_a_share_of_the_baseline_is_told_as_one() -> None:
+    comparison = sample.five_models()
+    for metric in comparison["metrics"]:
+        metric["min_effect"] = "2%" if metric["label"] == LABEL else "0.005"
+
+    found = thresholds(Results(comparison))
+
+    (told,) = (effect for effect, labels in found.items() if LABEL in labels)
+    assert told.endswith(f" (2\N{NO-BREAK SPACE}% of {comparison['baseline']})")
+    assert render_html(comparison)
+
+
+def test_a_user_who_wanted_nothing_is_said_to() -> None:
+    comparison = sample.five_models()
+    for user in comparison["examples"]["users"]:
+        user["truth"] = []
+
+    section = _section(render_html(comparison), "examples")
+
+    assert section.count('<p class="soft">nothing</p>') == 10
+    assert not Markup(section).all("ul")
 
 
 @pytest.mark.parametrize("upwards", [True, False])

@@ -1,4 +1,4 @@
-"""Results of models that have left params.yaml: DVC keeps their files, and they would enter the hash of each folder."""
+"""What params.yaml no longer names: DVC keeps the files, and they would enter the hash of each folder."""
 
 import json
 from collections.abc import Iterator
@@ -8,23 +8,40 @@ from typing import Any
 import pyarrow as pa
 
 from metrics_core.catalogue import parse
+from metrics_core.row_checks import in_words
 from pipeline.params import Params
-from pipeline.params_checks import MODEL_NAME
+from pipeline.params_checks import BACKGROUND, MODEL_NAME
 from pipeline.per_user_file import read_carried
+from pipeline.running.announce import say
+
+_OF_A_FILE = {"path", "format", "sha256", "md5", "bytes", "rows"}  # what is known of any input
 
 
-def remove_orphans(params: Params) -> dict[str, int]:
-    """Removes the files of models that params.yaml no longer names; model -> number of files.
+def remove_models(params: Params) -> None:
+    """Removes the files of models that params.yaml no longer names, and says so.
 
     A file is removed only if it, or another result of the same name, says that Concord made it for a model.
     """
-    removed: dict[str, int] = {}
     for model in sorted(set(_made_for(params)) - set(params.models)):
-        for path in _files(params, model):
-            if path.is_file():
-                path.unlink()
-                removed[model] = removed.get(model, 0) + 1
-    return removed
+        _remove(model, _files(params, model))
+
+
+def remove_background(params: Params) -> None:
+    """Removes what was loaded of background that params.yaml no longer names, and says so."""
+    for name in BACKGROUND:
+        known = Path(params.results.data) / f"{name}.json"
+        if name not in params.background and known.is_file() and _json(known).keys() >= _OF_A_FILE:
+            _remove(name, [known.with_suffix(".parquet"), known])
+
+
+def _remove(name: str, paths: list[Path]) -> None:
+    """Several stages may be at it at once."""
+    removed = [path for path in paths if path.is_file()]
+    for path in removed:
+        path.unlink(missing_ok=True)
+    if removed:
+        files = in_words(len(removed), "result file")
+        say(f"removed {files} of {name}, which params.yaml no longer names")
 
 
 def _files(params: Params, model: str) -> list[Path]:
