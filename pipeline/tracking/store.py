@@ -15,6 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from pipeline.credentials import without_credentials
+from pipeline.running.claims import lock_file
 from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
 
 _SQLITE = "sqlite:///"
@@ -150,7 +151,7 @@ class Tracking:
         """Two processes that create the tables at once break them, and both would log the same run."""
         try:
             database.parent.mkdir(parents=True, exist_ok=True)
-            lock = database.with_name(f"{database.name}.lock").open("w", encoding="utf-8")
+            lock = lock_file(database.with_name(f"{database.name}.lock"))
         except OSError as error:
             raise self.error(error) from None
         with lock:
