@@ -62,7 +62,7 @@ def send(params: Params, what: Contents) -> RunIds:
         runs = Runs(client, how)
         with runs.ended_if_interrupted():
             run_ids = _log_all(runs, place, what, training)
-    say(f"to look: {'make ui' if tracking.database else tracking.shown}")
+    say(f"to look: {tracking.to_look}")
     return run_ids
 
 

@@ -36,7 +36,9 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     try:
         with tracking.made_whole() as made:
             if made:
-                MlflowClient(tracking_uri=made).search_experiments()
+                from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+                SqlAlchemyStore(made, tracking.artifacts)
         yield MlflowClient(tracking_uri=tracking.resolved)
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ from http.client import HTTPException
 from pathlib import Path
 from ssl import SSLCertVerificationError
 from urllib.error import HTTPError, URLError
+from urllib.parse import unquote
 from urllib.request import urlopen
 
 from pipeline.credentials import without_credentials
@@ -67,7 +69,7 @@ class Tracking:
         if not self.uri.startswith(_SQLITE):
             return None
         root = Path(os.environ.get("DVC_ROOT") or Path.cwd())
-        return (root / self.uri.removeprefix(_SQLITE).partition("?")[0]).resolve()
+        return (root / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])).resolve()
 
     @property
     def resolved(self) -> str:
@@ -75,7 +77,7 @@ class Tracking:
         if self.database is None:
             return self.uri
         _, mark, query = self.uri.partition("?")
-        return f"{_SQLITE}{self.database}{mark}{query}"
+        return f"{_address(self.database)}{mark}{query}"
 
     @property
     def artifacts(self) -> str | None:
@@ -105,7 +107,7 @@ class Tracking:
         beside = self.database.with_name(f".{self.database.name}.part")
         for left in self.database.parent.glob(f"{beside.name}*"):
             left.unlink()
-        yield f"{_SQLITE}{beside}"
+        yield _address(beside)
         beside.replace(self.database)
 
     def error(self, error: BaseException) -> TrackingError:
@@ -117,6 +119,17 @@ class Tracking:
         told = f": {words[:300]}" if kind.told else ""
         advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
+
+    @property
+    def to_look(self) -> str:
+        """Where the runs can be seen: the server, or the command that shows a local database."""
+        if self.database is None:
+            return self.shown
+        makefile = Path("Makefile")
+        has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
+        if has_ui and self.database == Path("mlflow.db").resolve():
+            return "make ui"
+        return f"mlflow ui --backend-store-uri {shlex.quote(self.uri)}"
 
     @property
     def _is_server(self) -> bool:
@@ -157,3 +170,11 @@ class Tracking:
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _address(database: Path) -> str:
+    """SQLAlchemy unquotes what MLflow has made folders by: signs that must be quoted stay out of it where they can."""
+    path = str(database)
+    if set(path) & set("%?"):
+        path = os.path.relpath(path)
+    return f"{_SQLITE}{path.replace('%', '%25').replace('?', '%3F')}"
