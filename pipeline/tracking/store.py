@@ -19,6 +19,7 @@ from urllib.request import urlopen
 from pipeline.credentials import without_credentials
 from pipeline.running.claims import lock_file
 from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
+from pipeline.tracking.limits import within
 
 _SQLITE = "sqlite:///"
 ANSWER_WITHIN = 5  # seconds, for a server to say that it is there
@@ -69,7 +70,8 @@ class Tracking:
         if not self.uri.startswith(_SQLITE):
             return None
         root = Path(os.environ.get("DVC_ROOT") or Path.cwd())
-        return (root / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])).resolve()
+        path = root / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
+        return Path(os.path.realpath(path))  # Path.resolve() fails where links lead in a circle
 
     @property
     def resolved(self) -> str:
@@ -110,12 +112,12 @@ class Tracking:
         yield _address(beside)
         beside.replace(self.database)
 
-    def error(self, error: BaseException) -> TrackingError:
+    def error(self, error: BaseException, kind: Failure | None = None) -> TrackingError:
         """One line that names the address, what went wrong and what to do."""
-        return self._in_one_line(error, failure(str(error), is_server=self._is_server))
+        return self._in_one_line(error, kind or failure(str(error), is_server=self.is_server))
 
     def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
-        words = " ".join(self.hidden(str(error)).split())
+        words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
         told = f": {words[:300]}" if kind.told else ""
         advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
@@ -132,15 +134,18 @@ class Tracking:
         return f"mlflow ui --backend-store-uri {shlex.quote(self.uri)}"
 
     @property
-    def _is_server(self) -> bool:
+    def is_server(self) -> bool:
         return self.uri.startswith(("http://", "https://"))
 
     def _ask_server(self) -> None:
         """Any answer will do; certificates and passwords are for MLflow's own client to judge."""
-        if not self._is_server:
+        if not self.is_server:
             return
         try:
-            with urlopen(f"{self.shown.rstrip('/')}/health", timeout=ANSWER_WITHIN):
+            with (
+                within(ANSWER_WITHIN),
+                urlopen(f"{self.shown.rstrip('/')}/health", timeout=ANSWER_WITHIN),
+            ):
                 pass
         except (HTTPError, HTTPException):
             return
@@ -156,6 +161,7 @@ class Tracking:
         try:
             with closing(sqlite3.connect(database, timeout=BUSY_FOR)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
+                connection.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.Error as error:
             raise self.error(error) from None
 

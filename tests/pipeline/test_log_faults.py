@@ -16,12 +16,23 @@ from tests.pipeline.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy, mlflow_server
 from tests.pipeline.stores import points, runs_of
 
-WITHIN = 12  # seconds
+WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
 FAULTS = {
     "slow from the start": (Fault(hold=30), "did not answer in time", "try later"),
     "slow in the middle": (
         Fault(passing=8, hold=30),
+        "did not answer in time",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT",
+    ),
+    "slow byte by byte from the start": (Fault(drips="head"), "did not answer in time", "later"),
+    "slow byte by byte, the head": (
+        Fault(on="/api/", drips="head"),
+        "did not answer in time",
+        "try later",
+    ),
+    "slow byte by byte, the body": (
+        Fault(on="/api/", passing=2, drips="body"),
         "did not answer in time",
         "MLFLOW_HTTP_REQUEST_TIMEOUT",
     ),
@@ -146,6 +157,39 @@ def _every_run_is_finished_once(proxy: FaultyProxy, experiment: str) -> None:
     assert [file.path for file in client.list_artifacts(als.info.run_id, "metrics")] == [
         "metrics/als.json"
     ]
+
+
+STRANGE = [
+    b"[]",
+    b"7",
+    b"null",
+    b'"text"',
+    b"{}",
+    b'{"experiment": []}',
+    b'{"experiment": {"experiment_id": {}}}',
+    b'{"runs": 7}',
+    b'{"runs": [null]}',
+    b'{"runs": [{"info": 7}]}',
+    b'{"runs": [{}]}',
+    b'{"run": {"info": {"run_id": 7}, "data": []}}',
+    b'{"run": {}}',
+]
+
+
+@pytest.mark.parametrize("body", STRANGE)
+@pytest.mark.parametrize("on", ["/experiments/get", "/runs/search", "/runs/create", BATCH])
+def test_json_of_other_types_is_told_in_one_line(
+    project: Path, proxy: FaultyProxy, on: str, body: bytes
+) -> None:
+    params = params_of(project)
+    proxy.breaks(Fault(on=on, status=200, body=body))
+    try:
+        log(params)
+    except TrackingError as error:
+        assert str(error).startswith(f"MLflow at http://{proxy.address} ")
+        assert "`concord log --again`" in str(error)
+    proxy.breaks(None)
+    log(params)
 
 
 @pytest.mark.parametrize("path", ["/experiments/create", "/runs/create", BATCH, "/runs/update"])
