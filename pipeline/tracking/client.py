@@ -39,7 +39,7 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
             if made:
                 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-                SqlAlchemyStore(made, tracking.artifacts)
+                SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]
         client = MlflowClient(tracking_uri=tracking.resolved)
         yield cast("MlflowClient", Limited(client)) if tracking.is_server else client
     except (MlflowException, ImportError, OSError) as error:
