@@ -37,8 +37,13 @@ class _Told:
 def begin() -> None:
     """From the first moment: there is nothing to tidy up yet, so a signal ends the process at once."""
     die_with_parent()
+    better = {}
     if sys.getfilesystemencoding() == "ascii":  # LC_ALL=POSIX and UTF-8 mode forbidden
-        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})
+        better["PYTHONUTF8"] = "1"
+    if os.environ.get("PYTHONOPTIMIZE", "") not in ("", "0", "1"):  # Altair needs its docstrings
+        better["PYTHONOPTIMIZE"] = "1"
+    if better:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, **better})
     for number in _STOP:
         signal.signal(number, _leave_at_once)
 
