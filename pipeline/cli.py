@@ -14,6 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "command" not in chosen:
         parser.print_help()
         return
+    from pipeline.running.lifetime import refuse_few_addresses
+
+    refuse_few_addresses()
     from pipeline.stage import leave
 
     sys.argv = [sys.argv[0], *chosen.how]
