@@ -1,12 +1,13 @@
 """The catalogue: one row a metric, in report order, and the grammar of labels such as `RBP(p=0.8)@20`."""
 
+import ast
 import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from metrics_core import accuracy, agreement, beyond, exposure
 from metrics_core.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
@@ -65,8 +66,14 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """The first line of the function's docstring."""
-        return (inspect.getdoc(self.function) or "").splitlines()[0].rstrip(".")
+        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
+        text = inspect.getdoc(self.function) or _documented(self.function)
+        return text.splitlines()[0].rstrip(".")
+
+
+def _documented(function: Callable[..., Any]) -> str:
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""
 
 
 INFINITE = float("inf")

@@ -31,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "command" not in chosen:
         parser.print_help()
         return
+    from pipeline.running.lifetime import refuse_few_addresses
+
+    refuse_few_addresses()
     from pipeline.stage import leave
 
     sys.argv = [sys.argv[0], *chosen.how]
@@ -89,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
-    log.add_argument("--again", action="store_true", help="log what was not logged, once")
+    log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     return parser
 
 

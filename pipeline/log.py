@@ -15,7 +15,7 @@ from pipeline.tracking.client import experiment_id, opened
 from pipeline.tracking.contents import Contents, contents
 from pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
 from pipeline.tracking.run_content import RunContent
-from pipeline.tracking.runs import Place, Runs, is_finished
+from pipeline.tracking.runs import Place, Runs, fill, is_finished
 from pipeline.tracking.store import Tracking, TrackingError
 from pipeline.tracking.training import attached, training_runs
 
@@ -52,17 +52,17 @@ def log(params: Params) -> str:
     return in_words(len(what.models), "model")
 
 
-def send(params: Params, what: Contents) -> RunIds:
-    """Brings everything to MLflow; the ids of the runs that hold it."""
+def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
+    """Brings everything to MLflow, what it should have already too if `again`; the ids of the runs that hold it."""
     tracking = Tracking(params.mlflow.tracking_uri)
     how = circumstances(["dvc.lock", *vars(params.results).values()])
     with tracking.ready(), opened(tracking) as client:
         training = training_runs(client, params)
         place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
-        runs = Runs(client, how)
+        runs = Runs(client, how, again=again)
         with runs.ended_if_interrupted():
             run_ids = _log_all(runs, place, what, training)
-    say(f"to look: {'make ui' if tracking.database else tracking.shown}")
+    say(f"to look: {tracking.to_look}")
     return run_ids
 
 
@@ -94,14 +94,17 @@ def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | No
     if content.training and content.training.attach == "child":
         below = Place(trained.experiment_id, trained.run_id)
         return _finish(runs, runs.begun(content, below), content)
-    is_new = attached(runs.client, training, content)
+    is_new = attached(runs.client, training, content, again=runs.again)
     say(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
     return str(trained.run_id)
 
 
 def _finish(runs: Runs, found: Run, content: RunContent) -> str:
     run_id = str(found.info.run_id)
-    if is_finished(found):
+    if is_finished(found) and runs.again:
+        fill(runs.client, found, content)
+        say(f"{content.name}: complete, run {run_id}")
+    elif is_finished(found):
         say(f"{content.name}: already there, run {run_id}")
     else:
         runs.finished(found, content)

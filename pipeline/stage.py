@@ -54,6 +54,7 @@ def leave(work: Callable[[], None]) -> NoReturn:
             print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
             LOG.error("%s", without_credentials(in_words(error)))
+        announce.flush()
         sys.exit(exit_code(error))
     if stopped := told_to_stop():
         _stopped(stopped)

@@ -7,6 +7,10 @@ from metrics_core.problems import refuse
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"
+_SIZE = re.compile(
+    r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
+)  # below 2^63 bytes
+MOST = 512  # DuckDB starts as many threads as it is told, and a machine that cannot hold them hangs
 
 
 def thread_settings() -> dict[str, int]:
@@ -14,13 +18,13 @@ def thread_settings() -> dict[str, int]:
 
     Raises
     ------
-    InputError : the variable holds no whole number above 0
+    InputError : the variable holds no whole number from 1 to 512
     """
     given = os.environ.get(VARIABLE, "")
     if not given:
         return {}
-    if not (given.isdecimal() and int(given) > 0):
-        fix = "set it to a whole number above 0, or unset it to use all cores"
+    if not re.fullmatch(r"0*[1-9]\d{0,2}", given, re.ASCII) or int(given) > MOST:
+        fix = f"set it to a whole number from 1 to {MOST}, or unset it to use all cores"
         raise refuse(f"environment variable {VARIABLE}", f"is {given!r}", fix)
     return {"threads": int(given)}
 
@@ -33,7 +37,7 @@ def memory_limit() -> str | None:
     InputError : the variable holds no size
     """
     given = os.environ.get(MEMORY, "")
-    if given and not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", given):
+    if given and not _SIZE.fullmatch(given):
         fix = "set it to a size such as 800MB or 4GB, or unset it"
         raise refuse(f"environment variable {MEMORY}", f"is {given!r}", fix)
     return given or None

@@ -1,4 +1,4 @@
-"""`concord log`: were the last results logged to MLflow? With `--again`, what was not logged is finished."""
+"""`concord log`: were the last results logged to MLflow? With `--again`, what is missing there is logged."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from pipeline.params import Params, read_params
 from pipeline.running.claims import only_one
 from pipeline.tracking.contents import contents
 from pipeline.tracking.receipt import read_receipt, write_logged
-from pipeline.tracking.store import AGAIN
+from pipeline.tracking.store import AGAIN, Tracking
 
 STAGE = "log"
 
@@ -28,7 +28,7 @@ def log_again() -> None:
     with only_one(STAGE):  # the claim of the stage itself
         _refuse_stale_results()
         what = contents(params)
-        write_logged(params, what, send(params, what))
+        write_logged(params, what, send(params, what, again=True))
         if Path("dvc.yaml").is_file():
             _dvc("commit", "--quiet", "--force", STAGE)
 
@@ -47,6 +47,9 @@ def _told(params: Params) -> str:
         return f"not logged: {where} {receipt.get('reason', '')}; run `{AGAIN}`"
     if receipt["comparison"] != contents(params).comparison.fingerprint:
         return "not logged: the results are newer than what was logged; run `dvc repro`"
+    database = Tracking(params.mlflow.tracking_uri).database
+    if database is not None and not database.exists():
+        return f"not logged: {database.name} is gone since; run `{AGAIN}`, which makes it anew and tells DVC"
     models = len(receipt["fingerprints"])
     return f"logged: {models} models, experiment {receipt['experiment']}, {where}"
 

@@ -1,9 +1,13 @@
 """Values and tables as the terminal shows them."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+
+from pipeline.running.announce import plain, terminal
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -16,7 +20,21 @@ def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 
 def console() -> Console:
     """Where commands print; a terminal's width, or plain text in a file."""
-    return Console(markup=False, highlight=False)
+    return _Console(file=terminal(sys.stdout), markup=False, highlight=False)
+
+
+class _Console(Console):
+    """What is printed comes from files too: no character of it is a command to the terminal."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else plain(text), style, control)
+
+    def on_broken_pipe(self) -> None:
+        """Left to the one who ends the process."""
+        raise
 
 
 def word(value: object) -> str:

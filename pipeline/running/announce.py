@@ -9,7 +9,7 @@ import resource
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 VARIABLE = "CONCORD_LOG"
 FLAGS = {
@@ -25,10 +25,8 @@ _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 def set_up(arguments: list[str]) -> list[str]:
     """Chooses how much is said, by flags or else by CONCORD_LOG; the arguments without the flags."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            plain = codecs.lookup(stream.encoding).name == "ascii"
-            stream.reconfigure(encoding="utf-8" if plain else None, errors="backslashreplace")
+    _open_what_is_closed()
+    sys.stdout, sys.stderr = _told(sys.stdout), _told(sys.stderr)
     asked = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
     asked |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
     logging.raiseExceptions = False  # a closed stderr is no reason to fail
@@ -38,6 +36,63 @@ def set_up(arguments: list[str]) -> list[str]:
     LOG.propagate = False
     LOG.setLevel(min((_LEVELS[word] for word in asked & _LEVELS.keys()), default=logging.INFO))
     return [argument for argument in arguments if argument not in FLAGS]
+
+
+def _open_what_is_closed() -> None:
+    """After `>&-` the next file that is opened would be taken for stdout."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _told(stream: TextIO) -> TextIO:
+    if isinstance(stream, io.TextIOWrapper):
+        is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+        stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
+    return stream if isinstance(stream, _Plain) else cast("TextIO", _Plain(stream))
+
+
+class _Plain(io.TextIOBase):
+    """A stream on which nothing is a command to the terminal, whoever writes: servers and files choose words too."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(plain(text))
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def fileno(self) -> int:
+        return self.stream.fileno()
+
+    def isatty(self) -> bool:
+        return self.stream.isatty()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self.stream.encoding
+
+
+def plain(text: str) -> str:
+    """The text with every character that cannot be printed shown by its code; lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def terminal(stream: TextIO) -> TextIO:
+    """The stream below, for those who draw on it and see to the text themselves."""
+    return getattr(stream, "stream", stream)
 
 
 def says_progress() -> bool:
@@ -66,6 +121,15 @@ def say(text: str) -> None:
         LOG.warning("what was to be printed is lost: stdout: %s", error.strerror)
 
 
+def flush() -> None:
+    """Before the process ends, which would complain of a reader who has gone, in words and with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def forget_stdout() -> None:
     """Whatever is still to be printed goes nowhere, without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -88,4 +152,4 @@ class _AsJson(logging.Formatter):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower()}
         line |= getattr(record, "known", {})
-        return json.dumps({**line, "message": record.getMessage()}, ensure_ascii=False)
+        return json.dumps({**line, "message": plain(record.getMessage())}, ensure_ascii=False)

@@ -1,14 +1,17 @@
 """Claims on files: locks that the kernel releases when their process ends, however it ends."""
 
+import errno
 import fcntl
 import hashlib
 import os
 import re
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from metrics_core.problems import refuse
 
@@ -25,8 +28,8 @@ def only_one(stage: str) -> Iterator[str | None]:
     ------
     InputError : another process runs the stage
     """
-    path = _claim_file(stage)
-    with path.open("a+", encoding="utf-8") as file:
+    with _claim_file(stage) as file:
+        path = Path(file.name)
         _wait_for(file.fileno(), stage, path)
         file.seek(0)
         killed = file.read().strip() or None
@@ -56,22 +59,61 @@ def claim(descriptor: int) -> bool:
     return True
 
 
-def _claim_file(stage: str) -> Path:
-    """In DVC's own folder for such things, which git does not see; elsewhere without DVC."""
-    here = Path.cwd()
-    root = Path(os.environ.get("DVC_ROOT") or here)
-    mark = hashlib.sha256(f"{here}\0{stage}".encode()).hexdigest()[:8]
-    folder = root / ".dvc" / "tmp" if (root / ".dvc").is_dir() else Path(tempfile.gettempdir())
-    name = re.sub(r"[^\w-]+", "-", stage, flags=re.ASCII)[:80]
+def lock_file(path: Path) -> TextIO:
+    """Opened, and made if need be. No link is followed: whoever planted it would choose what is written over.
+
+    Raises
+    ------
+    OSError : the folder may not be written, or a link, a pipe or the like has the file's name
+    """
+    how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        folder = folder / "concord"
+        descriptor = os.open(path, how, 0o666)
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        if not is_file:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        is_file = False
+    if not is_file:
+        raise OSError(errno.EPERM, f"{path.name} is a link or no file: remove it", str(path))
+    return open(path, "r+", encoding="utf-8", opener=lambda *_: descriptor)
+
+
+def _claim_file(stage: str) -> TextIO:
+    here = Path.cwd()
+    mark = hashlib.sha256(f"{here}\0{stage}".encode()).hexdigest()[:8]
+    name = re.sub(r"[^\w-]+", "-", stage, flags=re.ASCII)[:80]
+    dvc = Path(os.environ.get("DVC_ROOT") or here) / ".dvc"
+    folder = dvc / "tmp" / "concord" if dvc.is_dir() else _private_folder()
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}-{mark}.lock"
-        path.touch()
+        return lock_file(folder / f"{name}-{mark}.lock")
     except OSError as error:
         fix = "make the folder writable for the user who runs `dvc repro`"
         raise refuse(str(folder), f"cannot be written: {error.strerror}", fix) from None
-    return path
+
+
+def _private_folder() -> Path:
+    """Without DVC: in the folder for temporary files, where others may write too.
+
+    Raises
+    ------
+    InputError : somebody else has made it, or can write to it
+    """
+    folder = Path(tempfile.gettempdir()) / f"concord-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700)
+    try:
+        found = folder.lstat()
+    except OSError as error:
+        what = f"cannot be made: {error.strerror}"
+        raise refuse(str(folder), what, "set TMPDIR to a folder that can be written") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        what = "is not a folder that this user alone may write to, so locks there are not safe"
+        raise refuse(str(folder), what, "remove it, or set TMPDIR to a folder of your own")
+    return folder
 
 
 def _wait_for(descriptor: int, stage: str, path: Path) -> None:

@@ -29,7 +29,7 @@ def claimed(path: Path) -> Iterator[None]:
 def _claimed(path: Path, how: int) -> int:
     """Opened and claimed; again if a sweep of another process came between the two."""
     while True:
-        descriptor = os.open(path, how | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, how | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with suppress(FileNotFoundError):
             if claim(descriptor) and os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
@@ -73,7 +73,7 @@ def _made() -> tuple[Path, int]:
 
 def _remove_unclaimed(path: Path) -> None:
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if claim(descriptor):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 import threading
@@ -11,6 +12,9 @@ from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
 _STOP = (signal.SIGINT, signal.SIGTERM)
+_ADDRESSES = (
+    2_000_000_000  # bytes that libraries reserve at least; below, they crash in words of their own
+)
 _PATIENCE = 5.0  # seconds to leave in order, once told to stop
 
 
@@ -37,10 +41,26 @@ class _Told:
 def begin() -> None:
     """From the first moment: there is nothing to tidy up yet, so a signal ends the process at once."""
     die_with_parent()
+    refuse_few_addresses()
+    better = {}
     if sys.getfilesystemencoding() == "ascii":  # LC_ALL=POSIX and UTF-8 mode forbidden
-        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONUTF8": "1"})
+        better["PYTHONUTF8"] = "1"
+    if os.environ.get("PYTHONOPTIMIZE", "") not in ("", "0", "1"):  # Altair needs its docstrings
+        better["PYTHONOPTIMIZE"] = "1"
+    if better:
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, **better})
     for number in _STOP:
         signal.signal(number, _leave_at_once)
+
+
+def refuse_few_addresses() -> None:
+    """Ends the process where `ulimit -v` leaves the native libraries too little, before they are imported."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
+        sys.exit(
+            f"limit of addresses (ulimit -v): is {limit:,} bytes, and native libraries reserve more than they use\n"
+            f"  fix: raise it to {_ADDRESSES:,} at least; CONCORD_MEMORY limits what DuckDB really holds"
+        )
 
 
 def stop_in_order(tidy: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from pipeline.running.announce import LOG, says_progress
+from pipeline.running.announce import LOG, says_progress, terminal
 
 _EVERY = 0.25  # seconds between two pictures
 _WIDTH = 80
@@ -59,7 +59,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError):
-            sys.stderr.write(text)
+            terminal(sys.stderr).write(text)
             sys.stderr.flush()
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from traceback import walk_tb
+from typing import TYPE_CHECKING, cast
 
+from pipeline.tracking.failures import STRANGE
+from pipeline.tracking.limits import RETRIES, TIMEOUT, Limited
 from pipeline.tracking.store import Tracking
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-_RETRIES, _TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
-
-# MLflow waits for a dead server for minutes (and as long as a busy one asks for), reports its use home
-# and announces its tables, unless told otherwise. Each of these may be set from outside.
+# MLflow waits for a dead server for minutes (and as long as a busy one asks for), reports its use home, announces
+# its tables and prints the traceback of what it raises, unless told otherwise. Each of these may be set from outside.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    _RETRIES: "1",
-    _TIMEOUT: "4",  # seconds
+    RETRIES: "1",
+    TIMEOUT: "4",  # seconds
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
-    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
@@ -36,10 +37,23 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     try:
         with tracking.made_whole() as made:
             if made:
-                MlflowClient(tracking_uri=made).search_experiments()
-        yield MlflowClient(tracking_uri=tracking.resolved)
+                from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+                SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]
+        client = MlflowClient(tracking_uri=tracking.resolved)
+        yield cast("MlflowClient", Limited(client)) if tracking.is_server else client
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None
+    except Exception as error:
+        if isinstance(error, MemoryError) or not _is_mlflows(error):
+            raise
+        raise tracking.error(error, STRANGE if tracking.is_server else None) from None
+
+
+def _is_mlflows(error: Exception) -> bool:
+    """Did MLflow stumble, over what a server answers or a database holds? It raises what its libraries raise."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return any(name.partition(".")[0] == "mlflow" for name in modules)
 
 
 @contextmanager
@@ -47,10 +61,10 @@ def single_try(seconds: int | None = None) -> Iterator[None]:
     """For requests that must not be repeated blindly, or not be waited for: MLflow may have done
     what was asked, though the answer is lost.
     """
-    before = {name: os.environ.get(name) for name in (_RETRIES, _TIMEOUT)}
-    os.environ[_RETRIES] = "0"
+    before = {name: os.environ.get(name) for name in (RETRIES, TIMEOUT)}
+    os.environ[RETRIES] = "0"
     if seconds is not None:
-        os.environ[_TIMEOUT] = str(seconds)
+        os.environ[TIMEOUT] = str(seconds)
     try:
         yield
     finally:
@@ -66,6 +80,10 @@ def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str
 
     known = client.get_experiment_by_name(name)
     if known:
+        if known.lifecycle_stage == "deleted":
+            raise MlflowException(
+                f"experiment {name!r} with the id {known.experiment_id} is deleted"
+            )
         return str(known.experiment_id)
     try:
         return str(client.create_experiment(name, artifacts))

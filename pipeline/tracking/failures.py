@@ -23,6 +23,12 @@ class Failure(NamedTuple):
 UNREACHABLE = Failure("cannot be reached", f"start the server, or {_MEND}", told=True)
 SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)")
 REFUSED = Failure("refuses", _MEND, told=True)
+STRANGE = Failure(
+    "gives an answer that MLflow's client cannot read",
+    f"see that a server of MLflow in this version is there, or {_MEND}",
+    told=True,
+)
+_DAMAGED = "take a copy of it, put it aside (a new one is made), or bring back an older copy"
 
 _BY_STATUS = {
     401: Failure("asks for a login (401)", _LOG_IN),
@@ -47,6 +53,39 @@ _BY_WORDS = (
     (
         r"database is locked",
         Failure("is in use by another process", "try when the other process has ended"),
+    ),
+    (
+        r"unable to open database|disk I/O error",
+        Failure(
+            "cannot be opened",
+            f"make it a file that this user may write to, no folder and no loop of links, or {_MEND}",
+            told=True,
+        ),
+    ),
+    (
+        r"is malformed|file is not a database",
+        Failure("is damaged", _DAMAGED, told=True),
+    ),
+    (
+        r"no such (table|column)|has no column named",
+        Failure("lacks tables or columns of MLflow's", _DAMAGED, told=True),
+    ),
+    (
+        r"out-of-date database schema \(found version \w+",
+        Failure(
+            "has the tables of another version of MLflow",
+            "install the version that wrote it; or, if that is older, copy the database and run "
+            f"`mlflow db upgrade` on it; or {_MEND}",
+        ),
+    ),
+    (
+        r"[Ee]xperiment .*(is deleted|'active' state)",
+        Failure(
+            "has deleted the experiment",
+            "restore it (`mlflow experiments restore --experiment-id …`), "
+            "or name another as mlflow.experiment in params.yaml",
+            told=True,
+        ),
     ),
 )
 

@@ -26,10 +26,16 @@ class Place(NamedTuple):
 
 
 class Runs:
-    """Runs that are begun, filled and finished; the same content never twice."""
+    """Runs that are begun, filled and finished; the same content never twice.
 
-    def __init__(self, client: MlflowClient, circumstances: Mapping[str, str]) -> None:
+    `again`: finished runs are filled once more, since somebody may have deleted what was in them.
+    """
+
+    def __init__(
+        self, client: MlflowClient, circumstances: Mapping[str, str], *, again: bool = False
+    ) -> None:
         self.client = client
+        self.again = again
         self._circumstances = circumstances
         self._open: list[str] = []
 
@@ -87,11 +93,17 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
     """MLflow drops a point whose name, value, step and time it has already, so the time of every point
     is the start of the run.
     """
-    from mlflow.entities import Metric, Param
+    from mlflow.entities import Metric, Param, RunTag
 
     run_id, start = run.info.run_id, run.info.start_time
     points = [Metric(key, value, start, step) for key, value, step in content.points]
-    client.log_batch(run_id, points, [Param(key, value) for key, value in content.params.items()])
+    missing = content.tags.keys() - run.data.tags.keys()  # a description may have been edited
+    client.log_batch(
+        run_id,
+        points,
+        [Param(key, value) for key, value in content.params.items()],
+        [RunTag(key, content.tags[key]) for key in sorted(missing)],
+    )
     client.log_inputs(run_id, datasets(content))
     for artifact in content.artifacts:
         upload(client, run_id, artifact)

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,10 +13,13 @@ from http.client import HTTPException
 from pathlib import Path
 from ssl import SSLCertVerificationError
 from urllib.error import HTTPError, URLError
+from urllib.parse import unquote
 from urllib.request import urlopen
 
 from pipeline.credentials import without_credentials
+from pipeline.running.claims import lock_file
 from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
+from pipeline.tracking.limits import within
 
 _SQLITE = "sqlite:///"
 ANSWER_WITHIN = 5  # seconds, for a server to say that it is there
@@ -66,7 +70,8 @@ class Tracking:
         if not self.uri.startswith(_SQLITE):
             return None
         root = Path(os.environ.get("DVC_ROOT") or Path.cwd())
-        return (root / self.uri.removeprefix(_SQLITE).partition("?")[0]).resolve()
+        path = root / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
+        return Path(os.path.realpath(path))  # Path.resolve() fails where links lead in a circle
 
     @property
     def resolved(self) -> str:
@@ -74,7 +79,7 @@ class Tracking:
         if self.database is None:
             return self.uri
         _, mark, query = self.uri.partition("?")
-        return f"{_SQLITE}{self.database}{mark}{query}"
+        return f"{_address(self.database)}{mark}{query}"
 
     @property
     def artifacts(self) -> str | None:
@@ -104,29 +109,43 @@ class Tracking:
         beside = self.database.with_name(f".{self.database.name}.part")
         for left in self.database.parent.glob(f"{beside.name}*"):
             left.unlink()
-        yield f"{_SQLITE}{beside}"
+        yield _address(beside)
         beside.replace(self.database)
 
-    def error(self, error: BaseException) -> TrackingError:
+    def error(self, error: BaseException, kind: Failure | None = None) -> TrackingError:
         """One line that names the address, what went wrong and what to do."""
-        return self._in_one_line(error, failure(str(error), is_server=self._is_server))
+        return self._in_one_line(error, kind or failure(str(error), is_server=self.is_server))
 
     def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
-        words = " ".join(self.hidden(str(error)).split())
+        words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
         told = f": {words[:300]}" if kind.told else ""
         advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
 
     @property
-    def _is_server(self) -> bool:
+    def to_look(self) -> str:
+        """Where the runs can be seen: the server, or the command that shows a local database."""
+        if self.database is None:
+            return self.shown
+        makefile = Path("Makefile")
+        has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
+        if has_ui and self.database == Path("mlflow.db").resolve():
+            return "make ui"
+        return f"mlflow ui --backend-store-uri {shlex.quote(self.uri)}"
+
+    @property
+    def is_server(self) -> bool:
         return self.uri.startswith(("http://", "https://"))
 
     def _ask_server(self) -> None:
         """Any answer will do; certificates and passwords are for MLflow's own client to judge."""
-        if not self._is_server:
+        if not self.is_server:
             return
         try:
-            with urlopen(f"{self.shown.rstrip('/')}/health", timeout=ANSWER_WITHIN):
+            with (
+                within(ANSWER_WITHIN),
+                urlopen(f"{self.shown.rstrip('/')}/health", timeout=ANSWER_WITHIN),
+            ):
                 pass
         except (HTTPError, HTTPException):
             return
@@ -142,6 +161,7 @@ class Tracking:
         try:
             with closing(sqlite3.connect(database, timeout=BUSY_FOR)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
+                connection.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.Error as error:
             raise self.error(error) from None
 
@@ -150,9 +170,17 @@ class Tracking:
         """Two processes that create the tables at once break them, and both would log the same run."""
         try:
             database.parent.mkdir(parents=True, exist_ok=True)
-            lock = database.with_name(f"{database.name}.lock").open("w", encoding="utf-8")
+            lock = lock_file(database.with_name(f"{database.name}.lock"))
         except OSError as error:
             raise self.error(error) from None
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _address(database: Path) -> str:
+    """SQLAlchemy unquotes what MLflow has made folders by: signs that must be quoted stay out of it where they can."""
+    path = str(database)
+    if set(path) & set("%?"):
+        path = os.path.relpath(path)
+    return f"{_SQLITE}{path.replace('%', '%25').replace('?', '%3F')}"

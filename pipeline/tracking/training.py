@@ -38,8 +38,10 @@ def training_runs(client: MlflowClient, params: Params) -> dict[str, Run]:
     return {name: run for name, run in found.items() if run is not None}
 
 
-def attached(client: MlflowClient, training: Run, content: RunContent) -> bool:
-    """Writes the evaluation into the training run, unless it is there; whether it had to be written.
+def attached(
+    client: MlflowClient, training: Run, content: RunContent, *, again: bool = False
+) -> bool:
+    """Writes the evaluation into the training run, unless it is there and not asked for `again`; whether it was written.
 
     Neither status nor end time is touched. Parameters become tags, since MLflow lets nobody change a parameter.
     The points of one evaluation have one time, later than those of the evaluation before: of two values
@@ -48,7 +50,7 @@ def attached(client: MlflowClient, training: Run, content: RunContent) -> bool:
     from mlflow.entities import Metric, RunTag
 
     run_id, tags = training.info.run_id, training.data.tags
-    if tags.get(FINGERPRINT) == content.fingerprint:
+    if tags.get(FINGERPRINT) == content.fingerprint and not again:
         return False
     when = _time(training, content.fingerprint)
     ours = {
@@ -71,9 +73,10 @@ def attached(client: MlflowClient, training: Run, content: RunContent) -> bool:
 def _time(training: Run, fingerprint: str) -> int:
     """In milliseconds: that of an interrupted try of this evaluation, else later than any before."""
     begun, _, last = training.data.tags.get(EVALUATED, "").partition(" ")
-    if begun == fingerprint:
-        return int(last)
-    return max(int(time.time() * 1000), int(last or 0) + 1)
+    last_time = int(last) if last.isdecimal() else 0
+    if begun == fingerprint and last_time:
+        return last_time
+    return max(int(time.time() * 1000), last_time + 1)
 
 
 def _found(client: MlflowClient, run_id: str) -> Run | None:

@@ -56,6 +56,36 @@ def test_a_bare_environment_changes_no_byte(project: Path, expected: dict[str, s
     assert digests(project) == _without_mlflow(expected)
 
 
+def test_without_docstrings_and_asserts_no_byte_changes(
+    project: Path, expected: dict[str, str]
+) -> None:
+    _again(project, PYTHONOPTIMIZE="2")
+    told, formulas = (
+        attempt(ROOT, "concord", "metrics", COLUMNS="200", PYTHONOPTIMIZE=level).stdout
+        for level in ("0", "2")
+    )
+
+    assert digests(project) == _without_mlflow(expected)
+    assert formulas == told
+
+
+@pytest.mark.parametrize("given", ["1000000", "513", "9" * 5000, "0", "-1", "2.5", "two", "²"])
+def test_a_number_of_threads_that_no_machine_has_is_refused(project: Path, given: str) -> None:
+    done = stage(project, *LOAD, CONCORD_THREADS=given)
+
+    assert done.returncode == 2
+    assert "environment variable CONCORD_THREADS: is " in done.stderr
+    assert "set it to a whole number from 1 to 512" in done.stderr
+
+
+@pytest.mark.parametrize("given", ["99999999999TB", "9" * 400 + "KB", "4", "-4GB", "٤GB"])
+def test_a_limit_of_memory_that_is_none_is_refused(project: Path, given: str) -> None:
+    done = stage(project, *LOAD, CONCORD_MEMORY=given)
+
+    assert done.returncode == 2
+    assert "environment variable CONCORD_MEMORY: is " in done.stderr
+
+
 @pytest.mark.fault(21, "what is not ASCII is written and said under any locale")
 def test_names_that_are_not_ascii_pass_under_a_bare_locale(project: Path) -> None:
     path = project / "data" / "Läden été.csv"

@@ -42,7 +42,7 @@ def test_memory_that_runs_out_is_one_line(way: str) -> None:
 @pytest.mark.fault(
     15, "under any limit of memory outputs are whole or absent, and the next run mends"
 )
-@pytest.mark.parametrize("megabytes", [1100, 1500, 2000])
+@pytest.mark.parametrize("megabytes", [1500, 2000, 2500])
 def test_any_limit_of_memory_leaves_whole_outputs(
     project: Path, expected: dict[str, str], megabytes: int
 ) -> None:
@@ -66,3 +66,15 @@ def test_a_killed_process_is_explained_once(project: Path) -> None:
         "was killed before it ended, which is what Linux does when memory runs out" in second.stderr
     )
     assert third.stderr.count("\n") == 1
+
+
+@pytest.mark.fault(15, "a limit of addresses that no library starts in is refused in words")
+@pytest.mark.parametrize("megabytes", [150, 400, 1000, 1999])
+@pytest.mark.parametrize("command", ["python -m pipeline.load nobody", "concord validate"])
+def test_a_small_limit_of_addresses_is_refused_in_words(megabytes: int, command: str) -> None:
+    done = attempt(ROOT, "prlimit", f"--as={megabytes}000000", *command.split())
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"limit of addresses (ulimit -v): is {megabytes * 10**6:,} bytes")
+    assert done.stderr.count("\n") == 2
+    assert "fix: raise it to 2,000,000,000 at least" in done.stderr

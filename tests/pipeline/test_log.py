@@ -67,7 +67,7 @@ def test_logging_twice_leaves_one_run_a_model(
     (als,) = runs_of(_client(project))["als"]
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
-    assert second.endswith("to look: make ui\n")
+    assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
 
 
 def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(project: Path) -> None:

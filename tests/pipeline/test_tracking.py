@@ -84,7 +84,7 @@ def test_a_database_that_stays_in_use_is_given_up(
         ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
         ("('Connection aborted.', RemoteDisconnected('closed'))", "broke off"),
         ("[Errno -2] Name or service not known", "cannot be reached"),
-        ("The experiment must be in the 'active' state", "refuses"),
+        ("The experiment must be in the 'active' state", "has deleted the experiment"),
     ],
 )
 def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason: str) -> None:

@@ -1,0 +1,69 @@
+"""Requests that end in time: MLflow's own limit holds for each read, so that a server that drips never meets it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
+_BETWEEN = 3  # seconds that MLflow rests at most before its first retry
+_SLOWEST = 50_000  # bytes a second; an artifact takes its time to be sent
+
+
+class _Late(BaseException):
+    """Passes through every handler of libraries, which would try again."""
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Ends the block by a TimeoutError after so many seconds, however little is missing; in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> NoReturn:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    except _Late:
+        msg = "timed out"
+        raise TimeoutError(msg) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Limited:
+    """A client of a server, none of whose calls lasts longer than its requests may take with their retries."""
+
+    def __init__(self, client: MlflowClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._client, name)
+
+        def called(*arguments: Any, **named: Any) -> Any:
+            with within(_limit() + _sending(name, arguments)):
+                return method(*arguments, **named)
+
+        return called
+
+
+def _limit() -> float:
+    retries, timeout = (float(os.environ.get(name) or 1) for name in (RETRIES, TIMEOUT))
+    return timeout * (retries + 1) + _BETWEEN * retries
+
+
+def _sending(name: str, arguments: tuple[Any, ...]) -> float:
+    return Path(arguments[1]).stat().st_size / _SLOWEST if name == "log_artifact" else 0

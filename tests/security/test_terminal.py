@@ -1,0 +1,92 @@
+"""Nothing that a server, a library or a file says is a command to the terminal."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.pipeline.log_project import start_log, write_project
+from tests.pipeline.mlflow_server import Fault, FaultyProxy
+from tests.project import ROOT
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
+MESSAGE = json.dumps({"error_code": "INTERNAL_ERROR", "message": f"sorry{EVIL}"})
+RUN = {"run": {"info": {"run_id": f"id{EVIL}", "status": "RUNNING"}, "data": {}}}
+FAULTS = {
+    "an error": Fault(on="/api/", status=400, body=MESSAGE.encode()),
+    "a page": Fault(on="/api/", status=200, body=EVIL.encode()),
+    "a header": Fault(on="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
+    "an answer": Fault(status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()),
+}  # fmt: skip
+SAYS = """
+import logging, sys, warnings
+from pipeline.stage import leave
+from pipeline.running.announce import say
+evil = sys.argv.pop()
+def work():
+    say(evil)
+    print(evil)
+    logging.getLogger("urllib3").warning("%s", evil)
+    warnings.warn(evil)
+    {ending}
+leave(work)
+"""
+ENDINGS = {
+    "an error of another package": "raise __import__('sqlite3').OperationalError(evil)",
+    "an error of the operating system": "open(evil)",
+    "good": "pass",
+}
+
+
+def _obeyed(said: str) -> list[str]:
+    return [sign for sign in said if not (sign.isprintable() or sign == "\n")]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_nothing_of_a_servers_answer_is_obeyed(tmp_path: Path, name: str) -> None:
+    with FaultyProxy("127.0.0.1:1").running() as proxy:
+        proxy.breaks(FAULTS[name])
+        stage = start_log(write_project(tmp_path, uri=f"http://{proxy.address}"))
+        stdout, stderr = stage.communicate(timeout=100)
+
+    assert stage.returncode == 1
+    assert stderr
+    assert _obeyed(stdout + stderr) == []
+
+
+@pytest.mark.parametrize("flags", [[], ["--debug"], ["--log-json"]])
+@pytest.mark.parametrize("name", ENDINGS)
+def test_nothing_that_anybody_says_is_obeyed(name: str, flags: list[str]) -> None:
+    script = SAYS.format(ending=ENDINGS[name])
+    done = subprocess.run(
+        [sys.executable, "-c", script, *flags, EVIL],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == (0 if name == "good" else 1)
+    assert done.stdout.count(b"]0;owned") == 2
+    assert done.stderr.count(b"]0;owned") >= 2
+    assert _obeyed(done.stdout.decode() + done.stderr.decode()) == []
+
+
+def test_tables_obey_no_file(tmp_path: Path) -> None:
+    pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
+    script = f"""
+import polars as pl
+from pipeline.commands.table import console, print_table
+evil = pl.read_csv({str(tmp_path / "evil.csv")!r})["user"][0]
+print_table(("user",), [(evil,)])
+console().print(evil)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False
+    )
+
+    assert done.returncode == 0
+    assert done.stdout.count(b"owned") == 2
+    assert _obeyed(done.stdout.decode()) == []
