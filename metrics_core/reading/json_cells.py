@@ -13,8 +13,8 @@ from metrics_core.reading.text import lines_of, unpacked
 _KINDS = {bool: "true or false", int: "number", float: "number", str: "text", dict: "object"}
 
 
-def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> pl.DataFrame:
-    """The keys that are kept, and in the place of the ids the numbers of the lines.
+def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataFrame, list[str]]:
+    """The keys that are kept, and in the place of the ids the numbers of the lines; and the names of all keys.
 
     Raises
     ------
@@ -22,6 +22,7 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> pl.DataFrame:
     """
     ids = file.theirs(file.needs[0])
     kinds: dict[str, set[str]] = {}
+    names: dict[str, None] = {}
     kept = []
     with unpacked(file.path) as opened:
         for number, line in enumerate(lines_of(opened, file.path), start=1):
@@ -29,13 +30,14 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> pl.DataFrame:
                 continue
             where = f"{file.name}: line {number:,}"
             held = _object(line, where)
+            names |= dict.fromkeys(held)
             row = {key: value for key, value in held.items() if key != ids and keeps(key)}
             _refuse_half_characters(row, where)
             for key, value in row.items():
                 kinds.setdefault(key, set()).update(_kinds(value))
             kept.append(json.dumps({ids: number} | row))
     _refuse_mixed(file, kinds)
-    return pl.read_ndjson("\n".join(kept).encode(), infer_schema_length=None)
+    return pl.read_ndjson("\n".join(kept).encode(), infer_schema_length=None), list(names)
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:

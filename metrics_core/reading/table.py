@@ -1,12 +1,13 @@
 """A small table with columns of any kind (catalogue, users): one row an id, its other columns as they are."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
 from metrics_core.problems import InputError, Problem, refuse
-from metrics_core.reading.cells import LeftOut, cells
+from metrics_core.reading.cells import cells_of
 from metrics_core.reading.input_table import InputTable
 from metrics_core.reading.source import Source, Watch, read_source, unwatched
 from metrics_core.reading.value_checks import id_checks, value_problems
@@ -35,17 +36,18 @@ def read_table(
     query = f"SELECT {key} FROM source ORDER BY position"
     ids = pl.from_arrow(connection.sql(query).to_arrow_reader().read_all()[key])
     assert isinstance(ids, pl.Series)
-    frame, left_out = cells(file)
-    _refuse_left_out(file, left_out)
-    _refuse_names(file, [*frame.columns, *left_out])
+    cells = cells_of(file)
+    _refuse_left_out(file, cells.left_out)
+    frame = cells.frame
+    _refuse_names(file, frame.columns, cells.names)
     if len(frame) != len(ids):
         what = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
         raise refuse(file.name, what, "write or copy the file again")
     frame = frame.rename({theirs: ours for ours, theirs in file.columns.items()})
-    return frame.with_columns(ids.alias(key)), _noted(source, left_out)
+    return frame.with_columns(ids.alias(key)), _noted(source, cells.left_out)
 
 
-def _refuse_left_out(file: InputTable, left_out: LeftOut) -> None:
+def _refuse_left_out(file: InputTable, left_out: Mapping[str, str]) -> None:
     """Columns that are asked for by name, of a type that is not used."""
     asked = {file.theirs(name) for name in file.may_have} | set(file.columns.values())
     problems = [
@@ -59,7 +61,7 @@ def _refuse_left_out(file: InputTable, left_out: LeftOut) -> None:
         raise InputError(problems)
 
 
-def _noted(source: Source, left_out: LeftOut) -> Source:
+def _noted(source: Source, left_out: Mapping[str, str]) -> Source:
     if not left_out:
         return source
     listed = ", ".join(f"{name!r} ({kind})" for name, kind in left_out.items())
@@ -67,17 +69,17 @@ def _noted(source: Source, left_out: LeftOut) -> Source:
     return replace(source, notes=(*source.notes, note))
 
 
-def _refuse_names(file: InputTable, found: list[str]) -> None:
+def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
     """Names that params.yaml maps and the file lacks, and names that would be one: DuckDB sees no capitals."""
     ours = {theirs: ours for ours, theirs in file.columns.items()}
     problems = [
         Problem(
             f"{file.name}: column {theirs!r}",
-            f"is missing; the columns are: {', '.join(found)}",
+            f"is missing; the columns are: {', '.join(names)}",
             f"mend {file.settings.all_columns()}",
         )
         for theirs in ours
-        if theirs not in found
+        if theirs not in names
     ]
     seen: dict[str, str] = {}
     for name in found:
