@@ -1,10 +1,11 @@
-"""Break files at random and read them: an InputError or a right answer, whatever bytes come.
+"""Read what chance has made: an InputError or a right answer, whatever comes.
 
-    python -m benchmarks.fuzz_readers --minutes 60
+    python -m benchmarks.fuzz_readers --minutes 60 --kind bytes
 
-A case is a number: what is wrong can be seen again with `--first N --cases 1`. Each answer is compared with a plain
-reading of the same bytes (`benchmarks/plain_reading.py`). Crashes and hangs are told too: cases run in a process of
-their own.
+A case is a number: what is wrong can be seen again with `--first N --cases 1`. Kinds of cases (`fuzz_cases.KINDS`):
+`bytes` of sound files are changed, `types` are those of Arrow in every role, `folders`, `streams` and `shapes`.
+Each answer is compared with what the case says it holds, or with a plain reading of the same bytes
+(`benchmarks/plain_reading.py`). Crashes and hangs are told too: cases run in a process of their own.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import os
 import random
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,39 +22,41 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.broken_files import FILES, broken
+from benchmarks import odd_files, odd_types  # noqa: F401 - they add their kinds
+from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
 from metrics_core.problems import InputError
 from pipeline.load import load
 from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import BackgroundFile, Params
+from pipeline.params import BackgroundFile
 from pipeline.threads import VARIABLE as THREADS
 from tests.pipeline.load_project import params_of
 
 BATCH = 400  # cases a process
 PATIENCE = 30  # seconds a case may take
+FINE = {"refused", "right", "unchecked"}
 
 
 def main() -> None:
     """Run cases for some minutes and print what was found."""
     asked = _asked()
     if asked.worker:
-        _work(asked.first, asked.cases)
+        _work(asked.first, asked.cases, asked.kind)
         return
     ends = time.monotonic() + 60 * asked.minutes
     counts: Counter[str] = Counter()
     first = asked.first
     while time.monotonic() < ends if asked.minutes else first == asked.first:
-        for kind, case, said in outcomes(first, asked.cases):
-            counts[kind] += 1
-            if kind not in {"refused", "right", "unchecked"}:
-                print(f"case {case}: {kind}: {said}", flush=True)
+        for outcome, case, said in outcomes(first, asked.cases, asked.kind):
+            counts[outcome] += 1
+            if outcome not in FINE:
+                print(f"case {case}: {outcome}: {said}", flush=True)
         first += asked.cases
     print(
         f"{sum(counts.values()):,} inputs: "
-        + ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items()))
+        + ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
     )
 
 
@@ -61,11 +65,12 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--cases", type=int, default=BATCH)
+    parser.add_argument("--kind", choices=sorted(KINDS), default="bytes")
     parser.add_argument("--worker", action="store_true")
     return parser.parse_args()
 
 
-def outcomes(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
+def outcomes(first: int, cases: int, kind: str = "bytes") -> Iterator[tuple[str, int, str]]:
     """What came of each case; after a crash or a hang another process goes on with the next one."""
     last = first + cases
     while first < last:
@@ -74,6 +79,7 @@ def outcomes(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
             "-m",
             "benchmarks.fuzz_readers",
             "--worker",
+            f"--kind={kind}",
             f"--first={first}",
             f"--cases={last - first}",
         ]
@@ -94,47 +100,53 @@ def outcomes(first: int, cases: int) -> Iterator[tuple[str, int, str]]:
                         yield "crash", first, f"exit code {process.wait()}"
                         first += 1
                     break
-                kind, case, said = json.loads(line)
-                yield kind, case, said
+                outcome, case, said = json.loads(line)
+                yield outcome, case, said
                 first = case + 1
 
 
-def _work(first: int, cases: int) -> None:
+def _work(first: int, cases: int, kind: str) -> None:
     os.environ[THREADS] = "1"
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for case in range(first, first + cases):
-            kind, said = _tried(case)
-            print(json.dumps([kind, case, said]), flush=True)
+        for number in range(first, first + cases):
+            own = Path(folder, str(number))
+            own.mkdir()
+            os.chdir(own)
+            outcome, said = _tried(KINDS[kind](random.Random(number)))
+            print(json.dumps([outcome, number, said]), flush=True)
+            shutil.rmtree(own)
 
 
-def _tried(case: int) -> tuple[str, str]:
-    chance = random.Random(case)
-    what, name = chance.choice(FILES)
-    Path(name).write_bytes(broken(chance, what, name))
-    params = _params(what, name)
+def _tried(case: Case) -> tuple[str, str]:
+    found = None
     try:
-        with workspace() as connection:
-            if what == "lists":
-                load(connection, params, "m")
-            elif what == "truth":
-                load_truth(connection, params)
-            else:
-                load_background(connection, params, what)
+        if case.read:
+            found = case.read()
+        else:
+            _load(case)
     except InputError as error:
         said = str(error)
+        if not case.may:
+            return "refused in vain", said
         return ("refused", "") if said.count("fix:") and "\x00" not in said else ("no words", said)
     except Exception as error:  # what the fuzzer looks for
-        return "traceback", f"{what} {name}: {type(error).__name__}: {error}"[:300]
-    return differs(what, Path(name))
+        return "traceback", f"{case.what} {case.path}: {type(error).__name__}: {error}"[:300]
+    if case.may == "only refused":
+        return "accepted", f"{case.what} {case.path}"
+    return differs(case, found)
 
 
-def _params(what: str, name: str) -> Params:
-    params = params_of(name)
-    if what in {"lists", "truth"}:
-        return params
-    file = BackgroundFile.model_validate({"path": name})
-    return params.model_copy(update={"background": {what: file}})
+def _load(case: Case) -> None:
+    params = params_of(case.path)
+    with workspace() as connection:
+        if case.what == "lists":
+            load(connection, params, "m")
+        elif case.what == "truth":
+            load_truth(connection, params)
+        else:
+            file = BackgroundFile.model_validate({"path": case.path})
+            known = params.model_copy(update={"background": {case.what: file}})
+            load_background(connection, known, case.what)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-Row = dict[str, Any]
+from benchmarks.fuzz_cases import Case, Row
+
 PLURALS = {"items": "item", "ranks": "rank", "scores": "score", "grades": "grade"}
 RESULT = {
     "lists": "lists/m",
@@ -22,14 +23,19 @@ RESULT = {
 }
 
 
-def differs(what: str, path: Path) -> tuple[str, str]:
-    """`right`, `wrong` with both sides, `accepted` what plain reading refuses, or `unchecked`: not read again."""
+def differs(case: Case, found: list[Row] | None = None) -> tuple[str, str]:
+    """`right`, `wrong` with both sides, `accepted` what plain reading refuses, or `unchecked`: not read again.
+
+    found : what was read, where no stage wrote it
+    """
+    what, path = case.what, Path(case.path)
     name = path.name.removesuffix(".gz")
-    if name.endswith((".parquet", ".arrow")):
+    if case.rows is None and name.endswith((".parquet", ".arrow")):
         return "unchecked", ""
-    found = pl.read_parquet(f"results/{RESULT[what]}.parquet").to_dicts()
+    if found is None:
+        found = pl.read_parquet(f"results/{RESULT[what]}.parquet").to_dicts()
     try:
-        expected = MEANING[what](list(_rows(path, name, what)))
+        expected = MEANING[what](list(_rows(path, name, what)) if case.rows is None else case.rows)
     except (ValueError, KeyError, csv.Error) as error:
         return "accepted", f"{what} {path}: plain reading says {error!r}: {found}"[:400]
     got = MEANING[what](found)

@@ -46,7 +46,7 @@ class Items:
     @cached_property
     def directions(self) -> list[Floats]:
         """(items,) for each feature: the features scaled to length 1; an item without features stays 0."""
-        features = self._by_feature()
+        features = _near_one(self._by_feature())
         length = np.sqrt(_added_up([feature * feature for feature in features]))
         return _divided(features, length)
 
@@ -146,6 +146,13 @@ class Listed:
 def share(part: Floats, whole: Ints | Floats) -> Floats:
     """Return part / whole; NaN where whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=np.asarray(whole) > 0)
+
+
+def _near_one(features: list[Floats]) -> list[Floats]:
+    """Each item's features times a power of two, the largest between 1/2 and 1, so that squares are neither 0 nor infinite."""
+    largest = np.max(np.abs(features), axis=0, initial=0.0)
+    exponent = np.frexp(largest)[1]
+    return [np.ldexp(feature, -exponent) for feature in features]
 
 
 def _added_up(features: list[Floats]) -> Floats:

@@ -49,7 +49,8 @@ def _load_train(connection: DuckDBPyConnection, table: InputTable, into: Path) -
     write_query(connection, query, into)
     (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
     note = f"{in_words(again, 'row')} of a user and item that stand there before: each pair counts once"
-    return describe(connection, source) | {"repeated": again, "notes": [note] if again else []}
+    notes = [*source.notes, *([note] if again else [])]
+    return describe(connection, source) | {"repeated": again, "notes": notes}
 
 
 def _load_items(connection: DuckDBPyConnection, table: InputTable, into: Path) -> Quality:

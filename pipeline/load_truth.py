@@ -36,7 +36,7 @@ def load_truth(connection: duckdb.DuckDBPyConnection, params: Params) -> str:
     with unchanged(table.path):
         source, changed = read_truth(connection, table, policies(params), watch=counted)
         quality = describe(connection, source) | _grades(connection, source) | changed
-    quality["notes"] += notes_of(changed)
+    quality["notes"] = [*source.notes, *quality["notes"], *notes_of(changed)]
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     place = ", position AS place" if _order_counts(params.pinned) else ""
     time = ", time" if "time" in source.columns else ""

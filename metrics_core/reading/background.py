@@ -13,7 +13,7 @@ from metrics_core.reading.value_checks import id_checks, list_checks, value_prob
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
-ITEMS_COLUMNS: tuple[tuple[str, ...], tuple[str, ...]] = (("item",), ())
+ITEMS_COLUMNS = (("item",), ("categories", "vector", "title"))
 
 
 def read_train(
@@ -44,6 +44,9 @@ def read_items(
     frame, source = read_table(connection, table, watch=watch)
     if frame.schema.get("categories") == pl.String:
         frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
+    if frame.schema.get("categories") == pl.List(pl.String):
+        stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
+        frame = frame.with_columns(stripped)
     if problems := feature_problems(source, frame):
         raise InputError(problems)
     known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]

@@ -1,213 +1,134 @@
-"""Parquet (a file, or a folder of parts) and Arrow IPC: columns keep their types."""
+"""Parquet (a file, or a folder of parts), Arrow IPC, and tables in memory: columns keep their types."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import accumulate
-from pathlib import Path
+from collections.abc import Callable
+from itertools import accumulate, islice
 
 import pyarrow as pa
-import pyarrow.ipc
-import pyarrow.parquet as pq
 
-from metrics_core.problems import InputError, Problem, refuse
-from metrics_core.reading.input_table import InputTable, Kind, Raw, choose_columns, with_positions
+from metrics_core.problems import AT_MOST, InputError, Problem
+from metrics_core.reading.arrow_types import kind_of
+from metrics_core.reading.input_table import LINES, InputTable, Kind, Raw, role_of
+from metrics_core.reading.parts import Batches, Part, opened_parts
+from metrics_core.reading.shapes import Shape, shape_of
+from metrics_core.reading.unfolding import Rows, rows_of, wrong_lists
+from metrics_core.reading.whole_files import damaged
 
 BATCH = 131_072  # rows
-MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
+SAME_TYPES = "write all parts with the same types"
+FOLDED = 2_048  # rows that hold a whole list
+
+_WRITE = {
+    "id": "write ids as integers or text",
+    "rank": "write it as numbers",
+    "number": "write it as numbers",
+    "time": "write times as timestamps or numbers",
+}
 
 
-@dataclass(frozen=True)
-class Part:
-    path: Path
-    schema: pa.Schema
-    rows: int
-    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
-
-
-def read_columnar(file: InputTable) -> Raw:
+def read_columnar(file: InputTable, rank_base: int) -> Raw:
     parts = opened_parts(file)
-    chosen = choose_columns(file, parts[0].schema.names)
-    types = {name: _plain(parts[0].schema.field(theirs).type) for name, theirs in chosen.items()}
-    _refuse_mixed(parts, chosen, types)
-    kinds = _kinds(file, types)
-    schema = pa.schema(types)
-
-    raw = Raw(kinds, _place(parts), rows=sum(part.rows for part in parts))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            for batch in _sound(part, list(chosen.values()), raw.problems):
-                columns = [
-                    batch.column(theirs).cast(types[name]) for name, theirs in chosen.items()
-                ]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    raw.batches = with_positions(schema, batches())
+    shape = shape_of(file, united(parts))
+    rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
+    read: list[int] = []  # rows of each part, as far as they are read
+    raw = Raw(rows.made, _place(parts, read, folded=shape.folded))
+    if not shape.folded:
+        raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
+    raw.batches = pa.RecordBatchReader.from_batches(rows.schema, _batches(parts, rows, raw, read))
     return raw
 
 
-def _sound(part: Part, names: list[str], problems: list[Problem]) -> Iterator[pa.RecordBatch]:
-    """The batches up to the first that cannot be read; why it cannot goes to `problems`."""
-    try:
-        for batch in part.batches(names):
-            batch.validate(
-                full=True
-            )  # damaged text would pass for another id, or crash what reads it
-            yield batch
-    except (pa.ArrowException, OSError) as error:
-        problems.append(_damaged(part.path, error))
+def _batches(parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batches:
+    """The rows of all parts; those of a part up to the first that cannot be read: why goes to `raw.problems`."""
+    for part in parts:
+        read.append(0)
+        try:
+            for batch in part.batches(rows.shape.reads, FOLDED if rows.shape.folded else BATCH):
+                batch.validate(
+                    full=True
+                )  # damaged text would pass for another id, or crash its reader
+                if wrong := _wrong_lists(part, rows.shape, batch, read[-1]):
+                    raw.problems += wrong
+                else:
+                    yield rows.of(batch, sum(read))
+                read[-1] += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            raw.problems.append(damaged(part.path, error))
 
 
-def _damaged(path: Path, error: Exception) -> Problem:
-    what = f"is damaged or not complete ({' '.join(str(error).split())[:300]})"
-    return Problem(str(path), what, "write or copy the file again")
-
-
-def opened_parts(file: InputTable) -> list[Part]:
-    """The file, or each file of the folder, with its schema; a table in memory is one part."""
-    if file.held is not None:
-        return [_held(file.path, file.held)]
-    return [_opened(path, file) for path in _paths(file)]
-
-
-def _held(name: Path, table: pa.Table) -> Part:
-    return Part(
-        name,
-        table.schema,
-        len(table),
-        lambda names: iter(table.select(names).to_batches(BATCH)),
-    )
-
-
-def _paths(file: InputTable) -> list[Path]:
-    if not file.path.is_dir():
-        return [file.path]
-    found = sorted(
-        p for p in file.path.iterdir() if p.is_file() and not p.name.startswith(("_", "."))
-    )
-    other = [part for part in found if part.suffix != ".parquet"]
-    if not found or other:
-        what = f"holds {other[0].name!r}, which is no part" if other else "holds no part"
-        raise refuse(
-            file.name, what, "keep nothing but `*.parquet` files of one table in the folder"
-        )
-    return found
-
-
-def _opened(path: Path, file: InputTable) -> Part:
-    _refuse_other_content(path, file)
-    try:
-        part = _parquet(path) if file.format == "parquet" else _arrow(path)
-        _ = part.schema.names  # decoded as they are asked for
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError([_damaged(path, error)]) from None
-    return part
-
-
-def _refuse_other_content(path: Path, file: InputTable) -> None:
-    with path.open("rb") as opened:
-        begins = opened.read(60)
-    if begins.startswith(MAGIC[file.format]) or (
-        file.format == "arrow" and begins[:4] == b"\xff" * 4
-    ):
-        return
-    line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
-    what = f"is no {file.format} file; it begins with {line!r}"
-    raise refuse(str(path), what, f"name it by its format, or set {file.settings.format()}")
-
-
-def _parquet(path: Path) -> Part:
-    opened = pq.ParquetFile(path, page_checksum_verification=True)  # where the file has checksums
-    rows = opened.metadata.num_rows
-    return Part(
-        path, opened.schema_arrow, rows, lambda names: opened.iter_batches(BATCH, columns=names)
-    )
-
-
-def _arrow(path: Path) -> Part:
-    opened = pa.memory_map(str(path))
-    try:
-        reader = pyarrow.ipc.open_file(opened)
-    except pa.ArrowInvalid:
-        table = pyarrow.ipc.open_stream(opened).read_all()
-        return _held(path, table)
-    numbers = range(reader.num_record_batches)
-    rows = sum(reader.get_batch(number).num_rows for number in numbers)
-    return Part(
-        path,
-        reader.schema,
-        rows,
-        lambda names: (reader.get_batch(n).select(names) for n in numbers),
-    )
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type without its encoding: dictionaries and the kinds of text are one."""
-    if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp(kind.unit)  # in UTC, whatever the zone of the column or of the machine
-    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
-
-
-def _refuse_mixed(parts: list[Part], chosen: dict[str, str], types: dict[str, pa.DataType]) -> None:
-    problems = []
-    for part in parts[1:]:
-        for name, theirs in chosen.items():
-            index = part.schema.get_field_index(theirs)
-            found = _plain(part.schema.field(index).type) if index >= 0 else None
-            if found != types[name]:
-                here = "is missing" if found is None else f"is {found}"
-                what = f"{here}, but {types[name]} in {parts[0].path.name}"
-                problems.append(
-                    Problem(
-                        f"{part.path}: column {theirs!r}",
-                        what,
-                        "write all parts with the same types",
-                    )
-                )
-    if problems:
-        raise InputError(problems)
-
-
-def _kinds(file: InputTable, types: dict[str, pa.DataType]) -> dict[str, Kind]:
-    kinds = {name: _kind(name, found) for name, found in types.items()}
-    problems = [
-        Problem(
-            f"{file.name}: column {file.theirs(name)!r}",
-            f"is of type {types[name]}",
-            "write ids as integers or text" if name in ("user", "item") else "write it as numbers",
-        )
-        for name, kind in kinds.items()
-        if kind is None
+def _wrong_lists(part: Part, shape: Shape, batch: pa.RecordBatch, before: int) -> list[Problem]:
+    fix = "write one list a user, and lists of scores, ranks and grades as long as it"
+    return [
+        Problem(f"{part.path}: row {before + row + 1:,}", what, fix)
+        for row, what in islice(wrong_lists(shape, batch), AT_MOST)
     ]
+
+
+def united(parts: list[Part]) -> pa.Schema:
+    """Every column of every part, with the first type that says something."""
+    fields = list(parts[0].schema)
+    places = {field.name: place for place, field in enumerate(fields)}
+    for part in parts[1:]:
+        for field in part.schema:
+            place = places.setdefault(field.name, len(fields))
+            if place == len(fields):
+                fields.append(field)
+            elif pa.types.is_null(fields[place].type):
+                fields[place] = field
+    return pa.schema(fields)
+
+
+def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]:
+    """The kind of each column of ours, on which all parts have to agree."""
+    kinds: dict[str, Kind] = {}
+    problems: list[Problem] = []
+    for name in shape.chosen:
+        types = [shape.types(part.schema, name) for part in parts]
+        known = [n for n, found in enumerate(types) if found and not _says_nothing(found)]
+        first = known[0] if known else 0
+        kind = _kind(name, types[first])
+        kinds[name] = kind or "text"
+        where = f"{file.name}: column {shape.named(name)!r}"
+        if kind is None:
+            problems.append(Problem(where, _unusable(types[first]), _WRITE[role_of(name)]))
+            continue
+        for part, found in zip(parts, types, strict=True):
+            if found is None or not (_says_nothing(found) or _kind(name, found) == kind):
+                here = "is missing" if found is None else f"is {found[0]}"
+                what = f"{here}, but {(types[first] or ['there'])[0]} in {parts[first].name}"
+                where = f"{part.path}: column {shape.named(name)!r}"
+                problems.append(Problem(where, what, SAME_TYPES))
     if problems:
         raise InputError(problems)
-    return {name: kind for name, kind in kinds.items() if kind is not None}
+    return kinds
 
 
-def _kind(name: str, found: pa.DataType) -> Kind | None:
-    if pa.types.is_uint64(found):
-        return "unsigned"
-    if pa.types.is_integer(found):
-        return "integer"
-    is_decimal = pa.types.is_decimal128(found) and name not in ("user", "item")
-    if is_decimal or (pa.types.is_floating(found) and not pa.types.is_float16(found)):
-        return "float"
-    if pa.types.is_string(found):
-        return "text"
-    if name == "time" and (pa.types.is_timestamp(found) or pa.types.is_date(found)):
-        return "time"
-    return None
+def _says_nothing(types: list[pa.DataType]) -> bool:
+    return all(pa.types.is_null(kind) for kind in types)
 
 
-def _place(parts: list[Part]) -> Callable[[int], str]:
-    starts = [0, *accumulate(part.rows for part in parts)]
+def _kind(name: str, types: list[pa.DataType] | None) -> Kind | None:
+    """The one kind of the types; None: there are several, or one that is none. Without a value any would do."""
+    if types is None:
+        return None
+    found = {kind_of(name, kind) for kind in types if not pa.types.is_null(kind)}
+    if not found:
+        return "text" if role_of(name) == "id" else "float"
+    return found.pop() if len(found) == 1 else None
 
+
+def _unusable(types: list[pa.DataType] | None) -> str:
+    if types is None:
+        return "holds one value a row, and the items stand in lists"
+    return f"is of type {' and '.join(dict.fromkeys(map(str, types)))}"
+
+
+def _place(parts: list[Part], read: list[int], *, folded: bool) -> Callable[[int], str]:
     def place(position: int) -> str:
-        part = bisect_right(starts, position) - 1
-        row = f"row {position - starts[part] + 1:,}"
-        return row if len(parts) == 1 else f"{parts[part].path.name}, {row}"
+        starts = [0, *accumulate(read)]
+        before, within = divmod(position, LINES) if folded else (position, 0)
+        part = bisect_right(starts, before, hi=len(read)) - 1
+        row = f"row {before - starts[part] + 1:,}" + (f", place {within}" if folded else "")
+        return row if len(parts) == 1 else f"{parts[part].name}, {row}"
 
     return place

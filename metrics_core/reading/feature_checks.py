@@ -7,6 +7,7 @@ from metrics_core.reading.source import Source
 from metrics_core.row_checks import in_words
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"
+_TITLE = "write titles as text"
 _VECTOR = "write a list of finite numbers of one length for every item; leave it empty for an item without"
 
 
@@ -19,6 +20,9 @@ def feature_problems(source: Source, frame: pl.DataFrame) -> list[Problem]:
         )
     if "vector" in frame.columns:
         problems += _problems(source, frame, "vector", _kind(frame, "vector", text=False), _VECTOR)
+    if "title" in frame.columns and frame.schema["title"].is_nested():
+        where = f"{source.file.name}: column {source.file.theirs('title')!r}"
+        problems.append(Problem(where, f"is of type {frame.schema['title']}", _TITLE))
     return problems
 
 

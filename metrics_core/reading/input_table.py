@@ -13,11 +13,14 @@ from metrics_core.problems import InputError, Problem, refuse
 from metrics_core.reading.settings import Settings
 
 Kind = Literal[
-    "text", "integer", "unsigned", "float", "json", "time"
+    "text", "integer", "unsigned", "half", "single", "float", "json"
 ]  # how a column's values are written
 # What others call the grade.
 GRADES = {"gain", "label", "rating", "ratings", "rel", "relevance", "score", "stars", "weight"}
-LINES = 1 << 32  # JSONL: position = line number * LINES + place in the list
+# Lists within rows: position = number of the row or line * LINES + place in the list.
+LINES = 1 << 32
+# What columns and keys of lists are called.
+PLURAL = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Raw:
     problems : rows that could not be read; filled while the rows are being read
     marked   : has `raw` a column `line_wrong`, which says what is wrong with a line?
     rows     : how many there are, where the file tells it before it is read
+    too_long : a row was longer than what is read at a time; told while the rows are being read
     """
 
     kinds: dict[str, Kind]
@@ -78,6 +82,13 @@ class Raw:
     problems: list[Problem] = field(default_factory=list)
     marked: bool = False
     rows: int | None = None
+    too_long: bool = False
+
+
+def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
+    """What a column of ours holds."""
+    roles = {"user": "id", "item": "id", "rank": "rank", "time": "time"}
+    return roles.get(name, "number")  # type: ignore[return-value]
 
 
 def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:

@@ -8,22 +8,21 @@ from typing import Any
 import duckdb
 
 from metrics_core.problems import refuse
-from metrics_core.reading.input_table import LINES, InputTable, Kind, Raw, choose_columns
+from metrics_core.reading.input_table import LINES, PLURAL, InputTable, Kind, Raw, choose_columns
 from metrics_core.reading.text import first_line, read_lines
 
-PLURAL = {
-    "item": "items",
-    "rank": "ranks",
-    "score": "scores",
-    "grade": "grades",
-}  # what the keys of nested lists are called
+_ESCAPED_KEY = (
+    r"\\(u[0-9a-fA-F]{4}|/)[^\"\\]*(\\.[^\"\\]*)*\"\s*:"  # may be a key that is there already
+)
 
 
-def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
+def read_jsonl(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
+) -> Raw:
     first = _first_object(file)
     chosen = choose_columns(_with_plurals(file, first), list(first))
     _refuse_alike(file, list(chosen.values()))
-    raw = read_lines(file)
+    raw = read_lines(file, block)
     connection.register("lines", raw.batches)
     nested = isinstance(first.get(chosen.get("item", "")), list)
     names = PLURAL if nested else {name: name for name in file.fields}
@@ -128,11 +127,12 @@ def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
 
 
 def _may_be_twice(keys: Iterable[str]) -> str:
-    """Does a key stand in the line again, be it as a value? Cheaper than to list the keys of every line."""
+    """Does a key stand in the line again, be it as a value or escaped? Cheaper than to list the keys of every line."""
     written = [(_text(json.dumps(key, ensure_ascii=False)), len(key) + 2) for key in keys]
-    return " OR ".join(
+    again = " OR ".join(
         f"contains(line[strpos(line, {key}) + {length}:], {key})" for key, length in written
     )
+    return f"""{again} OR (contains(line, '\\') AND regexp_matches(line, '{_ESCAPED_KEY}'))"""
 
 
 def _quoted(name: str) -> str:

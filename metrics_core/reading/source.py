@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from metrics_core.problems import AT_MOST, InputError, Problem, refuse
 from metrics_core.reading.columnar import read_columnar
-from metrics_core.reading.input_table import InputTable, Kind, Raw
+from metrics_core.reading.input_table import InputTable, Raw, role_of
 from metrics_core.reading.jsonl import read_jsonl
+from metrics_core.reading.readable import is_sure, value, wrong
 from metrics_core.reading.settings import Settings
-from metrics_core.reading.text import DELIMITERS, read_delimited
+from metrics_core.reading.text import BLOCK, DELIMITERS, LONGEST, read_delimited
 from metrics_core.reading.trec import read_trec
+from metrics_core.reading.whole_ids import settle_whole_ids
 
 FORMATS = {
     ".csv": "csv",
@@ -31,38 +33,6 @@ FORMATS = {
     ".qrels": "trec",
 }
 PACKED = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
-EXACT = 2**53  # beyond it a float no longer holds every integer
-
-# What stands for a value that cannot be read is NULL; the text that stood there is kept beside it.
-_WHOLE = "floor({x}) = {x} AND abs({x}) < " + str(EXACT)
-_ID = {
-    "text": "{x}",
-    "integer": "CAST({x} AS BIGINT)",
-    "unsigned": "TRY_CAST({x} AS BIGINT)",
-    "float": f"CASE WHEN {_WHOLE} THEN CAST({{x}} AS BIGINT) END",
-    "json": """CASE WHEN starts_with({x}, '"') THEN json_extract_string({x}, '$')
-        WHEN regexp_full_match({x}, '-?[0-9]+') THEN CAST({x} AS VARCHAR) END""",
-}
-_NUMBER = "TRY_CAST({x} AS DOUBLE)"
-_NUMBERS = {  # DuckDB would take 1_000 for 1000, true for 1, and round what a double cannot hold
-    "text": f"CASE WHEN NOT contains({{x}}, '_') THEN {_NUMBER} END",
-    "json": f"CASE WHEN {{x}} NOT IN ('true', 'false') THEN {_NUMBER} END",
-    "integer": f"CASE WHEN {{x}} BETWEEN -{EXACT} AND {EXACT} THEN CAST({{x}} AS DOUBLE) END",
-    "unsigned": f"CASE WHEN {{x}} <= {EXACT} THEN CAST({{x}} AS DOUBLE) END",
-}
-# Seconds since 1970, or the number as it is: times are only ever compared with each other.
-_TIME = {
-    "time": "epoch(CAST({x} AS TIMESTAMP))",
-    "text": f"coalesce({_NUMBER}, epoch(TRY_CAST({{x}} AS TIMESTAMP)))",
-    "json": "coalesce(TRY_CAST({x} AS DOUBLE), epoch(TRY_CAST(json_extract_string({x}, '$') AS TIMESTAMP)))",
-}
-_SAFE = {("id", "text"), ("id", "integer"), ("rank", "integer")}
-_SAFE |= {
-    ("number", "float"),
-    ("time", "time"),
-    ("time", "integer"),
-}  # always readable: nothing to keep beside
-
 
 Batches: TypeAlias = pa.RecordBatchReader | None
 Watch = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
@@ -74,13 +44,18 @@ def unwatched(batches: Batches, _: str, __: int | None) -> AbstractContextManage
 
 @dataclass(frozen=True)
 class Source:
-    """The table `source` as it was read. unsure: columns with a `<column>_wrong` beside them."""
+    """The table `source` as it was read.
+
+    unsure : columns with a `<column>_wrong` beside them
+    notes  : what was read otherwise than it is written, in words
+    """
 
     file: InputTable
     raw: Raw
     columns: tuple[str, ...]
     unsure: tuple[str, ...]
     rows: int
+    notes: tuple[str, ...] = ()
 
     def is_text(self, column: str) -> bool:
         return self.raw.kinds[column] in ("text", "json")
@@ -97,6 +72,9 @@ def format_of(path: Path, given: str | None, settings: Settings) -> str:
         forms = ", ".join(sorted(FORMATS)) + ", and .gz of the text ones"
         fix = f"set {settings.format()}, or use one of the endings {forms}"
         raise refuse(str(path), what if not found else f"{found} {what}", fix)
+    if path.is_dir() and found != "parquet":
+        what = f"is a folder, and {found} is not read in parts"
+        raise refuse(str(path), what, "write one file, or parts in parquet")
     return found
 
 
@@ -118,12 +96,33 @@ def read_source(
     ------
     InputError : the file cannot be read as a table; values are not judged here
     """
-    raw = _read(connection, file, rank_base)
+    source = _read_in_blocks(connection, file, rank_base, watch, BLOCK)
+    if source.raw.too_long:
+        source = _read_in_blocks(connection, file, rank_base, watch, LONGEST)
+    _refuse_unreadable(connection, file, source.raw)
+    (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
+    if rows == 0 and not may_be_empty:
+        setting = file.settings.input("empty_lists", "keep")
+        keep = f", or set {setting}" if "score" in file.may_have else ""
+        raise refuse(file.name, "holds no rows", f"check what made it{keep}")
+    ids = [name for name in source.columns if role_of(name) == "id" and source.is_text(name)]
+    notes = settle_whole_ids(connection, ids, source.unsure)
+    return replace(source, rows=rows, notes=tuple(notes))
+
+
+def _read_in_blocks(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputTable,
+    rank_base: int,
+    watch: Watch,
+    block: int,
+) -> Source:
+    raw = _read(connection, file, rank_base, block)
     columns = tuple(name for name in file.fields if name in raw.kinds)
-    unsure = tuple(name for name in columns if (_role(name), raw.kinds[name]) not in _SAFE)
+    unsure = tuple(name for name in columns if not is_sure(name, raw.kinds[name]))
     selected = ", ".join(
-        ["position", *(_value(name, raw.kinds[name]) for name in columns)]
-        + [_wrong(name, raw.kinds[name]) for name in unsure]
+        ["position", *(value(name, raw.kinds[name]) for name in columns)]
+        + [wrong(name, raw.kinds[name]) for name in unsure]
         + (["line_wrong"] if raw.marked else [])
     )
     with watch(None if raw.marked else raw.batches, f"read {file.name}", raw.rows) as batches:
@@ -131,13 +130,7 @@ def read_source(
             connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
     connection.execute("DROP VIEW raw")  # the next table may be of another format
-    _refuse_unreadable(connection, file, raw)
-    (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
-    if rows == 0 and not may_be_empty:
-        setting = file.settings.input("empty_lists", "keep")
-        keep = f", or set {setting}" if "score" in file.may_have else ""
-        raise refuse(file.name, "holds no rows", f"check what made it{keep}")
-    return Source(file, raw, columns, unsure, rows)
+    return Source(file, raw, columns, unsure, rows=0)
 
 
 def refuse_missing(path: Path, settings: Settings) -> None:
@@ -148,18 +141,23 @@ def refuse_missing(path: Path, settings: Settings) -> None:
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
         what = "there is no such file" + (f"; near it: {', '.join(near)}" if near else "")
         raise refuse(str(path), what, settings.path())
+    if not path.is_file() and not path.is_dir():
+        what = "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"
+        raise refuse(str(path), what, f"write its content to a file, and {settings.path()}")
     if path.is_file() and path.stat().st_size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 
-def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
+def _read(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
+) -> Raw:
     if file.format in DELIMITERS:
-        return read_delimited(file)
+        return read_delimited(file, rank_base, block)
     if file.format == "jsonl":
-        return read_jsonl(connection, file, rank_base)
+        return read_jsonl(connection, file, rank_base, block)
     if file.format == "trec":
-        return read_trec(connection, file)
-    return read_columnar(file)
+        return read_trec(connection, file, block)
+    return read_columnar(file, rank_base)
 
 
 def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, raw: Raw) -> None:
@@ -172,29 +170,3 @@ def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, 
         ]
     if problems:
         raise InputError(problems)
-
-
-def _role(name: str) -> str:
-    return {"user": "id", "item": "id", "rank": "rank", "time": "time"}.get(name, "number")
-
-
-def _readable(name: str, kind: Kind) -> str:
-    role = _role(name)
-    if role == "id":
-        return _ID[kind].format(x=name)
-    if role == "time":
-        return _TIME.get(kind, _NUMBER).format(x=name)
-    number = _NUMBERS.get(kind, _NUMBER).format(x=name)
-    if role != "rank":
-        return number
-    return f"CASE WHEN {_WHOLE.format(x=f'({number})')} THEN CAST({number} AS BIGINT) END"
-
-
-def _value(name: str, kind: Kind) -> str:
-    return f"{_readable(name, kind)} AS {name}"
-
-
-def _wrong(name: str, kind: Kind) -> str:
-    """The text of a value that is there, yet cannot be read."""
-    text = f"CAST({name} AS VARCHAR)"
-    return f"CASE WHEN {_readable(name, kind)} IS NULL AND trim({text}) <> '' THEN {text} END AS {name}_wrong"

@@ -13,10 +13,10 @@ SHAPES = {
 }
 
 
-def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
+def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable, block: int) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
     places, width, shape = SHAPES["grade" if "grade" in file.fields else "score"]
-    raw = read_lines(file)
+    raw = read_lines(file, block)
     connection.register("lines", raw.batches)
     columns = ", ".join(f"part[{place}] AS {name}" for name, place in places.items())
     wrong = f"'has ' || len(part) || ' values, not the {width} of `{shape}`'"

@@ -4,6 +4,7 @@ import duckdb
 
 from metrics_core.problems import Problem
 from metrics_core.reading.policies import Policies
+from metrics_core.reading.readable import EXACT
 from metrics_core.reading.source import Source
 from metrics_core.reading.value_checks import id_checks, number_checks
 from metrics_core.row_checks import RowCheck, in_words, only_row, whose
@@ -15,6 +16,9 @@ def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
         checks += number_checks(source, "grade", "is no number")
         checks.append(RowCheck("grade", "isinf(grade)", "is infinite", fix))
+        high = f"isfinite(grade) AND grade > {EXACT}"
+        what = "{value:g} lies beyond 2^53, where sums of grades lose digits"
+        checks.append(RowCheck("grade", high, what, "write lower grades", shows="grade"))
         if policies.negative_grade == "error":
             fix += f"; or set {source.file.settings.input('negative_grade')} to zero or unjudged"
             checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"))

@@ -26,7 +26,7 @@ def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str,
 
 
 def describe_table(source: Source) -> dict[str, Any]:
-    """What is known of any file: its hashes and its size."""
+    """What is known of any file: its hashes and its size, and what was read otherwise than it is written."""
     file, known = source.file, hashes(source.file.path)
     return {
         "path": file.path.as_posix(),
@@ -35,6 +35,7 @@ def describe_table(source: Source) -> dict[str, Any]:
         "md5": known.md5,
         "bytes": known.bytes,
         "rows": source.rows,
+        **({"notes": list(source.notes)} if source.notes else {}),
     }
 
 
@@ -62,7 +63,8 @@ def describe_lists(
         "infinite_scores": _infinite_scores(connection, source),
         **found.changed,
     }
-    return content | {"notes": [*_notes(content), *notes_of(found.changed)]}
+    notes = [*source.notes, *_notes(content), *notes_of(found.changed)]
+    return content | {"notes": notes}
 
 
 def _lengths(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:

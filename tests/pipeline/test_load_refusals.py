@@ -618,11 +618,11 @@ def test_scores_that_a_double_cannot_hold_are_refused() -> None:
 
 @pytest.mark.bad_input(43, "refused with the type")
 def test_types_that_are_no_ids_and_no_numbers_are_refused() -> None:
-    pl.DataFrame({"user": [True], "item": [[1]], "rank": [b"1"]}).write_parquet("a.parquet")
+    pl.DataFrame({"user": [True], "item": [{"id": 1}], "rank": [b"1"]}).write_parquet("a.parquet")
     assert refusal("a.parquet") == message(
         ("a.parquet: column 'user': is of type bool", "write ids as integers or text"),
         (
-            "a.parquet: column 'item': is of type large_list<element: int64>",
+            "a.parquet: column 'item': is of type struct<id: int64>",
             "write ids as integers or text",
         ),
         ("a.parquet: column 'rank': is of type large_binary", "write it as numbers"),
