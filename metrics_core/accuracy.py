@@ -152,7 +152,7 @@ def ndcg(
     best = ideal_dcg(
         lists, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=relevance_threshold
     )
-    positive = ideal.startswith("truth") and ideal != "truth_given_order_at_k"
+    positive = ideal in {"truth_at_k", "truth"}  # 0 only where there is no gain
     any_gain = best > 0 if positive else _any_gain(lists, gain, relevance_threshold)
     return np.where(any_gain, _share(reached, best), np.nan)
 

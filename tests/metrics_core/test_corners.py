@@ -49,6 +49,16 @@ def test_a_list_of_which_nothing_is_judged_is_still_a_list() -> None:
     assert "user_no_recs: drop" not in derived.lines
 
 
+def test_a_list_without_judged_items_earns_nothing_of_an_ideal_that_its_length_cuts() -> None:
+    """0 of what there is to find, and not 0/0: the truth holds a gain."""
+    own = mc.preset("standard", ideal="truth_at_min_k_len")
+    label = "nDCG(judged_only=true)@2"
+
+    assert mc.evaluate({"u": ["x"]}, {"u": {"y": 1}}, metrics=[label], conventions=own)[label] == 0
+    derived = mc.explain({"u": ["x"]}, {"u": {"y": 1}}, user="u", metric=label, conventions=own)
+    assert derived.value == 0
+
+
 def test_equal_scores_are_averaged_over_the_places_that_judged_items_have() -> None:
     """Of a, x, b, c, all equal, x is not judged: b is first, second or third alike. RR = (1 + 1/2 + 1/3) / 3."""
     lists = pl.DataFrame({"user": "u", "item": ["a", "x", "b", "c"], "score": 1.0})
