@@ -135,7 +135,7 @@ def duplicate_problems(lists: Lists, repeated: Count) -> list[Finding]:
     where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
     what = f"the item stands more than once in the list; {_affected(repeated)}"
     setting = lists.settings.conventions("duplicates")
-    fix = f"list each item once where the file is made, or set {setting} to keep, first or drop"
+    fix = f"list each item once where the table is made, or set {setting} to keep, first or drop"
     return [(f"{where}{whose(user, item)}", what, fix)]
 
 

@@ -45,7 +45,7 @@ SCORE_CHECKS = (
         "score",
         "isnan(CAST(score AS DOUBLE))",
         "is NaN",
-        "mend the scores where the file is made, or drop the rows",
+        "mend the scores where the table is made, or drop the rows",
     ),
 )
 RANK_CHECKS = (

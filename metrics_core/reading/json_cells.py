@@ -60,7 +60,7 @@ def _refuse_half_characters(row: dict[str, Any], where: str) -> None:
             json.dumps([key, value], ensure_ascii=False).encode()
         except UnicodeEncodeError:
             what = "holds half of a character (a surrogate without its other half)"
-            fix = "cut texts between characters where the file is made"
+            fix = "cut texts between characters where the table is made"
             raise refuse(f"{where}, key {key!r}", what, fix) from None
 
 

@@ -16,7 +16,7 @@ UNSEEN = (
     *range(0x2000, 0x2010), *range(0x2028, 0x2030), *range(0x205F, 0x2070), 0x2800, 0x3000, 0x3164, 0xFEFF, 0xFFA0,
 )  # fmt: skip
 NOTHING = " || ".join(f"chr({code})" for code in UNSEEN)
-DROP = "drop the row where the file is made"
+DROP = "drop the row where the table is made"
 
 
 def list_checks(source: Source, *, nan_last: bool = False) -> list[RowCheck]:
@@ -41,7 +41,7 @@ def id_checks(source: Source, column: str) -> list[RowCheck]:
 def _text_checks(column: str) -> list[RowCheck]:
     bare, seen = f"trim({column}, {SPACE})", f"trim({column}, {NOTHING})"
     breaks = " OR ".join(f"contains({column}, chr({code}))" for code in (0, 10, 13))
-    strip = "strip the ids where the file is made"
+    strip = "strip the ids where the table is made"
     space = f"({bare} <> {column} AND {seen} <> '')"
     checks = [
         RowCheck(column, f"{seen} = ''", "is blank", f"give every row an id, or {DROP}"),

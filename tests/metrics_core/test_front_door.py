@@ -33,7 +33,7 @@ def _words(recs: Any, truth: Any, **more: Any) -> str:
     said = str(refused.value)
     assert "\n  fix: " in said
     assert "params.yaml" not in said
-    assert "where the file is made" not in said
+    assert "the file is made" not in said
     return said
 
 

@@ -42,7 +42,7 @@ CASES: dict[str, tuple[str, str, str | bytes, dict[str, Any], str]] = {
     "ids of the catalogue": (
         "items", "i.csv", "item,categories\na,x\n b,\nc,x\na,q\n", {},
         "i.csv: line 3, column 'item' (item ' b'): ' b' begins or ends with a space; 1 row affected\n"
-        "  fix: strip the ids where the file is made\n"
+        "  fix: strip the ids where the table is made\n"
         "i.csv: line 2 and line 5: item 'a' stands more than once; 1 row affected\n  fix: keep one row for each item",
     ),
     "a user twice": (
@@ -117,9 +117,9 @@ CASES: dict[str, tuple[str, str, str | bytes, dict[str, Any], str]] = {
     "ids of the train": (
         "train", "t.csv", "user,item\na,\n ,b\n", {},
         "t.csv: line 3, column 'user' (user ' ', item 'b'): is blank; 1 row affected\n"
-        "  fix: give every row an id, or drop the row where the file is made\n"
+        "  fix: give every row an id, or drop the row where the table is made\n"
         "t.csv: line 2, column 'item' (user 'a', item ''): is blank; 1 row affected\n"
-        "  fix: give every row an id, or drop the row where the file is made",
+        "  fix: give every row an id, or drop the row where the table is made",
     ),
 }  # fmt: skip
 ROWS = {

@@ -10,7 +10,7 @@ import pytest
 
 from tests.pipeline.load_project import refusal, truth_refusal
 
-MISSING_ID = "give every row an id, or drop the row where the file is made"
+MISSING_ID = "give every row an id, or drop the row where the table is made"
 GAPS = "number the ranks of a list without gaps, or set `order: score` or `order: file`"
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
@@ -18,7 +18,7 @@ ENDINGS = (
     "set `models.m.format`, or use one of the endings .arrow, .csv, .feather, .ipc, .jsonl, .ndjson, .parquet, "
     ".qrels, .run, .tsv, and .gz of the text ones"
 )
-ONCE = "list each item once where the file is made, or set `conventions.duplicates` to keep, first or drop"
+ONCE = "list each item once where the table is made, or set `conventions.duplicates` to keep, first or drop"
 
 
 @pytest.fixture(autouse=True)
@@ -274,19 +274,19 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             (
                 "a.csv: line 4, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
                 " 1 row affected",
-                "strip the ids where the file is made",
+                "strip the ids where the table is made",
             ),
             (
                 "a.csv: line 7, column 'rank' (user 'x', item 'y'): is missing; 1 row affected",
-                "give every row a rank, or drop the row where the file is made",
+                "give every row a rank, or drop the row where the table is made",
             ),
             (
                 "a.csv: line 3, column 'score' (user '  ', item 'b'): is missing; 1 row affected",
-                "give every row a score, or drop the row where the file is made",
+                "give every row a score, or drop the row where the table is made",
             ),
             (
                 "a.csv: line 4, column 'score' (user 'u', item ' c'): is NaN; 1 row affected",
-                "mend the score, or drop the row where the file is made, or set `input.nan_score: last`",
+                "mend the score, or drop the row where the table is made, or set `input.nan_score: last`",
             ),
         ],
     ),
@@ -487,8 +487,8 @@ GRADES = "write grades as numbers from 0; what is not relevant has grade 0, or n
 NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero or unjudged"
 TRUTH_FIX = {
     "-1": NEGATIVE,
-    "nan": "mend the grade, or drop the row where the file is made",
-    "": "give every row a grade, or drop the row where the file is made",
+    "nan": "mend the grade, or drop the row where the table is made",
+    "": "give every row a grade, or drop the row where the table is made",
     "x": "write plain numbers (decimal point), or name another column: `data.truth.columns`",
 }
 
@@ -574,7 +574,7 @@ def test_missing_values_in_parquet_are_refused_by_row() -> None:
         "score": [1.0, float("nan"), None],
     }
     pl.DataFrame(columns).write_parquet("a.parquet")
-    score = "drop the row where the file is made"
+    score = "drop the row where the table is made"
     assert refusal("a.parquet") == message(
         ("a.parquet: row 2, column 'user' (item 'b'): is missing; 1 row affected", MISSING_ID),
         ("a.parquet: row 3, column 'item' (user 'v'): is missing; 1 row affected", MISSING_ID),
