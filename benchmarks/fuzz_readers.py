@@ -3,7 +3,8 @@
     python -m benchmarks.fuzz_readers --minutes 60 --kind bytes
 
 A case is a number: what is wrong can be seen again with `--first N --cases 1`. Kinds of cases (`fuzz_cases.KINDS`):
-`bytes` of sound files are changed, `types` are those of Arrow in every role, `folders`, `streams` and `shapes`.
+`bytes` of sound files are changed, `types` are those of Arrow in every role, `folders`, `streams` and
+`shapes`; `held` is what people hold in Python, through `mc.evaluate`.
 Each answer is compared with what the case says it holds, or with a plain reading of the same bytes
 (`benchmarks/plain_reading.py`). Crashes and hangs are told too: cases run in a process of their own.
 """
@@ -22,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import odd_files, odd_types  # noqa: F401 - they add their kinds
+from benchmarks import held_data, odd_files, odd_types  # noqa: F401 - they add their kinds
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
 from metrics_core.problems import InputError

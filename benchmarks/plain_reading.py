@@ -108,4 +108,5 @@ MEANING: dict[str, Callable[[list[Row]], Any]] = {
     "train": lambda rows: {(_id(row["user"]), _id(row["item"])) for row in rows},
     "items": lambda rows: {_id(row["item"]) for row in rows},
     "users": lambda rows: {_id(row["user"]) for row in rows},
+    "held": lambda rows: rows,
 }
