@@ -75,7 +75,8 @@ def _held(chance: random.Random) -> Case:
     try:
         recs, judged = _given(chance, lists, truth, spoilt=spoilt)
     except (TypeError, ValueError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
-        recs, judged, spoilt = lists, truth, False  # the frame itself cannot be made
+        lists, truth = _data(chance)  # the frame itself cannot be made
+        recs, judged, spoilt = lists, truth, False
     if spoilt and _half(chance):
         more["users"] = chance.choice([*ODD, [chance.choice(ODD)], {chance.choice("ab")}])
     if spoilt and _half(chance):
