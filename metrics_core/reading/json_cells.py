@@ -18,7 +18,7 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
     Raises
     ------
-    InputError : a key stands twice, values of a key are of different kinds, a text is no Unicode
+    InputError : a key stands twice, values of a key are of different kinds
     """
     ids = file.theirs(file.needs[0])
     kinds: dict[str, set[str]] = {}
@@ -28,11 +28,9 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
         for number, line in enumerate(lines_of(opened, file.path), start=1):
             if not line.strip():
                 continue
-            where = f"{file.name}: line {number:,}"
-            held = _object(line, where)
+            held = _object(line, f"{file.name}: line {number:,}")
             names |= dict.fromkeys(held)
             row = {key: value for key, value in held.items() if key != ids and keeps(key)}
-            _refuse_half_characters(row, where)
             for key, value in row.items():
                 kinds.setdefault(key, set()).update(_kinds(value))
             kept.append(json.dumps({ids: number} | row))
@@ -52,16 +50,6 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
     except RecursionError:
         raise refuse(where, "nests too deep", "write the values without nesting") from None
     return dict(found)
-
-
-def _refuse_half_characters(row: dict[str, Any], where: str) -> None:
-    for key, value in row.items():
-        try:
-            json.dumps([key, value], ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            what = "holds half of a character (a surrogate without its other half)"
-            fix = "cut texts between characters where the table is made"
-            raise refuse(f"{where}, key {key!r}", what, fix) from None
 
 
 def _refuse_mixed(file: InputTable, kinds: dict[str, set[str]]) -> None:

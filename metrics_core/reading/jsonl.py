@@ -11,6 +11,7 @@ from metrics_core.problems import refuse
 from metrics_core.reading.input_table import LINES, PLURAL, InputTable, Kind, Raw, choose_columns
 from metrics_core.reading.text import first_line, read_lines
 
+_HALF = "is no JSON object, or holds half of a character (a surrogate without its other half)"
 _ESCAPED_KEY = (
     r"\\(u[0-9a-fA-F]{4}|/)[^\"\\]*(\\.[^\"\\]*)*\"\s*:"  # may be a key that is there already
 )
@@ -113,12 +114,13 @@ def _only_later(late: list[str]) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
-    wrong = [*wrong, ("twice", "names a key twice")]
+    half = "j IS NULL AND regexp_matches(line, '\\\\u[dD][89a-fA-F]')"
+    wrong = [(half, _HALF), *wrong, ("twice", "names a key twice")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
-        SELECT line, j, CASE {cases} END AS line_wrong
+        SELECT number AS line, j, CASE {cases} END AS line_wrong
         FROM (
-            SELECT position AS line,
+            SELECT position AS number, line,
                 CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
                     THEN from_json(line, {_text(json.dumps(shape))}) END AS j,
                 CASE WHEN ({_may_be_twice(shape)}) AND json_valid(line)

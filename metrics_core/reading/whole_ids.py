@@ -6,7 +6,7 @@ from duckdb import DuckDBPyConnection
 
 from metrics_core.row_checks import in_words, only_row
 
-_WHOLE = "-?[0-9]+([.]0)?"
+_WHOLE = "-?[0-9]+|-?[0-9]{1,15}[.]0"  # a float of more digits may be another number than was meant
 
 
 def settle_whole_ids(

@@ -14,9 +14,10 @@ import pytest
 from metrics_core.presets import preset
 from metrics_core.problems import InputError
 from pipeline.load import load
+from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
-from pipeline.params import Params, Results
+from pipeline.params import BackgroundFile, Params, Results
 from pipeline.threads import VARIABLE
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
@@ -42,7 +43,7 @@ def params_of(path: str, **changes: Any) -> Params:
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
     lists = dict(changes)
-    if "grade" in lists.get("columns", {}):
+    if {"grade", "time"} & set(lists.get("columns", {})):
         lists = {}
     return Params.model_validate(
         {
@@ -98,6 +99,24 @@ def loaded_truth(path: str, **changes: Any) -> tuple[list[tuple[Any, ...]], dict
         load_truth(connection, params_of(path, **changes))
     quality = json.loads(Path("results/quality/truth.json").read_text(encoding="utf-8"))
     return pl.read_parquet("results/data/truth.parquet").rows(), quality
+
+
+def loaded_background(
+    name: str, path: str, **entry: Any
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    file = BackgroundFile.model_validate({"path": path, **entry})
+    params = params_of("lists.csv").model_copy(update={"background": {name: file}})
+    with workspace() as connection:
+        load_background(connection, params, name)
+    quality = json.loads(Path(f"results/data/{name}.json").read_text(encoding="utf-8"))
+    return pl.read_parquet(f"results/data/{name}.parquet").to_dicts(), quality
+
+
+def background_refusal(name: str, path: str, **entry: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        loaded_background(name, path, **entry)
+    assert not Path("results").exists()
+    return str(refused.value)
 
 
 def refusal(path: str, **changes: Any) -> str:

@@ -18,7 +18,7 @@ from pipeline.engines.background import Background
 from pipeline.load_background import load_background
 from pipeline.loading.workspace import workspace
 from pipeline.params import BackgroundFile, Params
-from tests.pipeline.load_project import params_of
+from tests.pipeline.load_project import loaded_background, params_of
 
 PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
 OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
@@ -120,3 +120,20 @@ def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
 
     with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
         list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
+
+
+@pytest.mark.bad_input(59, "blanks around categories are stripped")
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_blanks_around_categories_are_no_part_of_them(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    held = {"a": ["Action", " Comedy"], "b": ["Comedy "]}
+    if form == "csv":
+        rows = "".join(f"{item},{' | '.join(own)}\n" for item, own in held.items())
+        Path("i.csv").write_text(f"item,categories\n{rows}")
+    else:
+        lines = (json.dumps({"item": item, "categories": own}) for item, own in held.items())
+        Path("i.jsonl").write_text("\n".join(lines))
+    rows_read, _ = loaded_background("items", f"i.{form}")
+    assert [row["categories"] for row in rows_read] == [["Action", "Comedy"], ["Comedy"]]
