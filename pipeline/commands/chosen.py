@@ -44,4 +44,4 @@ def preset_named(name: str) -> Conventions:
 
 def refused(error: ValueError, fix: str) -> InputError:
     """What the library refuses, as an error of the command line."""
-    return refuse(PLACE, str(error), fix)
+    return error if isinstance(error, InputError) else refuse(PLACE, str(error), fix)

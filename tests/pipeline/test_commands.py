@@ -117,7 +117,7 @@ def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
         (("reconcile", "abc", "--metric", "P@5", "--model", MODEL), "'abc' is no number such as"),
         (("reconcile", "0.3", "--metric", "PP@5", "--model", MODEL), "'PP' is not in the catalogue"),
         (("reconcile", "0.29", "--metric", "Coverage@10", "--model", MODEL), "Coverage@10 is one number over all users"),
-        (("explain", "nobody", "P@5", "--model", MODEL), "user 'nobody' is neither in the lists"),
+        (("explain", "nobody", "P@5", "--model", MODEL), "user 'nobody': is neither in the lists"),
         (("explain", "u1", "Novelty@5", "--model", MODEL), "explain covers metrics of lists and truth"),
         (("explain", "u1", "P@5", "--model", MODEL, "--versus", "renx"), "did you mean 'ranx'?"),
         (("presets", "diff", "standard"), "`presets diff standard` is not understood"),

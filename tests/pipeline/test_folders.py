@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -82,8 +83,8 @@ def test_a_column_that_only_a_later_part_has_is_no_secret() -> None:
 
 def test_parts_may_differ_in_the_width_of_a_type() -> None:
     Path("p").mkdir()
-    narrow = {"user": pl.Int32, "item": pl.Categorical, "score": pl.Float32}
-    wide = {"user": pl.Int64, "item": pl.String, "score": pl.Float64}
+    narrow: dict[str, Any] = {"user": pl.Int32, "item": pl.Categorical, "score": pl.Float32}
+    wide: dict[str, Any] = {"user": pl.Int64, "item": pl.String, "score": pl.Float64}
     for number, schema in enumerate((narrow, wide)):
         columns = {"user": [number], "item": ["a"], "score": [0.5]}
         pl.DataFrame(columns, schema=schema).write_parquet(f"p/{number}.parquet")

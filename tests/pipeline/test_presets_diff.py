@@ -102,7 +102,7 @@ def test_params_yaml_is_what_is_pinned(
         ["convention", "params.yaml", "wikipedia", "changes"],
         [
             "ties",
-            "item_asc (by item, ascending)",
+            "item_asc (by item, ascending: integers as numbers, text by code point)",
             "given (scores are ignored: the rank column, or else the order of the rows)",
             "every metric",
         ],

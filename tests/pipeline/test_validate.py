@@ -51,14 +51,14 @@ def test_problems_of_all_files_are_told_at_once(project: Path) -> None:
 def own(tmp_path: Path) -> Path:
     """A small project of the test's own, of one model."""
     project = copied(tmp_path)
-    (project / "data/truth.csv").write_text("user,item,rating\nu1,A1,4\nu2,A2,5\n")
+    (project / "data/truth.csv").write_text("user,item,points\nu1,A1,4\nu2,A2,5\n")
     (project / "data/pop.csv").write_text("user,item\nu1,A1\nu2,A1\n")
     (project / "data/users.csv").write_text("user,plan\nu1,free\nu2,paid\n")
     change_params(
         project,
         {
             "models": {"pop": {"path": "data/pop.csv", "order": "file"}},
-            "data.truth": {"path": "data/truth.csv", "columns": {"grade": "rating"}},
+            "data.truth": {"path": "data/truth.csv", "columns": {"grade": "points"}},
             "background": {"users": {"path": "data/users.csv"}},
             "evaluation.metrics": ["nDCG"],
             "comparison.baseline": "pop",
