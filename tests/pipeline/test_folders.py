@@ -82,12 +82,16 @@ def test_a_column_that_only_a_later_part_has_is_no_secret() -> None:
 
 def test_parts_may_differ_in_the_width_of_a_type() -> None:
     Path("p").mkdir()
-    narrow = {"user": pl.Int32, "item": pl.Categorical, "score": pl.Float32}
-    wide = {"user": pl.Int64, "item": pl.String, "score": pl.Float64}
+    narrow: dict[str, type[pl.DataType]] = {
+        "user": pl.Int32,
+        "item": pl.Categorical,
+        "score": pl.Float32,
+    }
+    wide: dict[str, type[pl.DataType]] = {"user": pl.Int64, "item": pl.String, "score": pl.Float64}
     for number, schema in enumerate((narrow, wide)):
         columns = {"user": [number], "item": ["a"], "score": [0.5]}
         pl.DataFrame(columns, schema=schema).write_parquet(f"p/{number}.parquet")
-    pl.DataFrame(schema=dict.fromkeys(wide, pl.Null)).write_parquet("p/2.parquet")
+    pl.DataFrame({name: pl.Series([], dtype=pl.Null) for name in wide}).write_parquet("p/2.parquet")
 
     assert loaded("p")[0] == [(0, "a", 1, 0.5), (1, "a", 1, 0.5)]
 
