@@ -23,10 +23,9 @@ _LOST = f"""(regexp_full_match({_BARE}, '{_DIGITS}') AND NOT coalesce(CASE
     WHEN NOT contains({{x}}, '.') THEN TRY_CAST({_BARE} AS HUGEINT) BETWEEN -{EXACT} AND {EXACT}
     ELSE rtrim(split_part({_BARE}, '.', 2), '0') = ''
         AND TRY_CAST(split_part({_BARE}, '.', 1) AS HUGEINT) = TRY_CAST({_DOUBLE} AS HUGEINT) END, FALSE))"""
-_KEPT = f"CASE WHEN abs({_DOUBLE}) < {EXACT} THEN {_DOUBLE} WHEN NOT {_LOST} THEN {_DOUBLE} END"
 _NUMBER: Mapping[Kind, str] = {  # DuckDB would take 1_000 for 1000 and true for 1
-    "text": f"CASE WHEN NOT contains({{x}}, '_') THEN {_KEPT} END",
-    "json": f"CASE WHEN {{x}} NOT IN ('true', 'false') THEN {_KEPT} END",
+    "text": f"CASE WHEN NOT contains({{x}}, '_') THEN {_DOUBLE} END",
+    "json": f"CASE WHEN {{x}} NOT IN ('true', 'false') THEN {_DOUBLE} END",
     "integer": f"CASE WHEN {{x}} BETWEEN -{EXACT} AND {EXACT} THEN CAST({{x}} AS DOUBLE) END",
     "unsigned": f"CASE WHEN {{x}} <= {EXACT} THEN CAST({{x}} AS DOUBLE) END",
     "float": "{x}",
@@ -52,9 +51,14 @@ def value(name: str, kind: Kind) -> str:
 
 
 def wrong(name: str, kind: Kind) -> str:
-    """The text of a value that is there, yet cannot be read."""
-    text = f"CAST({name} AS VARCHAR)"
-    return f"CASE WHEN {_readable(name, kind)} IS NULL AND trim({text}) <> '' THEN {text} END AS {name}_wrong"
+    """The text of a value that is there, yet cannot be read, or not without a loss."""
+    text, read = f"CAST({name} AS VARCHAR)", _readable(name, kind)
+    if role_of(name) == "number" and kind in ("text", "json"):
+        # The number is made once for each row, the rest is asked where it is large or none.
+        is_wrong = f"WHEN abs({read}) < {EXACT} OR trim({text}) = '' THEN NULL WHEN {read} IS NULL OR {_LOST.format(x=name)}"
+    else:
+        is_wrong = f"WHEN {read} IS NULL AND trim({text}) <> ''"
+    return f"CASE {is_wrong} THEN {text} END AS {name}_wrong"
 
 
 def is_beyond(name: str) -> str:

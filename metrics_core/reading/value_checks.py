@@ -12,10 +12,9 @@ from metrics_core.row_checks import RowCheck, wrong_rows
 SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 # Control characters, spaces of other widths, marks without a width.
 UNSEEN = (
-    *range(1, 33), *range(127, 161), 0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x1680, 0x17B4, 0x17B5, *range(0x180B, 0x1810),
-    *range(0x2000, 0x2010), *range(0x2028, 0x2030), *range(0x205F, 0x2070), 0x2800, 0x3000, 0x3164, 0xFEFF, 0xFFA0,
-)  # fmt: skip
-NOTHING = " || ".join(f"chr({code})" for code in UNSEEN)
+    r"\x{1}-\x{20}\x{7F}-\x{A0}\x{AD}\x{34F}\x{61C}\x{115F}\x{1160}\x{1680}\x{17B4}\x{17B5}\x{180B}-\x{180F}"
+    r"\x{2000}-\x{200F}\x{2028}-\x{202F}\x{205F}-\x{206F}\x{2800}\x{3000}\x{3164}\x{FEFF}\x{FFA0}"
+)
 DROP = "drop the row where the table is made"
 
 
@@ -39,16 +38,18 @@ def id_checks(source: Source, column: str) -> list[RowCheck]:
 
 
 def _text_checks(column: str) -> list[RowCheck]:
-    bare, seen = f"trim({column}, {SPACE})", f"trim({column}, {NOTHING})"
+    bare = f"trim({column}, {SPACE})"
+    blank = f"regexp_full_match({column}, '[{UNSEEN}]*')"
     breaks = " OR ".join(f"contains({column}, chr({code}))" for code in (0, 10, 13))
     strip = "strip the ids where the table is made"
-    space = f"({bare} <> {column} AND {seen} <> '')"
+    space = f"({bare} <> {column} AND NOT {blank})"
+    unseen = f"regexp_matches({column}, '^[{UNSEEN}]|[{UNSEEN}]$')"
     checks = [
-        RowCheck(column, f"{seen} = ''", "is blank", f"give every row an id, or {DROP}"),
+        RowCheck(column, blank, "is blank", f"give every row an id, or {DROP}"),
         RowCheck(column, space, "{value!r} begins or ends with a space", strip, shows=column),
         RowCheck(
             column,
-            f"{seen} <> {column} AND {seen} <> '' AND NOT {space} AND NOT ({breaks})",
+            f"{unseen} AND NOT {blank} AND NOT {space} AND NOT ({breaks})",
             "{value!r} begins or ends with a character that is not seen",
             strip,
             shows=column,
@@ -101,13 +102,13 @@ def _missing(source: Source, column: str, fix: str) -> RowCheck:
 
 def _unreadable_numbers(column: str, what: str, fix: str) -> list[RowCheck]:
     """Numbers that lose digits, and what is no number."""
-    beyond = is_beyond(column)
+    absent, beyond = f"{column}_wrong IS NULL", is_beyond(column)
     subtract = "subtract what all have in common, or divide them, so that they stay below 2^53"
     lost = _unreadable(column, "lies beyond 2^53, where numbers lose digits", subtract)
     other = _unreadable(column, what, fix)
     return [
-        replace(lost, wrong=f"{lost.wrong} AND {beyond}"),
-        replace(other, wrong=f"{other.wrong} AND NOT {beyond}"),
+        replace(lost, wrong=f"CASE WHEN {absent} THEN FALSE ELSE {beyond} END"),
+        replace(other, wrong=f"CASE WHEN {absent} THEN FALSE ELSE NOT {beyond} END"),
     ]
 
 

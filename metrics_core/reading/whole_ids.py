@@ -1,5 +1,6 @@
 """Whole numbers that a float wrote as ids: where all are whole numbers, `1.0` is 1."""
 
+import re
 from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
@@ -13,26 +14,42 @@ def settle_whole_ids(
     connection: DuckDBPyConnection, columns: Sequence[str], unsure: Sequence[str]
 ) -> list[str]:
     """Strip `.0` in columns of text of the table `source` that hold whole numbers alone; says where."""
+    given = {
+        name: f"coalesce({name}, {name}_wrong)" if name in unsure else name for name in columns
+    }
+    if not given:
+        return []
+    counts = ", ".join(f"count(*) FILTER (WHERE {_written(text)})" for text in given.values())
+    found = only_row(connection, f"SELECT {counts} FROM source")
     return [
-        note
-        for column in columns
-        if (note := _settled(connection, column, unsure=column in unsure))
+        _settled(connection, name, given[name], rows, unsure=name in unsure)
+        for name, rows in zip(given, found, strict=True)
+        if rows and _all_whole(connection, given[name])
     ]
 
 
-def _settled(connection: DuckDBPyConnection, column: str, *, unsure: bool) -> str:
-    given = f"coalesce({column}, {column}_wrong)" if unsure else column
-    written = f"ends_with({given}, '.0')"
-    (rows,) = only_row(connection, f"SELECT count(*) FILTER (WHERE {written}) FROM source")
-    if not rows:
-        return ""
+def _may_be_whole(connection: DuckDBPyConnection, given: str) -> bool:
+    """Is the first id a whole number? If it is none, nothing has to be counted."""
+    first = connection.execute(f"SELECT {given} FROM source WHERE rowid = 0").fetchone()
+    return first is not None and (first[0] is None or bool(re.fullmatch(_WHOLE, first[0])))
+
+
+def _written(given: str) -> str:
+    return f"ends_with({given}, '.0')"
+
+
+def _all_whole(connection: DuckDBPyConnection, given: str) -> bool:
     distinct = f"SELECT DISTINCT {given} AS id FROM source WHERE {given} IS NOT NULL"
-    whole = f"SELECT bool_and(regexp_full_match(id, '{_WHOLE}')) FROM ({distinct})"
-    if not only_row(connection, whole)[0]:
-        return ""
+    query = f"SELECT bool_and(regexp_full_match(id, '{_WHOLE}')) FROM ({distinct})"
+    return bool(only_row(connection, query)[0])
+
+
+def _settled(
+    connection: DuckDBPyConnection, column: str, given: str, rows: int, *, unsure: bool
+) -> str:
+    query = f"SELECT arg_min({given}, position) FROM source WHERE {_written(given)}"
+    (first,) = only_row(connection, query)
     forget = f", {column}_wrong = NULL" if unsure else ""
-    (first,) = only_row(
-        connection, f"SELECT arg_min({given}, position) FROM source WHERE {written}"
-    )
-    connection.execute(f"UPDATE source SET {column} = {given}[:-3]{forget} WHERE {written}")
+    change = f"UPDATE source SET {column} = {given}[:-3]{forget} WHERE {_written(given)}"
+    connection.execute(change)
     return f"{in_words(rows, 'row')}: {column} {first!r} and the like are read as {first[:-2]!r} and the like"

@@ -88,7 +88,7 @@ def test_parts_may_differ_in_the_width_of_a_type() -> None:
     for number, schema in enumerate((narrow, wide)):
         columns = {"user": [number], "item": ["a"], "score": [0.5]}
         pl.DataFrame(columns, schema=schema).write_parquet(f"p/{number}.parquet")
-    pl.DataFrame(schema=dict.fromkeys(wide, pl.Null)).write_parquet("p/2.parquet")
+    pl.DataFrame({name: pl.Series([], dtype=pl.Null) for name in wide}).write_parquet("p/2.parquet")
 
     assert loaded("p")[0] == [(0, "a", 1, 0.5), (1, "a", 1, 0.5)]
 
