@@ -282,6 +282,9 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
     ------
     ValueError : unknown metric or parameter, a parameter missing or out of range, a cutoff where none is taken
     """
+    if not isinstance(text, str):
+        msg = f"metric {text!r}: is no text such as 'nDCG@10'"
+        raise ValueError(msg)  # noqa: TRY004 - as all that is wrong with a label
     if len(text) > LONGEST:
         msg = f"metric {text[:40]!r}…: is longer than {LONGEST} characters"
         raise ValueError(msg)

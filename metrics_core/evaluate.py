@@ -11,13 +11,15 @@ from metrics_core.background import refuse_missing
 from metrics_core.catalogue import Label, idle_overrides, parse
 from metrics_core.conventions import ConventionError, Conventions
 from metrics_core.exposure import Exposure
-from metrics_core.inputs import Chosen, Columns, conventions_of, open_inputs
+from metrics_core.inputs import open_inputs
 from metrics_core.listing import number_items
 from metrics_core.locked import connect
 from metrics_core.panel import Definition
 from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
+from metrics_core.presets import Chosen, conventions_of
 from metrics_core.problems import refuse
 from metrics_core.reading.frames import Data
+from metrics_core.reading.given import Columns
 from metrics_core.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
@@ -127,11 +129,20 @@ def labels_of(metrics: Sequence[str]) -> list[Label]:
 
     Raises
     ------
-    ValueError : it is no list, or a label cannot be read
+    ValueError : it is no list, or a label cannot be read; all of them at once
     """
-    if isinstance(metrics, str):
-        raise refuse("metrics", f"{metrics!r} is no list", f"write `metrics=[{metrics!r}]`")
-    return [parse(text) for text in metrics]
+    if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
+        what = f"{metrics!r} is no list" if metrics else "there is none"
+        raise refuse("metrics", what, "write a list of labels, such as `metrics=['nDCG@10']`")
+    labels, wrong = [], []
+    for text in metrics:
+        try:
+            labels.append(parse(text))
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return labels
 
 
 def summarise_column(

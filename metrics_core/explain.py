@@ -12,13 +12,14 @@ from metrics_core.catalogue import Label, of_lists_and_truth
 from metrics_core.conventions import Conventions
 from metrics_core.derivation import One, Steps, steps
 from metrics_core.id_types import share_id_types
-from metrics_core.inputs import Chosen, Columns, conventions_of, nobody, open_inputs
+from metrics_core.inputs import nobody, open_inputs
 from metrics_core.judged import Judged
 from metrics_core.judging import judge
 from metrics_core.locked import connect
 from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import beside
+from metrics_core.presets import Chosen, beside, conventions_of
 from metrics_core.reading.frames import Data
+from metrics_core.reading.given import Columns
 from metrics_core.score import user_cases
 from metrics_core.versus import Path, path_between
 

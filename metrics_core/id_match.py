@@ -22,7 +22,7 @@ SELECT count(DISTINCT strange.id), min((strange.id, lonely.id))
 FROM (FROM listed ANTI JOIN known USING (id)) AS strange
 JOIN (FROM known ANTI JOIN listed USING (id)) AS lonely ON {here} = {there}
 """
-_FORM = "nfc_normalize({x})"
+_FORM = "regexp_replace(nfc_normalize({x}), '[.]0$', '')"  # `.0` is left by a table of floats
 _WRITTEN = "ltrim(lower({x}), '0')"
 _UNKNOWN = """
 SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
@@ -87,8 +87,13 @@ def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> I
     number, twins = _alike(connection, column, _FORM) if as_text else (0, None)
     if twins:
         here, there = twins
-        what = f"{in_words(number, 'id')} would match the truth in one Unicode form: {here!a} here, {there!a} there"
-        fix = "normalise the ids of all files alike (NFC) where they are made"
+        if here.removesuffix(".0") == there.removesuffix(".0"):
+            form, fix = "without `.0`", "write ids alike in both, as whole numbers or as other text"
+        else:
+            form, fix = "in one Unicode form", "normalise ids everywhere alike (NFC)"
+        what = (
+            f"{in_words(number, 'id')} would match the truth {form}: {here!a} here, {there!a} there"
+        )
         yield Problem(met.where(column), what, fix)
     elif column == "user":
         listed, known = only_row(connection, _KNOWN.format(id=column))
@@ -96,7 +101,7 @@ def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> I
         here, there = only_row(connection, query)
         if listed and not known and there is not None:
             what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"
-            yield Problem(met.where(column), what, "write the ids of users alike in both files")
+            yield Problem(met.where(column), what, "write the ids of users alike in both")
 
 
 def _not_in_catalogue(met: Met, found: tuple[Any, ...]) -> Problem:

@@ -1,44 +1,24 @@
 """What people hand to the library -> the relations that judging reads, checked as the pipeline checks its files."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from metrics_core.background import Catalogue, catalogue_of
 from metrics_core.conventions import Conventions, Ranking
 from metrics_core.id_match import Met, refuse_strangers
 from metrics_core.id_types import share_id_types
-from metrics_core.presets import preset
-from metrics_core.problems import InputError, Problem, refuse
-from metrics_core.reading import background, lists, mappings, truth
-from metrics_core.reading.frames import Data, table_of
-from metrics_core.reading.input_table import InputTable, columns_of
+from metrics_core.problems import InputError, refuse
+from metrics_core.reading.background import read_items, read_train, read_users
+from metrics_core.reading.frames import Data
+from metrics_core.reading.given import Columns, columns_named, table_given
 from metrics_core.reading.lists import rank_source, read_lists
-from metrics_core.reading.policies import Policies
-from metrics_core.reading.settings import Arguments
-from metrics_core.reading.source import Source, format_of, refuse_missing
+from metrics_core.reading.policies import Policies, policies_of
+from metrics_core.reading.source import Source
 from metrics_core.reading.truth import read_truth
-
-Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
-Chosen = Conventions | str | Mapping[str, Any]
-
-_MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
-    "recs": mappings.lists_table,
-    "truth": mappings.truth_table,
-    "train": mappings.train_table,
-    "items": mappings.items_table,
-}
-_COLUMNS = {
-    "recs": lists.COLUMNS,
-    "truth": truth.COLUMNS,
-    "train": background.TRAIN_COLUMNS,
-    "items": background.ITEMS_COLUMNS,
-    "users": (("user",), ()),
-}
+from metrics_core.row_checks import only_row
 
 
 @dataclass(frozen=True)
@@ -64,39 +44,28 @@ class Opened:
 
     def keep_user(self, user: Any) -> None:
         """Forget all other users; an id is known by its text."""
-        there = 0
-        for relation in ("given", "judgements", "knowns"):
-            where = f"FROM {relation} WHERE CAST(user AS VARCHAR) <> $user"
-            self.connection.execute(f"DELETE {where}", {"user": str(user)})
-            (rows,) = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0]
-            there += rows
-        if not there:
+        relations = ("given", "judgements", "knowns")
+        every = " UNION ALL ".join(
+            f"SELECT CAST(user AS VARCHAR) AS id FROM {r}" for r in relations
+        )
+        found = {
+            id_
+            for (id_,) in self.connection.execute(f"SELECT DISTINCT id FROM ({every})").fetchall()
+        }
+        read_users(self.connection, table_given("users", [user], {}))
+        (meant,) = only_row(self.connection, "SELECT CAST(user AS VARCHAR) FROM source")
+        name = next((each for each in (str(user), meant) if each in found), None)
+        if name is None:
             raise nobody(user)
+        for relation in relations:
+            where = f"FROM {relation} WHERE CAST(user AS VARCHAR) <> $user"
+            self.connection.execute(f"DELETE {where}", {"user": name})
 
 
 def nobody(user: Any) -> InputError:
     """The refusal of a user who is not in the data."""
     what = "is neither in the lists nor in the truth"
     return refuse(f"user {user!r}", what, "name a user of the data")
-
-
-def conventions_of(given: Chosen) -> Conventions:
-    """Conventions, the name of a preset, or every knob by value.
-
-    Raises
-    ------
-    ValueError : no preset has the name; a knob is missing, unknown or wrong
-    """
-    if isinstance(given, Conventions):
-        return given
-    if isinstance(given, str):
-        return preset(given)
-    if isinstance(given, Mapping):
-        return Conventions.from_mapping(given)
-    what = f"{type(given).__name__} says no conventions"
-    raise refuse(
-        "conventions", what, 'give `mc.preset("standard")`, the name of a preset, or a dict'
-    )
 
 
 def open_inputs(
@@ -117,8 +86,8 @@ def open_inputs(
     ------
     InputError : what is wrong, where, and what to do
     """
-    allowed, named = _policies(policies or {}), _named(columns or {})
-    table = _table("recs", recs, named)
+    allowed, named = policies_of(policies or {}), columns_named(columns or {})
+    table = table_given("recs", recs, named)
     found = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
     _read_truth(connection, judgements, allowed, named)
@@ -126,17 +95,20 @@ def open_inputs(
     if train is None:
         connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM given WHERE FALSE")
     else:
-        background.read_train(connection, _table("train", train, named))
+        read_train(connection, table_given("train", train, named))
         connection.execute("CREATE TEMP TABLE train AS SELECT DISTINCT user, item FROM source")
-    catalogue = None if items is None else _catalogue(connection, items, named)
-    if catalogue is None:
+    catalogue, name = None, None
+    if items is None:
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM given WHERE FALSE")
     else:
+        shelf = table_given("items", items, named)
+        catalogue, name = catalogue_of(read_items(connection, shelf)[0]), shelf.name
         connection.register("items", catalogue.items.to_arrow())
     _share(connection)
-    what = None if items is None else "items"
-    met = Met("recs", table.columns, what, allowed.unknown_items, Arguments("recs"))
+    met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
     refuse_strangers(connection, met)
+    if users is not None:
+        _refuse_nobody(connection)
     return Opened(connection, allowed, found.source, train is not None, catalogue)
 
 
@@ -150,7 +122,7 @@ def _read_truth(
     connection: DuckDBPyConnection, given: Data, policies: Policies, named: Columns
 ) -> None:
     nobody_judged = isinstance(given, Mapping) and bool(given)  # each user may be without an item
-    table = _table("truth", given, named)
+    table = table_given("truth", given, named)
     source, _ = read_truth(connection, table, policies, may_be_empty=nobody_judged)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     query = f"SELECT user, item, {grade}, position AS place FROM source"
@@ -162,64 +134,20 @@ def _register_known(
 ) -> None:
     """Whom the truth knows, or who is named; in a dict a user may have no judged item."""
     if users is not None:
-        table = _table("users", users, named)
+        table = table_given("users", users, named)
     elif isinstance(judgements, Mapping) and not all(map(len, judgements.values())):
-        table = _held("users", mappings.ids_table(list(judgements), "truth", "user"), named)
+        table = table_given("users", list(judgements), {})
     else:
         connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM judgements")
         return
-    background.read_users(connection, table)
+    read_users(connection, table)
     connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
 
 
-def _catalogue(connection: DuckDBPyConnection, items: Data, named: Columns) -> Catalogue:
-    frame, _ = background.read_items(connection, _table("items", items, named))
-    return catalogue_of(frame)
-
-
-def _table(name: str, data: Data, named: Columns) -> InputTable:
-    """A path, a dict or a frame as a table to read."""
-    if isinstance(data, str | Path) and name != "users":
-        path, settings = Path(data), Arguments(name)
-        refuse_missing(path, settings)
-        form = format_of(path, None, settings)
-        needs, may_have, mapped = columns_of(_COLUMNS[name], named.get(name, {}))
-        return InputTable(str(path), form, needs, may_have, mapped, settings)
-    if name == "users" and not hasattr(data, "columns"):
-        return _held(name, mappings.ids_table(data, name, "user"), named)
-    if isinstance(data, Mapping):
-        return _held(name, _MAPPINGS[name](data, name), named)
-    return _held(name, table_of(data, name), named)
-
-
-def _held(name: str, table: pa.Table, named: Columns) -> InputTable:
-    needs, may_have, mapped = columns_of(_COLUMNS[name], named.get(name, {}))
-    return InputTable(name, "held", needs, may_have, mapped, Arguments(name), held=table)
-
-
-def _policies(given: Mapping[str, Any]) -> Policies:
-    """The policies that are given, the others as strict as can be."""
-    kinds = {field.name: get_args(field.type) for field in fields(Policies)}
-    problems = [
-        Problem(
-            f"input: {name}",
-            f"{value!r} is no policy" if name in kinds else "is no policy",
-            f"choose {' | '.join(map(repr, kinds.get(name, kinds)))}",
-        )
-        for name, value in given.items()
-        if value not in kinds.get(name, ())
-    ]
-    if problems:
-        raise InputError(problems)
-    return Policies(**given)
-
-
-def _named(given: Columns) -> Columns:
-    problems = [
-        Problem(f"columns: {name!r}", "is no argument", f"choose {', '.join(_COLUMNS)}")
-        for name in given
-        if name not in _COLUMNS
-    ]
-    if problems:
-        raise InputError(problems)
-    return given
+def _refuse_nobody(connection: DuckDBPyConnection) -> None:
+    """Of users who are named somebody has to be there."""
+    there = "SELECT user FROM lists UNION ALL SELECT user FROM truth"
+    (found,) = only_row(connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)")
+    if not found:
+        what = "none of them is in the lists or in the truth"
+        raise refuse("users", what, "name users of the data, as they are written there")

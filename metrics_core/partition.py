@@ -124,7 +124,7 @@ def _refuse_high_grades(judged: Judged, labels: Sequence[Label], conventions: Co
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
             msg = (
                 f"{label.name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
-                "take conventions.gain: linear, or a map"
+                "take the gain linear, or a map"
             )
             raise ValueError(msg)
 

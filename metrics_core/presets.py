@@ -530,6 +530,26 @@ def preset(name: str, **overrides: Any) -> Conventions:
     )
 
 
+Chosen = Conventions | str | Mapping[str, Any]
+
+
+def conventions_of(given: Chosen) -> Conventions:
+    """Conventions, the name of a preset, or every knob by value.
+
+    Raises
+    ------
+    ValueError : no preset has the name; a knob is missing, unknown or wrong
+    """
+    if isinstance(given, Conventions):
+        return given
+    if isinstance(given, str):
+        return preset(given)
+    if isinstance(given, Mapping):
+        return Conventions.from_mapping(given)
+    msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `mc.preset("standard")`, the name of a preset, or a dict'
+    raise ValueError(msg)
+
+
 def defines(name: str, metric: str) -> bool:
     """Does the text or library that a preset stands for know this metric?"""
     _refuse_unknown(name)

@@ -13,11 +13,13 @@ from typing import Any
 from metrics_core.catalogue import Label, changed_by, of_lists_and_truth
 from metrics_core.conventions import KNOBS, Conventions
 from metrics_core.evaluate import mean_of
-from metrics_core.inputs import Chosen, Columns, conventions_of, open_inputs
+from metrics_core.inputs import open_inputs
 from metrics_core.locked import connect
 from metrics_core.panel import Definition, differing, panel
 from metrics_core.partition import Task, evaluate_partition
+from metrics_core.presets import Chosen, conventions_of
 from metrics_core.reading.frames import Data
+from metrics_core.reading.given import Columns
 from metrics_core.score import why_not
 
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")

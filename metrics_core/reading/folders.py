@@ -33,6 +33,7 @@ def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
     for entry in folder.iterdir():
         _refuse_lake(file, entry)
         if entry.name.startswith(("_", ".")):
+            _refuse_hidden(file, entry)
             continue
         name = entry.relative_to(file.path).as_posix()
         if entry.is_dir() and entry.is_symlink():
@@ -44,6 +45,14 @@ def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
             raise refuse(file.name, f"holds {name!r}, which is no part", _FIX)
         else:
             yield entry
+
+
+def _refuse_hidden(file: InputTable, entry: Path) -> None:
+    """What writers of folders leave beside the parts (`_SUCCESS`, `_temporary`, `.crc`) is no part; a table is."""
+    parts = entry.rglob("*.parquet") if entry.is_dir() and entry.name != "_temporary" else [entry]
+    if any(part.suffix == ".parquet" for part in parts) and entry.name.startswith("_"):
+        what = f"holds {entry.name!r}, a name that readers of folders skip, with rows in it"
+        raise refuse(file.name, what, "rename it, or move it elsewhere")
 
 
 def _refuse_lake(file: InputTable, entry: Path) -> None:

@@ -114,13 +114,13 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             fix = f"name its own column: {file.settings.columns(name)}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
-    problems += _unnamed_grade(file, found)
+    problems += unnamed_grade(file, found)
     if problems:
         raise InputError(problems)
     return {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
 
 
-def _unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
+def unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
     """Without its column of grades every judgement would count alike, unsaid."""
     likely = [name for name in found if name.lower() in GRADES]
     if "grade" in file.may_have and file.theirs("grade") not in found and likely:

@@ -8,7 +8,15 @@ from typing import Any
 import duckdb
 
 from metrics_core.problems import refuse
-from metrics_core.reading.input_table import LINES, PLURAL, InputTable, Kind, Raw, choose_columns
+from metrics_core.reading.input_table import (
+    GRADES,
+    LINES,
+    PLURAL,
+    InputTable,
+    Kind,
+    Raw,
+    choose_columns,
+)
 from metrics_core.reading.text import first_line, read_lines
 
 _HALF = "is no JSON object, or holds half of a character (a surrogate without its other half)"
@@ -28,6 +36,8 @@ def read_jsonl(
     nested = isinstance(first.get(chosen.get("item", "")), list)
     names = PLURAL if nested else {name: name for name in file.fields}
     late = [names[name] for name in file.fields if name in names and name not in chosen]
+    if "grade" in file.may_have and "grade" not in chosen:
+        late += sorted(GRADES - first.keys() - set(late))
     if nested:
         query, raw.kinds = _nested(chosen, rank_base, late, listed="grade" not in file.fields)
     else:

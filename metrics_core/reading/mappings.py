@@ -59,7 +59,9 @@ def items_table(items: Mapping[Any, Any], name: str) -> pa.Table:
 
 def ids_table(ids: Iterable[Any], name: str, column: str) -> pa.Table:
     """Ids -> one column."""
-    return pa.table({column: _column(_members(ids, name), name, column)})
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise _no_collection(ids, name)
+    return pa.table({column: _column(ids, name, column)})
 
 
 def _long(
@@ -87,6 +89,11 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
         what = f"holds values that do not make one column: {', '.join(kinds)}"
         fix = _LIST if "tuple" in kinds else _FIXES.get(column, "write all of them as numbers")
         raise refuse(f"{name}: column {column!r}", what, fix) from None
+    if column in _FIXES and pa.types.is_nested(found.type):
+        what = f"holds {reprlib.repr(held[0])}, which is no id"
+        raise refuse(
+            f"{name}: column {column!r}", what, _LIST if name == "recs" else _FIXES[column]
+        )
     return found.cast(pa.string()) if len(found) == 0 else found
 
 

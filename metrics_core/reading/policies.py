@@ -1,22 +1,19 @@
 """What `input` allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
+from metrics_core.problems import InputError, Problem, refuse
 from metrics_core.reading.source import Source
 from metrics_core.row_checks import in_words, only_row
 
 
 @dataclass(frozen=True)
 class Policies:
-    """What tables may hold beside the usual, and what is done with it; `error` refuses the table.
-
-    Raises
-    ------
-    InputError : a policy has no such value
-    """
+    """What tables may hold beside the usual, and what is done with it; `error` refuses the table."""
 
     rank_base: Literal[0, 1] = 1
     empty_lists: Literal["error", "keep"] = "error"
@@ -84,3 +81,27 @@ def _applied(
     if rows and change:
         connection.execute(f"{change} WHERE {wrong}")
     return {name: {"rows": rows, "users": users, "policy": policy}}
+
+
+def policies_of(given: Any) -> Policies:
+    """The policies that are given; the others are as strict as can be.
+
+    Raises
+    ------
+    InputError : there is no such policy, or it has no such value
+    """
+    if not isinstance(given, Mapping):
+        raise refuse("input", f"{given!r} is no dict", "write it as {'negative_grade': 'zero'}")
+    kinds = {field.name: get_args(field.type) for field in fields(Policies)}
+    problems = [
+        Problem(
+            f"input: {name}",
+            f"{value!r} is no policy" if name in kinds else "is no policy",
+            f"choose {' | '.join(map(repr, kinds.get(name, kinds)))}",
+        )
+        for name, value in given.items()
+        if name not in kinds or value not in kinds[name]
+    ]
+    if problems:
+        raise InputError(problems)
+    return Policies(**given)

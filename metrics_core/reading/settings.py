@@ -49,16 +49,17 @@ class Arguments:
         return f"`columns={{'{self.name}': …}}`"
 
     def format(self, form: str = "") -> str:
-        return "the ending of the file's name"
+        return f"the ending .{form}" if form else "the ending of its name"
 
     def order(self) -> str:
         return "add a column 'rank' (1 is best) or 'score' (the highest is best)"
 
     def other_order(self) -> str:
-        return "leave out the column 'rank', so that scores decide"
+        return "give each user one list, or leave out the ranks, so that scores decide"
 
     def input(self, policy: str, value: str = "") -> str:
-        return f"`input={{'{policy}': '{value or '…'}'}}`"
+        shown = f"'{value}'" if value else "…"
+        return f"`input={{'{policy}': {shown}}}`"
 
     def conventions(self, knob: str) -> str:
         return f"`{knob}` of the conventions"

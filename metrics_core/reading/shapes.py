@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from metrics_core.problems import refuse
+from metrics_core.problems import InputError, refuse
 from metrics_core.reading.arrow_types import bare_type, is_list
-from metrics_core.reading.input_table import PLURAL, InputTable, choose_columns
+from metrics_core.reading.input_table import PLURAL, InputTable, choose_columns, unnamed_grade
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,9 @@ def _by_place(file: InputTable, names: list[str]) -> Shape | None:
             raise refuse(
                 f"{file.name}: columns '{file.theirs(name)}_…'", what, "give each item its own"
             )
+    bare = [re.sub(r"_?\d+$", "", found) for found in names]
+    if "grade" not in chosen and (problems := list(unnamed_grade(file, bare))):
+        raise InputError(problems)
     return Shape(chosen, placed=True)
 
 

@@ -15,7 +15,9 @@ SHAPES = {
 
 def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable, block: int) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
-    places, width, shape = SHAPES["grade" if "grade" in file.fields else "score"]
+    judged = "grade" in file.fields or ".qrels" in file.path.suffixes
+    places, width, shape = SHAPES["grade" if judged else "score"]
+    places = {name: place for name, place in places.items() if name in file.fields}
     raw = read_lines(file, block)
     connection.register("lines", raw.batches)
     columns = ", ".join(f"part[{place}] AS {name}" for name, place in places.items())

@@ -58,7 +58,7 @@ def _text_checks(column: str) -> list[RowCheck]:
             column,
             breaks,
             "{value!r} holds a line break or a NUL",
-            "check the quotes of the file, or mend the id",
+            "check the quotes, or mend the id",
             shows=column,
         ),
     ]

@@ -111,9 +111,9 @@ def test_policies_let_negative_grades_and_other_things_pass() -> None:
     negative = TRUTH.with_columns(grade=pl.Series([-1.0, 1.0]))
     twice = pl.concat([TRUTH, TRUTH])
 
-    assert "`input={'negative_grade': '…'}`" in _words(RECS, negative)
+    assert "`input={'negative_grade': …}`" in _words(RECS, negative)
     assert _rr(RECS, negative, input={"negative_grade": "zero"}) == 1
-    assert "`input={'repeated_grade': '…'}`" in _words(RECS, twice)
+    assert "`input={'repeated_grade': …}`" in _words(RECS, twice)
     assert _rr(RECS, twice, input={"repeated_grade": "first"}) == RR
     assert "input: 'negative_grade'" not in _words(RECS, TRUTH, input={"nan_score": "first"})
     assert "choose 'error' | 'last'" in _words(RECS, TRUTH, input={"nan_score": "first"})
@@ -253,3 +253,86 @@ def test_sets_give_one_number_whatever_the_hash_seed() -> None:
     }  # fmt: skip
 
     assert len(said) == 1
+
+
+def test_all_wrong_labels_are_told_at_once_and_one_is_needed() -> None:
+    with pytest.raises(ValueError, match=r"'foo'.*\n.*'bar'"):
+        mc.evaluate(RECS, TRUTH, metrics=["foo", "bar"], conventions="standard")
+    assert "metrics: there is none" in _words(RECS, TRUTH, metrics=[])
+
+
+WRONG_WORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "input is text": ({"input": "zero"}, "input: 'zero' is no dict"),
+    "columns are text": ({"columns": "zero"}, "columns: is no dict of dicts"),
+    "a column is text": ({"columns": {"recs": "user"}}, "columns: is no dict of dicts"),
+    "an unknown column": ({"columns": {"recs": {"usr": "x"}}}, "'usr': is no column of ours"),
+    "a column without name": ({"columns": {"recs": {"user": None}}}, "None names no column"),
+    "nobody": ({"users": ["zz"]}, "users: none of them is in the lists or in the truth"),
+    "no users": ({"users": []}, "users: none of them is in the lists or in the truth"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_WORDS)
+def test_arguments_are_what_they_should_be(name: str) -> None:
+    given, said = WRONG_WORDS[name]
+
+    assert said in _words(RECS, TRUTH, **given)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [None]])
+def test_labels_are_texts(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"no list|there is none|is no text such as"):
+        mc.evaluate(RECS, TRUTH, metrics=wrong, conventions="standard")
+    with pytest.raises(ValueError, match="is no text such as"):
+        mc.explain(RECS, TRUTH, user="u", metric=wrong, conventions="standard")
+
+
+def test_pairs_are_no_ids() -> None:
+    pairs: Any = {"u": [(9, 8), (10, 7)]}
+    train = {"metrics": ["ARP@1"], "train": pairs}
+
+    assert "(9, 8), which is no id" in _words(RECS, TRUTH, **train)
+    assert "{item: score}" in _words(pairs, TRUTH)
+
+
+def test_users_may_be_any_ids_and_are_explained_as_they_are_evaluated() -> None:
+    floats = WHOLE.cast({"user": pl.Float64})
+    how: dict[str, Any] = {"metric": "RR", "conventions": "standard"}
+
+    assert _rr(WHOLE, WHOLE_TRUTH, users=range(1, 2)) == 1 / 2
+    assert _rr(WHOLE.lazy(), WHOLE_TRUTH, users=pl.LazyFrame({"user": [1]})) == 1 / 2
+    assert mc.explain(floats, WHOLE_TRUTH, user=1.0, **how).value == 1 / 2
+    assert mc.explain(floats, WHOLE_TRUTH, user="1", **how).value == 1 / 2
+
+
+def test_ids_that_only_one_side_reads_without_their_zero_are_refused() -> None:
+    whole, mixed = {"u": ["1.0", "2.0"]}, {"u": ["1.0", "x"]}
+
+    assert "would match the truth without `.0`: '1' here, '1.0' there" in _words(whole, mixed)
+    assert "would match the truth without `.0`: '1.0' here, '1' there" in _words(mixed, whole)
+    assert _rr(whole, whole) == 1
+    assert _rr(mixed, mixed) == 1
+
+
+def test_a_truth_of_trec_counts_every_row_alike_where_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "truth.qrels").write_text("u 0 a 0\nv 0 b 1\n")
+    named = {"truth": {"grade": None}}
+
+    assert "has no column names" in _words(
+        RECS, tmp_path / "truth.qrels", columns={"truth": {"user": "x"}}
+    )
+    assert _rr(RECS, tmp_path / "truth.qrels") == 1
+    assert _rr(RECS, tmp_path / "truth.qrels", columns=named) == 1
+    assert mc.evaluate(
+        RECS, tmp_path / "truth.qrels", metrics=["R"], conventions="standard", columns=named
+    ).summary["n_undefined"].to_list() == [0]
+
+
+def test_likely_grades_are_seen_in_every_shape(tmp_path: Path) -> None:
+    wide = pl.DataFrame({"user": ["u"], "item_1": ["a"], "rating_1": [0.0]})
+    (tmp_path / "truth.jsonl").write_text(
+        '{"user": "u", "item": "a"}\n{"user": "v", "item": "b", "rating": 0}\n'
+    )
+
+    assert "may hold the grades" in _words(RECS, wide)
+    assert "has `rating`, which the first line has not" in _words(RECS, tmp_path / "truth.jsonl")

@@ -62,7 +62,7 @@ def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) ->
 
     assert str(refused.value) == (
         "lists.csv: column 'user': no user of the lists stands in the truth: '1' here, 'u1' there\n"
-        "  fix: write the ids of users alike in both files"
+        "  fix: write the ids of users alike in both"
     )
 
 
@@ -77,7 +77,7 @@ def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, place: int) -> 
     assert str(refused.value) == (
         f"lists.csv: column '{column}': 1 id would match the truth in one Unicode form: "
         "'cafe\\u0301' here, 'caf\\xe9' there\n"
-        "  fix: normalise the ids of all files alike (NFC) where they are made"
+        "  fix: normalise ids everywhere alike (NFC)"
     )
 
 

@@ -1,0 +1,92 @@
+"""What is handed to the library (a path, a dict, a frame) -> a table to read."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from metrics_core.problems import InputError, Problem, refuse
+from metrics_core.reading import background, lists, mappings, truth
+from metrics_core.reading.frames import Data, table_of
+from metrics_core.reading.input_table import InputTable, columns_of
+from metrics_core.reading.settings import Arguments
+from metrics_core.reading.source import format_of, refuse_missing
+
+Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
+
+_MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
+    "recs": mappings.lists_table,
+    "truth": mappings.truth_table,
+    "train": mappings.train_table,
+    "items": mappings.items_table,
+}
+_COLUMNS = {
+    "recs": lists.COLUMNS,
+    "truth": truth.COLUMNS,
+    "train": background.TRAIN_COLUMNS,
+    "items": (("item",), ("categories", "vector", "title")),
+    "users": (("user",), ()),
+}
+_WITHOUT = ("grade",)  # columns that may be said to be none
+
+
+def table_given(name: str, data: Data, named: Columns) -> InputTable:
+    """The table of the argument `name`; `named` says what its columns are called.
+
+    Raises
+    ------
+    InputError : it is nothing that can be read as a table
+    """
+    if isinstance(data, Path) or (isinstance(data, str) and name != "users"):
+        path, settings = Path(data), Arguments(name)
+        refuse_missing(path, settings)
+        return _table(name, str(path), format_of(path, None, settings), named)
+    if isinstance(data, Mapping) and name in _MAPPINGS:
+        return _table(name, name, "held", named, _MAPPINGS[name](data, name))
+    if name == "users" and not _is_frame(data):
+        return _table(name, name, "held", named, mappings.ids_table(data, name, "user"))
+    return _table(name, name, "held", named, table_of(data, name))
+
+
+def _is_frame(data: Data) -> bool:
+    return isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")
+
+
+def _table(
+    argument: str, name: str, form: str, named: Columns, held: pa.Table | None = None
+) -> InputTable:
+    needs, may_have = background.ITEMS_COLUMNS if argument == "items" else _COLUMNS[argument]
+    columns = columns_of((needs, may_have), named.get(argument, {}))
+    return InputTable(name, form, *columns, Arguments(argument), held=held)
+
+
+def columns_named(given: Any) -> Columns:
+    """What tables call their columns.
+
+    Raises
+    ------
+    InputError : an argument or a column has no such name
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
+        fix = "write it as {'recs': {'user': 'userId'}}"
+        raise refuse("columns", "is no dict of dicts", fix)
+    problems = [
+        Problem(f"columns: {name!r}", "is no argument", f"choose {', '.join(_COLUMNS)}")
+        for name in given
+        if name not in _COLUMNS
+    ]
+    for name, mapped in given.items():
+        known = [column for columns in _COLUMNS.get(name, ()) for column in columns]
+        for ours, theirs in mapped.items() if known else ():
+            where = f"columns: {name}: {ours!r}"
+            if ours not in known:
+                problems.append(
+                    Problem(where, "is no column of ours", f"choose {', '.join(known)}")
+                )
+            elif not isinstance(theirs, str) and not (theirs is None and ours in _WITHOUT):
+                problems.append(Problem(where, f"{theirs!r} names no column", "write its name"))
+    if problems:
+        raise InputError(problems)
+    return given
