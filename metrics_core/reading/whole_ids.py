@@ -17,6 +17,7 @@ def settle_whole_ids(
     given = {
         name: f"coalesce({name}, {name}_wrong)" if name in unsure else name for name in columns
     }
+    given = {name: text for name, text in given.items() if _may_be_whole(connection, text)}
     if not given:
         return []
     counts = ", ".join(f"count(*) FILTER (WHERE {_written(text)})" for text in given.values())
