@@ -26,7 +26,7 @@ _COLUMNS = {
     "recs": lists.COLUMNS,
     "truth": truth.COLUMNS,
     "train": background.TRAIN_COLUMNS,
-    "items": (("item",), ("categories", "vector", "title")),
+    "items": background.ITEMS_COLUMNS,
     "users": (("user",), ()),
 }
 _WITHOUT = ("grade",)  # columns that may be said to be none
@@ -57,8 +57,7 @@ def _is_frame(data: Data) -> bool:
 def _table(
     argument: str, name: str, form: str, named: Columns, held: pa.Table | None = None
 ) -> InputTable:
-    needs, may_have = background.ITEMS_COLUMNS if argument == "items" else _COLUMNS[argument]
-    columns = columns_of((needs, may_have), named.get(argument, {}))
+    columns = columns_of(_COLUMNS[argument], named.get(argument, {}))
     return InputTable(name, form, *columns, Arguments(argument), held=held)
 
 

@@ -269,7 +269,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             (
                 "a.csv: line 5, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' holds a line break or a NUL;"
                 " 1 row affected",
-                "check the quotes of the file, or mend the id",
+                "check the quotes, or mend the id",
             ),
             (
                 "a.csv: line 4, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
@@ -298,7 +298,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             (
                 "a.csv: line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' holds a line break or a NUL;"
                 " 1 row affected",
-                "check the quotes of the file, or mend the id",
+                "check the quotes, or mend the id",
             )
         ],
     ),
