@@ -201,7 +201,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
     """
     highest = float(lists.truth_grade.max(initial=0.0))
     if highest > err_max_grade:
-        msg = f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; set conventions.err_max_grade"
+        msg = f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; set err_max_grade to {highest:g}"
         raise ValueError(msg)
     satisfied = (np.exp2(lists.hit_grade) - 1.0) / 2.0**err_max_grade
     still_looking = product_before(1.0 - satisfied, lists.hit_number)

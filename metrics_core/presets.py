@@ -534,7 +534,7 @@ Chosen = Conventions | str | Mapping[str, Any]
 
 
 def conventions_of(given: Chosen) -> Conventions:
-    """Conventions, the name of a preset, or every knob by value.
+    """Conventions, the name of a preset, or a dict: a preset's name and the knobs that differ; `custom`: every knob.
 
     Raises
     ------
@@ -545,7 +545,9 @@ def conventions_of(given: Chosen) -> Conventions:
     if isinstance(given, str):
         return preset(given)
     if isinstance(given, Mapping):
-        return Conventions.from_mapping(given)
+        others = {knob: value for knob, value in given.items() if knob != "preset"}
+        name = given.get("preset", "")
+        return Conventions.from_mapping(given) if name == CUSTOM else preset(name, **others)
     msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `mc.preset("standard")`, the name of a preset, or a dict'
     raise ValueError(msg)
 

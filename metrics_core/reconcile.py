@@ -82,7 +82,8 @@ def given(text: str) -> Given:
     """
     match = _NUMBER.match(text.strip()) if isinstance(text, str) else None
     if match is None:
-        msg = f"{text!r} is no number such as '0.330' or '33.0%', given as text as it was printed"
+        how = "is no number such as 0.330 or 33.0%" if isinstance(text, str) else "is no text"
+        msg = f"{text!r} {how}: write the number as text as it was printed, such as '0.330'"
         raise ValueError(msg)
     scale = 100 if match["percent"] else 1
     decimals = len(match["digits"].partition(".")[2])

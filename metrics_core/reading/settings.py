@@ -52,7 +52,8 @@ class Arguments:
         return f"the ending .{form}" if form else "the ending of its name"
 
     def order(self) -> str:
-        return "add a column 'rank' (1 is best) or 'score' (the highest is best)"
+        named = self.columns("score")
+        return f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {named}"
 
     def other_order(self) -> str:
         return "give each user one list, or leave out the ranks, so that scores decide"

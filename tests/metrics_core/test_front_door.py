@@ -89,10 +89,15 @@ def test_every_format_of_the_pipeline_is_read(tmp_path: Path, ending: str) -> No
 
 def test_conventions_are_given_by_name_as_a_dict_or_whole() -> None:
     pinned = mc.preset("standard")
-    given: list[Any] = ["standard", pinned, {"preset": "standard", **pinned.knobs()}]
+    given: list[Any] = [
+        "standard",
+        pinned,
+        {"preset": "standard", **pinned.knobs()},
+        {"preset": "standard"},
+    ]
     found = [mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=one)["RR"] for one in given]
 
-    assert found == [RR] * 3
+    assert found == [RR] * 4
 
 
 def test_columns_are_named_and_a_missing_grade_is_meant() -> None:
@@ -177,10 +182,17 @@ def test_a_label_that_was_not_asked_for_is_named() -> None:
 
 def test_conventions_that_are_none_are_refused() -> None:
     assert "int says no conventions" in _words(RECS, TRUTH, conventions=3)
+    with pytest.raises(ValueError, match="'' is not a preset"):
+        mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions={"relevance_threshold": 4})
+    strict: Any = {"preset": "standard", "relevance_threshold": 2}
+    assert math.isnan(mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=strict)["RR"])
 
 
 def test_a_number_to_reconcile_is_given_as_it_was_printed() -> None:
-    with pytest.raises(ValueError, match=r"0\.75 is no number such as '0\.330'"):
+    with pytest.raises(
+        ValueError,
+        match=r"0\.75 is no text: write the number as text as it was printed, such as '0\.330'",
+    ):
         mc.reconcile(RECS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
     found = mc.reconcile(RECS, TRUTH, value="0.75", metric="RR", conventions="standard")
     assert found[0].matches
