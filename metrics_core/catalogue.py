@@ -409,7 +409,9 @@ def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
     for key, changed in conventions.overrides.items():
         where = f"overrides.{key}"
         if key not in known:
-            meant = metric_meant(key)
+            cut = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
+            meant = metric_meant(key.removesuffix(cut))
+            meant = f"{meant}{cut}" if f"{meant}{cut}" in known else meant
             fix = f"did you mean {meant!r}?" if meant else nearest(key, set(known))
             problems.append((where, f"{key!r} is no metric", fix))
             continue

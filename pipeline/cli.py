@@ -26,10 +26,17 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
+    from pipeline.running.announce import flush
+
     parser = _parser()
-    chosen = parser.parse_args(arguments)
+    try:
+        chosen = parser.parse_args(arguments)
+    except SystemExit:
+        flush()
+        raise
     if "command" not in chosen:
         parser.print_help()
+        flush()
         return
     from pipeline.running.lifetime import refuse_few_addresses
 

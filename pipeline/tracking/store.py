@@ -131,7 +131,7 @@ class Tracking:
         has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
         if has_ui and self.database == Path("mlflow.db").resolve():
             return "make ui"
-        return f"mlflow ui --backend-store-uri {shlex.quote(self.uri)}"
+        return f"mlflow ui --backend-store-uri {shlex.quote(without_credentials(self.uri))}"
 
     @property
     def is_server(self) -> bool:

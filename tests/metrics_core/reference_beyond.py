@@ -136,7 +136,7 @@ def counts(world: World, k: int | None) -> Counter[int]:
 def coverage(world: World, k: int | None, *, coverage_items: str) -> float:
     trained = {item for had in world.train.values() for item in had}
     pool = world.catalogue if coverage_items == "catalogue" else trained
-    return len(counts(world, k)) / len(pool) if pool else math.nan
+    return sum(item in pool for item in counts(world, k)) / len(pool) if pool else math.nan
 
 
 def gini(world: World, k: int | None, *, gini_items: str) -> float:

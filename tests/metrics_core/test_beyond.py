@@ -129,9 +129,9 @@ WORKED: list[tuple[Any, ...]] = [
 
 # Top 2: item 0 and item 1 for bob, 2 and 4 for ann, 5 for eve. Top 3: item 0 for ann, too.
 WORKED_EXPOSURE = [
-    ("coverage", {"coverage_items": "catalogue"}, 2, 5 / 5),
-    ("coverage", {"coverage_items": "train"}, 2, 5 / 4),  # items 4 and 5 are cold
-    ("coverage", {"coverage_items": "catalogue"}, 1, 3 / 5),
+    ("coverage", {"coverage_items": "catalogue"}, 2, 4 / 5),  # item 5 is not in the catalogue
+    ("coverage", {"coverage_items": "train"}, 2, 3 / 4),  # items 4 and 5 are cold
+    ("coverage", {"coverage_items": "catalogue"}, 1, 2 / 5),
     # of the catalogue, top 3: 0 1 1 1 2
     ("gini", {"gini_items": "catalogue"}, 3, (-4 * 0 - 2 * 1 + 0 * 1 + 2 * 1 + 4 * 2) / (5 * 5)),
     ("gini", {"gini_items": "recommended"}, 3, (-4 - 2 + 0 + 2 + 4 * 2) / (5 * 6)),
