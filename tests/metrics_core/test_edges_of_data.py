@@ -44,7 +44,7 @@ def test_a_grade_that_would_drown_all_others_is_refused() -> None:
     exponential = mc.preset("standard", gain="exp2")
 
     with pytest.raises(
-        ValueError, match=r"gain exp2: grade 31 lies above 30; take conventions.gain: linear"
+        ValueError, match=r"gain exp2: grade 31 lies above 30; take the gain linear"
     ):
         mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=exponential)
     with pytest.raises(ValueError, match="30"):
