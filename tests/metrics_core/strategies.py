@@ -159,7 +159,8 @@ def cases(draw: st.DrawFn, *, unique: bool = False, form: str | None = None) -> 
     if shape != "dict":  # a frame cannot say that somebody has nothing
         rows = draw(st.permutations(rows))
         truth = {user: grades for user, grades in truth.items() if grades}
-    users = draw(st.none() | st.just(list(USERS)) | st.lists(st.sampled_from(USERS), unique=True))
+    named = st.just(list(USERS)) | st.lists(st.sampled_from(USERS), unique=True)
+    users = draw(st.none() | named.map(lambda some: [*some, ANCHOR]))  # nobody known is refused
     return Case(rows, truth, users, shape)
 
 
