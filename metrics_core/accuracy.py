@@ -14,6 +14,7 @@ import numpy as np
 
 from metrics_core import expected
 from metrics_core.discounting import discounts, gains, ideal_dcg
+from metrics_core.elementary import exp2
 from metrics_core.judged import Bools, Floats, Ints, Judged, per_user, product_before
 
 
@@ -203,7 +204,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
     if highest > err_max_grade:
         msg = f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; set err_max_grade to {highest:g}"
         raise ValueError(msg)
-    satisfied = (np.exp2(lists.hit_grade) - 1.0) / 2.0**err_max_grade
+    satisfied = (exp2(lists.hit_grade) - 1.0) / exp2(err_max_grade)
     still_looking = product_before(1.0 - satisfied, lists.hit_number)
     return lists.total(satisfied * still_looking / lists.hit_rank, k)
 

@@ -9,6 +9,7 @@ up one after the other, so equal lists give equal bits in any partition.
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics_core.elementary import ln, log2
 from metrics_core.judged import Floats, Ints, per_user, position_in_user
 from metrics_core.listed import Listed, share
 
@@ -41,7 +42,7 @@ def novelty(
     if population == 0:
         return np.full(listed.n_users, np.nan)
     warm = items.users > 0
-    information = np.log2(population / np.maximum(items.users, 1))
+    information = log2(population / np.maximum(items.users, 1))
     if cold_item != "one_user":
         information = np.where(warm, information, 0.0)
     counted = np.ones(items.n_items) if cold_item != "skip" else warm.astype(np.float64)
@@ -49,7 +50,7 @@ def novelty(
     mean = share(total, listed.total(counted[listed.row_item], k))
     if novelty_norm == "none":
         return mean
-    return share(mean, np.full(listed.n_users, np.log2(items.n_train_users)))
+    return share(mean, np.full(listed.n_users, log2(items.n_train_users)))
 
 
 def average_popularity(listed: Listed, k: int | None) -> Floats:
@@ -143,7 +144,7 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
         p = share(listed.history_total(category[listed.history_item]), n_before)
         q = share(per_user(user, category[item], listed.n_users), n_now)
         mixed = (1.0 - calibration_alpha) * q + calibration_alpha * p
-        divergence += p * np.log(np.divide(p, mixed, out=np.ones_like(p), where=p > 0))
+        divergence += p * ln(np.divide(p, mixed, out=np.ones_like(p), where=p > 0))
     return np.maximum(divergence, 0.0)  # below 0 by rounding only
 
 

@@ -11,6 +11,7 @@ from metrics_core import accuracy
 from metrics_core.catalogue import Label
 from metrics_core.conventions import Conventions
 from metrics_core.discounting import discounts, gains, ideal_order
+from metrics_core.elementary import exp2
 from metrics_core.judged import Floats, Judged
 
 SHOWN = 20  # terms of a sum that are written out
@@ -204,7 +205,7 @@ def _err(one: One) -> Steps:
     looking, terms = 1.0, {}
     top = one.lists.within(one.k)
     for rank, grade in zip(one.ranks, one.lists.hit_grade[top], strict=True):
-        satisfied = (2.0**grade - 1) / 2.0**one.own.err_max_grade
+        satisfied = float((exp2(grade) - 1.0) / exp2(one.own.err_max_grade))
         terms[rank] = f"1/{rank} × {_number(satisfied)} × {_number(looking)}"
         looking *= 1 - satisfied
     said = "ERR = sum of 1/rank × satisfied here × not satisfied before"

@@ -5,21 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from metrics_core.elementary import exp2, ln, log2, powers
 from metrics_core.judged import Floats, Ints, Judged, per_user, position_in_user
 
 BINARY = 2  # log2 is exact at powers of two
 
 # Each weight belongs to rank i = 1, 2, 3 …
 _WEIGHTS: Mapping[str, Callable[[Floats, float], Floats]] = {
-    "log": lambda i, b: _log(b, 2.0) / _log(i + 1.0, 2.0),  # Burges et al. 2005 for b = 2
+    "log": lambda i, b: log2(b) / log2(i + 1.0),  # Burges et al. 2005 for b = 2
     "jk": lambda i, b: 1.0 / np.maximum(1.0, _log(i, b)),  # Järvelin & Kekäläinen 2002
-    "halflife": lambda i, a: 2.0 ** (-(i - 1.0) / (a - 1.0)),  # Breese, Heckerman & Kadie 1998
-    "geometric": lambda i, p: p ** (i - 1.0),  # Moffat & Zobel 2008
+    "halflife": lambda i, a: exp2(-(i - 1.0) / (a - 1.0)),  # Breese, Heckerman & Kadie 1998
+    "geometric": lambda i, p: powers(p, len(i)),  # Moffat & Zobel 2008
 }
 
 
 def _log(x: Any, base: float) -> Any:
-    return np.log2(x) if base == BINARY else np.log(x) / np.log(base)
+    return log2(x) if base == BINARY else ln(x) / ln(base)
 
 
 def discounts(discount: Mapping[str, float], depth: int) -> Floats:
@@ -48,11 +49,11 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
     if gain == "linear":
         return grade
     if gain == "exp2":
-        return np.exp2(grade) - 1.0
+        return exp2(grade) - 1.0
     if threshold is None:
         msg = "gain exp2_above_threshold needs a number as relevance_threshold, not null"
         raise ValueError(msg)
-    return np.exp2(grade - threshold + 1.0) - 1.0
+    return exp2(grade - threshold + 1.0) - 1.0
 
 
 def _mapped(grade: Floats, table: Mapping[float, float]) -> Floats:

@@ -92,7 +92,7 @@ def evaluate(
                   or {user: {item: score}}
     truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
     metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts
-    conventions : `metrics_core.preset(name)`, the name of a preset, or every knob by value
+    conventions : `metrics_core.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
     users       : who is evaluated; else the users of the truth, and as the policies say those of the lists
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
     items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from metrics_core.elementary import log2
 from metrics_core.judged import Floats
 
 _BITS = 53  # of a float64
@@ -15,6 +16,6 @@ def on_grid(values: Floats, heaviest: int) -> Floats:
     138,000 rows, values up to 1 and weights up to 9 some 1e-10.
     """
     largest = np.abs(values).max(axis=0, initial=0.0)
-    bound = np.log2(np.where(largest > 0, largest, 1.0)) + np.log2(heaviest * max(len(values), 1))
-    step = 2.0 ** np.ceil(bound - _BITS + 1)
+    bound = log2(np.where(largest > 0, largest, 1.0)) + log2(heaviest * max(len(values), 1))
+    step = np.ldexp(1.0, np.ceil(bound - _BITS + 1).astype(np.intc))
     return np.asarray(np.round(values / step) * step)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metrics_core.elementary import ln, log2
 from metrics_core.judged import Ints
 from metrics_core.listed import Items, Listed
 
@@ -90,7 +91,7 @@ def entropy(exposure: Exposure, *, entropy_base: int | str, entropy_norm: str) -
     c = exposure.counts[exposure.counts > 0]
     if len(c) == 0:
         return math.nan
-    log = {"2": np.log2, "e": np.log}[str(entropy_base)]
+    log = {"2": log2, "e": ln}[str(entropy_base)]
     p = c / c.sum()
     bits = math.fsum(p * log(c.sum() / c))  # the same in any order of the items
     return bits / len(c) if entropy_norm == "recommended_items" else bits

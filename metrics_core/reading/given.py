@@ -1,5 +1,6 @@
 """What is handed to the library (a path, a dict, a frame) -> a table to read."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,8 @@ def table_given(name: str, data: Data, named: Columns) -> InputTable:
     InputError : it is nothing that can be read as a table
     """
     if isinstance(data, Path) or (isinstance(data, str) and name != "users"):
-        path, settings = Path(data), Arguments(name)
+        path = Path(os.path.expanduser(data))  # noqa: PTH111 - the home of an unknown name stays as it is
+        settings = Arguments(name)
         refuse_missing(path, settings)
         return _table(name, str(path), format_of(path, None, settings), named)
     if isinstance(data, Mapping) and name in _MAPPINGS:

@@ -1,6 +1,7 @@
 """Whatever form a file has -> one table `source`: position, and typed columns under our names."""
 
 import difflib
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -70,7 +71,7 @@ def format_of(path: Path, given: str | None, settings: Settings) -> str:
     if found is None or (packed and found not in PACKED):
         what = "cannot be packed with gzip" if found else "the name does not tell the format"
         forms = ", ".join(sorted(FORMATS)) + ", and .gz of the text ones"
-        fix = f"set {settings.format()}, or use one of the endings {forms}"
+        fix = f"set {settings.format()}; the endings that tell it are {forms}"
         raise refuse(str(path), what if not found else f"{found} {what}", fix)
     if path.is_dir() and found != "parquet":
         what = f"is a folder, and {found} is not read in parts"
@@ -133,9 +134,15 @@ def _read_in_blocks(
     return Source(file, raw, columns, unsure, rows=0)
 
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a Path keeps one slash of s3://
+
+
 def refuse_missing(path: Path, settings: Settings) -> None:
     """Refuse a path where there is nothing, or an empty file."""
     if not path.exists():
+        if _ADDRESS.match(str(path)):
+            fix = f"fetch what stands there first, and {settings.path()}"
+            raise refuse(str(path), "is an address, not a file of this machine", fix)
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)

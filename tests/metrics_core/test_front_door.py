@@ -154,6 +154,9 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         pd.DataFrame([["u", "a", 1, 2]], columns=["user", "item", "rank", "rank"]), TRUTH, "Duplicate column names"),
     "a series": (pl.Series(["a"]), TRUTH, "recs"),
     "a missing path": ("recs.parquet", TRUTH, "recs.parquet: there is no such file"),
+    "the home of nobody": ("~no one/recs.csv", TRUTH, "~no one/recs.csv: there is no such file"),
+    "an address": (
+        "s3://lists/recs.parquet", TRUTH, "s3:/lists/recs.parquet: is an address, not a file of this machine"),
     "a number": (3, TRUTH, "int is no frame, path or dict"),
     "nothing": (None, TRUTH, "NoneType is no frame, path or dict"),
 }  # fmt: skip
@@ -164,6 +167,15 @@ def test_what_gives_no_right_number_is_refused(name: str) -> None:
     recs, truth, said = REFUSED[name]
 
     assert said in _words(recs, truth)
+
+
+def test_a_path_may_begin_with_the_home_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "recs.csv").write_text("user,item,rank\nu,x,1\nu,a,2\n")
+
+    assert _rr("~/recs.csv", TRUTH) == _rr(tmp_path / "recs.csv", TRUTH)
 
 
 def test_users_and_labels_are_lists() -> None:

@@ -15,7 +15,7 @@ GAPS = "number the ranks of a list without gaps, or set `order: score` or `order
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
 ENDINGS = (
-    "set `models.m.format`, or use one of the endings .arrow, .csv, .feather, .ipc, .jsonl, .ndjson, .parquet, "
+    "set `models.m.format`; the endings that tell it are .arrow, .csv, .feather, .ipc, .jsonl, .ndjson, .parquet, "
     ".qrels, .run, .tsv, and .gz of the text ones"
 )
 ONCE = "list each item once where the table is made, or set `conventions.duplicates` to keep, first or drop"
@@ -553,6 +553,12 @@ def test_a_missing_file_is_refused_with_names_that_are_near() -> None:
     Path("popularty.csv").touch()
     what = "popularity.csv: there is no such file; near it: popularty.csv"
     assert refusal("popularity.csv") == message((what, "set `models.m.path` to the file"))
+
+
+def test_an_address_is_refused_as_what_it_is() -> None:
+    what = "s3:/lists/als.csv: is an address, not a file of this machine"
+    fix = "fetch what stands there first, and set `models.m.path` to the file"
+    assert refusal("s3:/lists/als.csv") == message((what, fix))
 
 
 @pytest.mark.bad_input(4, "refused: damaged or not complete")
