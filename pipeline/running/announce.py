@@ -20,6 +20,7 @@ FLAGS = {
     "--log-json": "json",
 }
 LOG = logging.getLogger("concord")
+_STAYS = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between a number and its unit
 _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 
@@ -84,10 +85,10 @@ class _Plain(io.TextIOBase):
 
 
 def plain(text: str) -> str:
-    """The text with every character that cannot be printed shown by its code; lines stay lines."""
+    """The text with every character that cannot be printed shown by its code; lines and hard spaces stay."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in _STAYS else ascii(c)[1:-1] for c in text)
 
 
 def terminal(stream: TextIO) -> TextIO:

@@ -74,6 +74,22 @@ def test_nothing_that_anybody_says_is_obeyed(name: str, flags: list[str]) -> Non
     assert _obeyed(done.stdout.decode() + done.stderr.decode()) == []
 
 
+def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
+    said = "95\N{NO-BREAK SPACE}% of 1\N{NARROW NO-BREAK SPACE}000 users"
+    script = f"""
+import sys
+from pipeline.running.announce import LOG, say, set_up
+set_up(sys.argv[1:])
+say({said!r})
+LOG.info("%s", {said!r})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+
+    assert done.stdout == done.stderr == f"{said}\n"
+
+
 def test_tables_obey_no_file(tmp_path: Path) -> None:
     pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
     script = f"""
