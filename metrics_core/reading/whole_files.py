@@ -1,6 +1,8 @@
 """Is a parquet or Arrow file what its name says, and whole? Cut and joined files would be read in part."""
 
 import mmap
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +15,7 @@ from metrics_core.reading.input_table import InputTable
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _STREAM = b"\xff\xff\xff\xff"  # each message of a stream begins with it
 _END = _STREAM + bytes(4)  # and its end is a message of no bytes
-_JOINTS = {"parquet": b"PAR1PAR1", "arrow": b"ARROW1ARROW1\0\0"}
+_JOINT = b"PAR1PAR1"  # where one parquet file ends and another begins
 _KNOWN = {
     b"FEA1": (
         "is Feather version 1, which holds no whole Arrow",
@@ -48,11 +50,14 @@ def refuse_other_content(path: Path, file: InputTable) -> None:
 
 
 def refuse_part_of_it(path: Path, form: str) -> None:
-    """Refuse a stream without its end, and two files in one."""
+    """Refuse a stream without its end, two files in one, and one with a hole."""
+    if form == "arrow" and is_stream(path):
+        _refuse_open_stream(path)
+        return
     with path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        if form == "arrow" and held[:4] == _STREAM:
-            _refuse_open_stream(path)
-        elif _joint(path, held, form):
+        if form == "arrow":
+            _refuse_other_end(path, held)
+        elif _joint(path, held):
             raise _joined(path)
 
 
@@ -71,25 +76,61 @@ def _refuse_open_stream(path: Path) -> None:
         raise _joined(path)
 
 
-def _joint(path: Path, held: mmap.mmap, form: str) -> bool:
-    """Does a whole file end before the end of this one?"""
-    mark, magic = _JOINTS[form], MAGIC[form]
-    at = held.find(mark)
+def _refuse_other_end(path: Path, held: mmap.mmap) -> None:
+    """Between the last block of an Arrow file and its footer stands the end of a stream, and nothing else."""
+    tail = len(MAGIC["arrow"]) + 4
+    footer = len(held) - tail - int.from_bytes(held[-tail : 4 - tail], "little")
+    blocks = sorted(_blocks(held[footer:]))
+    if not blocks:
+        return
+    last, end = blocks[-1]
+    mark = _END if held[last : last + 4] == _STREAM else _END[4:]  # before 2019
+    found = held[end:footer]
+    if len(found) > len(mark):
+        raise _joined(path)
+    if found != mark:
+        what = "is damaged or not complete (its last block does not end where its footer says)"
+        raise refuse(str(path), what, _AGAIN)
+
+
+def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
+    """Where each block of the file begins and ends.
+
+    The footer is a flatbuffer: a table of version, schema, dictionaries, record batches; a block is its offset, the
+    length of its description and that of its content.
+    """
+
+    def number(form: str, at: int) -> int:
+        (found,) = struct.unpack_from(f"<{form}", footer, at)
+        return int(found)
+
+    table = number("I", 0)
+    fields = table - number("i", table)
+    for slot in range(8, min(number("H", fields), 12), 2):  # dictionaries and record batches
+        if field := number("H", fields + slot):
+            vector = table + field + number("I", table + field)
+            for nth in range(number("I", vector)):
+                begins, described, content = struct.unpack_from(
+                    "<qi4xq", footer, vector + 4 + 24 * nth
+                )
+                yield begins, begins + described + content
+
+
+def _joint(path: Path, held: mmap.mmap) -> bool:
+    """Does a whole parquet file end before the end of this one?"""
+    at = held.find(_JOINT)
     while at >= 0:
-        if _is_whole(path, at + len(magic), form):
+        if _is_whole(path, at + len(MAGIC["parquet"])):
             return True
-        at = held.find(mark, at + 1)
+        at = held.find(_JOINT, at + 1)
     return False
 
 
-def _is_whole(path: Path, size: int, form: str) -> bool:
+def _is_whole(path: Path, size: int) -> bool:
     with pa.memory_map(str(path)) as source:
         beginning = source.read_buffer(size)
         try:
-            if form == "parquet":
-                pq.read_metadata(pa.BufferReader(beginning))
-            else:
-                pyarrow.ipc.open_file(beginning)
+            pq.read_metadata(pa.BufferReader(beginning))
         except (pa.ArrowException, OSError):
             return False
     return True

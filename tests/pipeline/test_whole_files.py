@@ -63,6 +63,33 @@ def test_two_files_in_one_are_refused(form: str) -> None:
     )
 
 
+@pytest.mark.bad_input(61, "an Arrow file with a hole, or with something in it, is refused")
+@pytest.mark.parametrize("options", [{}, {"use_legacy_format": True}], ids=["new", "old"])
+def test_a_hole_in_an_arrow_file_is_refused(options: dict[str, bool]) -> None:
+    table, into = frame(ROWS).to_arrow(), io.BytesIO()
+    how = pyarrow.ipc.IpcWriteOptions(**options)
+    with pyarrow.ipc.new_file(into, table.schema, options=how) as writer:
+        writer.write_table(table, max_chunksize=1)
+    whole = into.getvalue()
+    Path("a.arrow").write_bytes(whole)
+    assert len(loaded("a.arrow")[0]) == 3
+    for at in range(0, len(whole), 40):
+        for size in (1, 4, 8, 64):
+            Path("a.arrow").write_bytes(whole[:at] + whole[at + size :])
+            with pytest.raises(InputError):
+                loaded("a.arrow")
+            Path("a.arrow").write_bytes(whole[:at] + whole[:size] + whole[at:])
+            with pytest.raises(InputError):
+                loaded("a.arrow")
+
+
+def test_an_arrow_file_without_rows_is_no_damage() -> None:
+    table = frame(ROWS).to_arrow()
+    with pyarrow.ipc.new_file("a.arrow", table.schema):
+        pass
+    assert "damaged" not in refusal("a.arrow")
+
+
 def test_rows_that_were_appended_to_a_parquet_file_are_refused() -> None:
     Path("a.parquet").write_bytes(_content("parquet", ROWS))
     with Path("a.parquet").open("ab") as opened:
