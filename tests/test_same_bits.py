@@ -71,20 +71,6 @@ def test_threads_change_nothing(project: Path, expected: dict[str, str], threads
     assert _digests(project) == expected
 
 
-def test_processors_change_no_value_of_a_metric(project: Path, expected: dict[str, str]) -> None:
-    _repro(
-        project,
-        GLIBC_TUNABLES="glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable",
-        NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4",
-        OPENBLAS_CORETYPE="Nehalem",
-    )
-
-    found = _digests(project)
-    values = [name for name in expected if name.startswith(("per_user/", "metrics/", "panel/"))]
-    assert {name: found[name] for name in values} == {name: expected[name] for name in values}
-    assert len(values) >= 10
-
-
 @pytest.mark.parametrize("partition", [1_000, 7_777])
 def test_partitions_change_nothing(project: Path, expected: dict[str, str], partition: int) -> None:
     change_params(project, {"evaluation.rows_per_partition": partition})

@@ -2,6 +2,9 @@
 
 import ast
 import math
+import os
+import subprocess
+import sys
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -52,6 +55,38 @@ def test_whole_exponents_are_exact() -> None:
     assert log2(values).tolist() == exponents.tolist()
     assert exp2(exponents).tolist() == values.tolist()
     assert powers(0.5, 60).tolist() == [0.5**n for n in range(60)]
+
+
+LESS = {  # what a processor without fused multiplication would do
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+}
+MADE = """
+import sys
+import numpy as np
+from metrics_core.discounting import discounts, gains
+from metrics_core.elementary import ln
+forms = ({"log": 2}, {"log": 10}, {"jk": 3}, {"halflife": 5}, {"geometric": 0.95})
+made = [discounts(form, 20_000) for form in forms]
+made += [gains(np.arange(0, 5, 0.001), "exp2", 1.0), ln(np.arange(0.0001, 2, 0.0001))]
+sys.stdout.buffer.write(b"".join(array.tobytes() for array in made))
+"""
+
+
+def test_processors_change_no_bit() -> None:
+    here, there = [
+        subprocess.run(
+            [sys.executable, "-c", MADE],
+            cwd=ROOT,
+            env=os.environ | less,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for less in ({}, LESS)
+    ]
+
+    assert len(here) > 100_000 * 8
+    assert here == there
 
 
 @pytest.mark.parametrize("folder", ["metrics_core", "pipeline"])
