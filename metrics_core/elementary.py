@@ -39,7 +39,7 @@ def exp2(x: Any) -> Floats:
     e_to_y = np.ones_like(y)
     for n in range(14, 0, -1):  # 1 + y (1 + y/2 (1 + y/3 (…)))
         e_to_y = 1.0 + e_to_y * y / n
-    return np.ldexp(e_to_y, whole.astype(np.intc))
+    return np.ldexp(e_to_y, np.clip(whole, -3000.0, 3000.0).astype(np.intc))
 
 
 def powers(base: float, count: int) -> Floats:

@@ -22,7 +22,9 @@ SELECT count(DISTINCT strange.id), min((strange.id, lonely.id))
 FROM (FROM listed ANTI JOIN known USING (id)) AS strange
 JOIN (FROM known ANTI JOIN listed USING (id)) AS lonely ON {here} = {there}
 """
-_FORM = "regexp_replace(nfc_normalize({x}), '[.]0$', '')"  # `.0` is left by a table of floats
+_FORM = (
+    r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
+)
 _WRITTEN = "ltrim(lower({x}), '0')"
 _UNKNOWN = """
 SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))

@@ -1,7 +1,7 @@
 """What people hand to the library -> the relations that judging reads, checked as the pipeline checks its files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duckdb import DuckDBPyConnection
@@ -87,6 +87,8 @@ def open_inputs(
     InputError : what is wrong, where, and what to do
     """
     allowed, named = policies_of(policies or {}), columns_named(columns or {})
+    if isinstance(recs, Mapping):  # it says no ranks of its own: those that it is given begin at 1
+        allowed = replace(allowed, rank_base=1)
     table = table_given("recs", recs, named)
     found = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
@@ -135,13 +137,20 @@ def _register_known(
     """Whom the truth knows, or who is named; in a dict a user may have no judged item."""
     if users is not None:
         table = table_given("users", users, named)
-    elif isinstance(judgements, Mapping) and not all(map(len, judgements.values())):
-        table = table_given("users", list(judgements), {})
-    else:
-        connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM judgements")
+        read_users(connection, table)
+        connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
         return
-    read_users(connection, table)
-    connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
+    connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM judgements")
+    if empty := _users_without_items(judgements):
+        read_users(connection, table_given("users", empty, {}))
+        both = "SELECT user FROM knowns UNION SELECT user FROM source"
+        connection.execute(f"CREATE OR REPLACE TABLE knowns AS {both}")
+
+
+def _users_without_items(judgements: Data) -> list[Any]:
+    if not isinstance(judgements, Mapping):
+        return []
+    return [user for user, held in judgements.items() if not len(held)]
 
 
 def _refuse_nobody(connection: DuckDBPyConnection) -> None:

@@ -547,6 +547,14 @@ def conventions_of(given: Chosen) -> Conventions:
     if isinstance(given, Mapping):
         others = {knob: value for knob, value in given.items() if knob != "preset"}
         name = given.get("preset", "")
+        if not isinstance(name, str):
+            raise ConventionError(
+                [("preset", f"is {name!r}", "write the name of a preset, or custom")]
+            )
+        if odd := [knob for knob in others if not isinstance(knob, str)]:
+            raise ConventionError(
+                [(repr(odd[0]), "is not a convention", "name conventions by text")]
+            )
         return Conventions.from_mapping(given) if name == CUSTOM else preset(name, **others)
     msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `mc.preset("standard")`, the name of a preset, or a dict'
     raise ValueError(msg)

@@ -43,7 +43,9 @@ def read_items(
     """
     frame, source = read_table(connection, table, watch=watch)
     if frame.schema.get("categories") == pl.String:
-        frame = frame.with_columns(pl.col("categories").str.split(SEPARATOR))
+        text = pl.col("categories")
+        blank = text.str.strip_chars() == ""
+        frame = frame.with_columns(pl.when(~blank).then(text.str.split(SEPARATOR)))
     if frame.schema.get("categories") == pl.List(pl.String):
         stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
         frame = frame.with_columns(stripped)

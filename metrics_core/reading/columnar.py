@@ -108,12 +108,17 @@ def _says_nothing(types: list[pa.DataType]) -> bool:
 
 
 def _kind(name: str, types: list[pa.DataType] | None) -> Kind | None:
-    """The one kind of the types; None: there are several, or one that is none. Without a value any would do."""
+    """The one kind of the types; None: there are several, or one that is none. Without a value any would do.
+
+    A place that not all lists reach is a column of floats where pandas left it, beside integers.
+    """
     if types is None:
         return None
     found = {kind_of(name, kind) for kind in types if not pa.types.is_null(kind)}
     if not found:
         return "text" if role_of(name) == "id" else "float"
+    if len(found) > 1 and found <= {"integer", "half", "single", "float"}:
+        return "float"
     return found.pop() if len(found) == 1 else None
 
 

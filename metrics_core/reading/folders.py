@@ -48,11 +48,11 @@ def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
 
 
 def _refuse_hidden(file: InputTable, entry: Path) -> None:
-    """What writers of folders leave beside the parts (`_SUCCESS`, `_temporary`, `.crc`) is no part; a table is."""
-    parts = entry.rglob("*.parquet") if entry.is_dir() and entry.name != "_temporary" else [entry]
-    if any(part.suffix == ".parquet" for part in parts) and entry.name.startswith("_"):
+    """What writers of folders leave beside the parts (`_SUCCESS`, `.crc`) is no part; a table is."""
+    parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
+    if any(part.suffix == ".parquet" for part in parts):
         what = f"holds {entry.name!r}, a name that readers of folders skip, with rows in it"
-        raise refuse(file.name, what, "rename it, or move it elsewhere")
+        raise refuse(file.name, what, "rename it, or take it out of the folder")
 
 
 def _refuse_lake(file: InputTable, entry: Path) -> None:

@@ -43,6 +43,8 @@ def table_given(name: str, data: Data, named: Columns) -> InputTable:
     if isinstance(data, Path) or (isinstance(data, str) and name != "users"):
         path = Path(os.path.expanduser(data))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = Arguments(name)
+        if not str(data).strip():
+            raise refuse(name, "is an empty text, which is no path", settings.path())
         refuse_missing(path, settings)
         return _table(name, str(path), format_of(path, None, settings), named)
     if isinstance(data, Mapping) and name in _MAPPINGS:

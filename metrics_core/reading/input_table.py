@@ -1,5 +1,6 @@
 """A table as somebody gives it, and what a reader makes of it."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,9 @@ from metrics_core.reading.settings import Settings
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"
 ]  # how a column's values are written
-# What others call the grade.
-GRADES = {"gain", "label", "rating", "ratings", "rel", "relevance", "score", "stars", "weight"}
+# What others call the grade; it may be in other capitals, and stand for several.
+GRADES = ("gain", "grade", "label", "rating", "rel", "relevance", "score", "star", "weight")
+LAST_WORD = "(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"  # as in user_rating
 # Lists within rows: position = number of the row or line * LINES + place in the list.
 LINES = 1 << 32
 # What columns and keys of lists are called.
@@ -114,20 +116,33 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             fix = f"name its own column: {file.settings.columns(name)}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
-    problems += unnamed_grade(file, found)
+    chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
+    problems += [*unnamed_grade(file, found), *_shared_columns(file, chosen)]
     if problems:
         raise InputError(problems)
-    return {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
+    return chosen
+
+
+def _shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Problem]:
+    for theirs, times in Counter(chosen.values()).items():
+        if times > 1:
+            ours = " and ".join(repr(name) for name in chosen if chosen[name] == theirs)
+            fix = f"name a column for each in {file.settings.all_columns()}, or rename this one where the table is made"
+            yield Problem(f"{file.name}: column {theirs!r}", f"would be {ours} at once", fix)
 
 
 def unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
     """Without its column of grades every judgement would count alike, unsaid."""
-    likely = [name for name in found if name.lower() in GRADES]
+    likely = [name for name in found if _may_be_grade(name.strip().lower())]
     if "grade" in file.may_have and file.theirs("grade") not in found and likely:
         what = f"may hold the grades, and there is no column {file.theirs('grade')!r}"
         named, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
         fix = f"name it: {named}; if every row counts alike: {none}"
         yield Problem(f"{file.name}: column {likely[0]!r}", what, fix)
+
+
+def _may_be_grade(name: str) -> bool:
+    return name.removesuffix("s") in GRADES or re.fullmatch(LAST_WORD, name) is not None
 
 
 def refuse_columns_mapping(file: InputTable, form: str) -> None:

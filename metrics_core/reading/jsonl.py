@@ -10,6 +10,7 @@ import duckdb
 from metrics_core.problems import refuse
 from metrics_core.reading.input_table import (
     GRADES,
+    LAST_WORD,
     LINES,
     PLURAL,
     InputTable,
@@ -29,19 +30,23 @@ def read_jsonl(
     connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
 ) -> Raw:
     first = _first_object(file)
-    chosen = choose_columns(_with_plurals(file, first), list(first))
+    of_users = {"user", "item"} <= set(file.needs)
+    chosen = choose_columns(_with_plurals(file, first) if of_users else file, list(first))
     _refuse_alike(file, list(chosen.values()))
     raw = read_lines(file, block)
     connection.register("lines", raw.batches)
-    nested = isinstance(first.get(chosen.get("item", "")), list)
+    nested = of_users and isinstance(first.get(chosen.get("item", "")), list)
     names = PLURAL if nested else {name: name for name in file.fields}
+    taken = {key.lower() for key in chosen.values()}
     late = [names[name] for name in file.fields if name in names and name not in chosen]
-    if "grade" in file.may_have and "grade" not in chosen:
-        late += sorted(GRADES - first.keys() - set(late))
+    late = [key for key in late if key.lower() not in taken]
+    later = _only_later(late, grades="grade" in file.may_have and "grade" not in chosen)
+    shape = dict.fromkeys(late, "JSON")
     if nested:
-        query, raw.kinds = _nested(chosen, rank_base, late, listed="grade" not in file.fields)
+        listed = "grade" not in file.fields
+        query, raw.kinds = _nested(chosen, rank_base, shape, later, listed=listed)
     else:
-        query, raw.kinds = _flat(chosen, late)
+        query, raw.kinds = _flat(chosen, shape, later)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
     raw.place = lambda position: f"line {position // LINES:,}"
     raw.marked = True
@@ -76,7 +81,12 @@ def _first_object(file: InputTable) -> dict[str, Any]:
 
 
 def _nested(
-    chosen: dict[str, str], rank_base: int, late: list[str], *, listed: bool
+    chosen: dict[str, str],
+    rank_base: int,
+    late: dict[str, str],
+    later: list[tuple[str, str]],
+    *,
+    listed: bool,
 ) -> tuple[str, dict[str, Kind]]:
     """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
     lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name != "user"}
@@ -90,7 +100,7 @@ def _nested(
     for name, values in lists.items():
         differs = f"len({values}) IS DISTINCT FROM len({lists['item']})"
         wrong.append((differs, f"`{chosen[name]}` is not as long as `{chosen['item']}`"))
-    wrong += _only_later(late)
+    wrong += later
     unnested = ", ".join(
         f"unnest(CASE WHEN line_wrong IS NULL THEN {values} ELSE [NULL] END) AS {name}"
         for name, values in lists.items()
@@ -101,25 +111,36 @@ def _nested(
         FROM (
             SELECT line, j.{_quoted(chosen["user"])} AS user, {unnested},
                 unnest({places}) AS place, line_wrong
-            FROM ({_parsed({chosen["user"]: "JSON"} | shape | dict.fromkeys(late, "JSON"), wrong)}))"""
+            FROM ({_parsed({chosen["user"]: "JSON"} | shape | late, wrong)}))"""
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "json")
     return query, kinds | (dict.fromkeys(["rank"], "integer") if numbered else {})
 
 
-def _flat(chosen: dict[str, str], late: list[str]) -> tuple[str, dict[str, Kind]]:
+def _flat(
+    chosen: dict[str, str], late: dict[str, str], later: list[tuple[str, str]]
+) -> tuple[str, dict[str, Kind]]:
     columns = ", ".join(f"j.{_quoted(key)} AS {name}" for name, key in chosen.items())
-    wrong = [("j IS NULL", "is no JSON object"), *_only_later(late)]
-    parsed = _parsed(dict.fromkeys([*chosen.values(), *late], "JSON"), wrong)
+    wrong = [("j IS NULL", "is no JSON object"), *later]
+    parsed = _parsed(dict.fromkeys(chosen.values(), "JSON") | late, wrong)
     query = f"SELECT line * {LINES} AS position, {columns}, line_wrong FROM ({parsed})"
     return query, dict.fromkeys(chosen, "json")
 
 
-def _only_later(late: list[str]) -> list[tuple[str, str]]:
+def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
     """The first line tells which keys there are: one that comes later would be lost."""
-    return [
+    found = [
         (f"j.{_quoted(key)} IS NOT NULL", f"has `{key}`, which the first line has not")
         for key in late
     ]
+    if grades:  # under any of their names, in capitals or not
+        key = f"({'|'.join(GRADES)})s?|{LAST_WORD}"
+        in_line = f"regexp_matches(line, '{'|'.join(GRADES)}', 'i')"
+        in_keys = f"len(list_filter(json_keys(line), lambda k: regexp_full_match(trim(k), '{key}', 'i'))) > 0"
+        what = "has a key that may hold the grade, which the first line has not"
+        found.append(
+            (f"CASE WHEN {in_line} AND json_valid(line) THEN {in_keys} ELSE FALSE END", what)
+        )
+    return found
 
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:

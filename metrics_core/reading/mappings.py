@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from metrics_core.problems import InputError, refuse
+from metrics_core.reading.frames import no_column
 
 _LIST = "give a list, best first, or {item: score}"
 _FIXES = dict.fromkeys(("user", "item"), "write all of them as text, or all as 64-bit integers")
@@ -50,9 +51,12 @@ def train_table(train: Mapping[Any, Any], name: str) -> pa.Table:
 def items_table(items: Mapping[Any, Any], name: str) -> pa.Table:
     """{item: [category, …]}, {item: "category|category"} or {item: [number, …]} -> item, categories or vector."""
     features: list[Any] = list(items.values())
-    if not all(isinstance(held, str) for held in features):
-        features = [_members(held, f"{name}[{item!r}]") for item, held in items.items()]
-    words = any(isinstance(value, str) for held in features for value in held)
+    if not all(held is None or isinstance(held, str) for held in features):
+        features = [
+            None if held is None else _members(held, f"{name}[{item!r}]")
+            for item, held in items.items()
+        ]
+    words = any(isinstance(value, str) for held in features for value in held or ())
     column = "categories" if words else "vector"
     return pa.table({"item": _column(items, name, "item"), column: _column(features, name, column)})
 
@@ -85,10 +89,9 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
     try:
         found = pa.array(held)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        kinds = sorted({type(value).__name__ for value in held})
-        what = f"holds values that do not make one column: {', '.join(kinds)}"
-        fix = _LIST if "tuple" in kinds else _FIXES.get(column, "write all of them as numbers")
-        raise refuse(f"{name}: column {column!r}", what, fix) from None
+        pairs = any(isinstance(value, tuple) for value in held)
+        fix = _LIST if pairs else _FIXES.get(column, "write all of them as numbers")
+        raise no_column(name, column, list(held), fix) from None
     if column in _FIXES and pa.types.is_nested(found.type):
         what = f"holds {reprlib.repr(held[0])}, which is no id"
         raise refuse(

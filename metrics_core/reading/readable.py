@@ -55,7 +55,7 @@ def wrong(name: str, kind: Kind) -> str:
     text, read = f"CAST({name} AS VARCHAR)", _readable(name, kind)
     if role_of(name) == "number" and kind in ("text", "json"):
         # The number is made once for each row, the rest is asked where it is large or none.
-        is_wrong = f"WHEN abs({read}) < {EXACT} OR trim({text}) = '' THEN NULL WHEN {read} IS NULL OR {_LOST.format(x=name)}"
+        is_wrong = f"WHEN abs({read}) < {EXACT} OR trim({text}) = '' THEN NULL WHEN {read} IS NULL OR {_LOST.format(x=name)} OR (isinf({read}) AND regexp_matches({text}, '[0-9]'))"
     else:
         is_wrong = f"WHEN {read} IS NULL AND trim({text}) <> ''"
     return f"CASE {is_wrong} THEN {text} END AS {name}_wrong"

@@ -99,7 +99,7 @@ def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape | N
 
 def _by_place(file: InputTable, names: list[str]) -> Shape | None:
     """Columns such as item_1 … item_n, and score_1 … score_n if there are any."""
-    items = _numbered(file.theirs("item"), names)
+    items = _numbered(file, "item", names)
     if not items:
         return None
     first = min(items)
@@ -116,7 +116,7 @@ def _by_place(file: InputTable, names: list[str]) -> Shape | None:
     for name in file.fields:
         if name in ("user", "item"):
             continue
-        found = _numbered(file.theirs(name), names)
+        found = _numbered(file, name, names)
         if sorted(found) == sorted(items):
             chosen[name] = tuple(found[n] for n in sorted(items))
         elif found or name in file.columns:
@@ -134,11 +134,17 @@ def _only(file: InputTable, name: str) -> dict[str, str]:
     return {ours: theirs for ours, theirs in file.columns.items() if ours == name}
 
 
-def _numbered(name: str, names: list[str]) -> dict[int, str]:
-    matches = (
-        (re.fullmatch(rf"{re.escape(name)}_?([0-9]{{1,9}})", found), found) for found in names
-    )
-    return {int(match[1]): found for match, found in matches if match}
+def _numbered(file: InputTable, name: str, names: list[str]) -> dict[int, str]:
+    """Number -> column, for columns such as item_1, or item1."""
+    pattern = re.compile(rf"{re.escape(file.theirs(name))}_?([0-9]{{1,9}})")
+    numbered: dict[int, str] = {}
+    for column in names:
+        if match := pattern.fullmatch(column):
+            other = numbered.setdefault(int(match[1]), column)
+            if other != column:
+                what = f"and {other!r} have the same number"
+                raise refuse(f"{file.name}: column {column!r}", what, "keep one of them")
+    return numbered
 
 
 def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape:

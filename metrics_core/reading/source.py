@@ -139,7 +139,12 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a Path keeps one
 
 def refuse_missing(path: Path, settings: Settings) -> None:
     """Refuse a path where there is nothing, or an empty file."""
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:
+        what = f"cannot be a path: {error.strerror}"
+        raise refuse(f"{str(path)[:60]}…", what, settings.path()) from None
+    if not is_there:
         if _ADDRESS.match(str(path)):
             fix = f"fetch what stands there first, and {settings.path()}"
             raise refuse(str(path), "is an address, not a file of this machine", fix)

@@ -118,7 +118,7 @@ def _open(
     options = pc.ReadOptions(block_size=block, **read)
     try:
         return pc.open_csv(pa.input_stream(str(path), compression=packed), options, parse, convert)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         if not _is_too_long(error):
             raise InputError(unreadable(path, error)) from None
     if block >= LONGEST:
@@ -150,6 +150,9 @@ def unreadable(path: Path, error: Exception) -> list[Problem]:
     fix = "save the file as UTF-8"
     problems: list[Problem] = []
     message = " ".join(str(error).split())[:300]
+    if "Empty CSV" in message:
+        fix = "check what made it; its line of names has to end with a line break"
+        return [Problem(str(path), "holds no rows", fix)]
     if "utf8" not in message.lower().replace("-", ""):
         return [Problem(str(path), f"cannot be read: {message}", "write or copy the file again")]
     with unpacked(path) as file:
@@ -172,7 +175,7 @@ def header_of(file: InputTable, delimiter: str) -> list[str]:
     """The names of the columns, as the first line has them that is not empty."""
     number, first = _first_filled(file.path)
     where = f"{file.name}: line {number}"
-    line = _text(first)
+    line = first.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
     if "\ufffd" in line and b"\xef\xbf\xbd" not in first:
         raise InputError(unreadable(file.path, ValueError("not UTF-8")))
     if line.count('"') % 2:

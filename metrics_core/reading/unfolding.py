@@ -134,4 +134,6 @@ def _is_there(items: pa.Array) -> NDArray[np.bool_]:
     there = items.is_valid()
     if pa.types.is_string(items.type):
         there = pc.and_kleene(there, pc.not_equal(items, "")).fill_null(False)
+    elif pa.types.is_floating(items.type):
+        there = pc.and_kleene(there, pc.invert(pc.is_nan(items))).fill_null(False)
     return np.asarray(there)

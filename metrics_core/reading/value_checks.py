@@ -72,7 +72,11 @@ def number_checks(
     if column in source.unsure:
         fix = f"write plain numbers (decimal point), or name another column: {source.file.settings.all_columns()}"
         checks += _unreadable_numbers(column, what, fix)
-    if column != "rank" and not may_be_nan:
+    if column == "rank":
+        beyond = f"rank NOT BETWEEN -{EXACT} AND {EXACT}"
+        what = "{value!r} is no place in a list"
+        checks.append(RowCheck(column, beyond, what, "number the items of a list", shows=column))
+    elif not may_be_nan:
         setting = source.file.settings.input("nan_score", "last")
         also = f", or set {setting}" if column == "score" else ""
         fix = f"mend the {column}, or {DROP}{also}"

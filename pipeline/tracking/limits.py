@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from metrics_core.problems import refuse
+
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
@@ -63,8 +65,15 @@ class Limited:
 
 
 def _limit() -> float:
-    retries, timeout = (float(os.environ.get(name) or 1) for name in (RETRIES, TIMEOUT))
+    retries, timeout = _number_of(RETRIES), _number_of(TIMEOUT)
     return timeout * (retries + 1) + _BETWEEN * retries
+
+
+def _number_of(variable: str) -> int:
+    given = os.environ.get(variable) or "1"
+    if not given.strip().isdecimal():
+        raise refuse(variable, f"is {given!r}", "set it to a whole number, or unset it")
+    return int(given)
 
 
 def _sending(name: str, arguments: tuple[Any, ...]) -> float:

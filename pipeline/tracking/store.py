@@ -118,6 +118,7 @@ class Tracking:
 
     def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
         words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
+        words = re.sub(r"^\(raised as a result of [^)]*\) ", "", words)  # SQLAlchemy to its caller
         told = f": {words[:300]}" if kind.told else ""
         advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)

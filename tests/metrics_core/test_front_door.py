@@ -1,5 +1,6 @@
 """The library reads what the pipeline reads and refuses what it refuses, in words for someone who holds a frame."""
 
+import json
 import math
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from pyarrow import feather
 
 import metrics_core as mc
+from metrics_core.conventions import ConventionError
 
 RECS = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "b"], "score": [0.9, 0.5, 0.7]})
 TRUTH = pl.DataFrame({"user": ["u", "v"], "item": ["b", "b"], "grade": [1.0, 1.0]})
@@ -142,18 +144,33 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         RECS.with_columns(score=pl.lit(datetime(2026, 1, 1, tzinfo=UTC))), TRUTH, "is of type timestamp"),
     "words as scores": (RECS.with_columns(score=pl.lit("much")), TRUTH, "'much' is no number"),
     "ids with a fraction": ({1.5: ["a"]}, TRUTH, "'1.5' is neither text nor a 64-bit integer"),
-    "ids beyond 64 bits": ({2**70: ["a"]}, TRUTH, "do not make one column"),
+    "ids beyond 64 bits": ({2**70: ["a"]}, TRUTH, "recs: column 'user': holds integers beyond 64 bits"),
     "wide ids beyond 64 bits": (
         pl.DataFrame({"user": [2**70], "item": ["a"], "rank": [1]}, schema_overrides={"user": pl.Int128}),
         TRUTH, "recs: column 'user'"),
     "true as an id": ({True: ["a"]}, TRUTH, "is of type bool"),
     "bytes as ids": ({b"u": [b"a"]}, TRUTH, "is of type binary"),
     "a mixed column of objects": (
-        pd.DataFrame({"user": ["u", 1], "item": ["a", "b"], "rank": [1, 1]}), TRUTH, "column user"),
+        pd.DataFrame({"user": ["u", 1], "item": ["a", "b"], "rank": [1, 1]}), TRUTH,
+        "recs: column 'user': holds values that do not make one column: int, str"),
     "a column twice": (
-        pd.DataFrame([["u", "a", 1, 2]], columns=["user", "item", "rank", "rank"]), TRUTH, "Duplicate column names"),
-    "a series": (pl.Series(["a"]), TRUTH, "recs"),
+        pd.DataFrame([["u", "a", 1, 2]], columns=["user", "item", "rank", "rank"]), TRUTH,
+        "recs: column 'rank': stands 2 times"),
+    "a column of anything": (
+        pl.DataFrame({"user": pl.Series([("u", 1)], dtype=pl.Object), "item": ["a"], "rank": [1]}), TRUTH,
+        "recs: column 'user': holds values that do not make one column: tuple"),
+    "half of a character": ({"u\ud800": ["a"]}, TRUTH, "recs: column 'user': holds half of a character"),
+    "scores beyond 64 bits": ({"u": {"a": 2**70, "b": 1}}, TRUTH, "column 'score': holds integers beyond 64 bits"),
+    "no text": ("", TRUTH, "recs: is an empty text, which is no path"),
+    "a series": (pl.Series(["a"]), TRUTH, "recs: Series is no frame, path or dict"),
+    "a series of pandas": (pd.Series({"u": ["a"]}), TRUTH, "recs: Series is no frame, path or dict"),
     "a missing path": ("recs.parquet", TRUTH, "recs.parquet: there is no such file"),
+    "the last ranks of 64 bits": (
+        pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "rank": [2**63 - 1, 2**63 - 2]}), TRUTH,
+        "recs: row 1, column 'rank' (user 'u', item 'a'): 9223372036854775807 is no place in a list"),
+    "the first rank of 64 bits": (
+        pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "rank": [-(2**63), 1]}), TRUTH,
+        "-9223372036854775808 is no place in a list"),
     "the home of nobody": ("~no one/recs.csv", TRUTH, "~no one/recs.csv: there is no such file"),
     "an address": (
         "s3://lists/recs.parquet", TRUTH, "s3:/lists/recs.parquet: is an address, not a file of this machine"),
@@ -329,13 +346,89 @@ def test_users_may_be_any_ids_and_are_explained_as_they_are_evaluated() -> None:
     assert mc.explain(floats, WHOLE_TRUTH, user="1", **how).value == 1 / 2
 
 
-def test_ids_that_only_one_side_reads_without_their_zero_are_refused() -> None:
-    whole, mixed = {"u": ["1.0", "2.0"]}, {"u": ["1.0", "x"]}
+def test_whole_numbers_meet_whatever_stands_beside_them() -> None:
+    """Each table would read its ids otherwise if all of them had to be whole numbers."""
+    lists, truth = {"1.0": ["1.0", "2.0"]}, {"1.0": ["1.0"], "x": ["x"]}
+    train = {"1.0": ["1.0"], "2.0": ["2.0"], "guest": ["1.0", "2.1"]}
+    shelf = {"1.0": ["a"], "2.0": ["b"], "2.1": ["a"]}
+    how: dict[str, Any] = {"conventions": "standard", "train": train, "items": shelf}
 
-    assert "would match the truth without `.0`: '1' here, '1.0' there" in _words(whole, mixed)
-    assert "would match the truth without `.0`: '1.0' here, '1' there" in _words(mixed, whole)
-    assert _rr(whole, whole) == 1
-    assert _rr(mixed, mixed) == 1
+    assert _rr(lists, truth) == 1 / 2  # x has no list
+    assert _rr(lists, truth, users=["1.0"]) == 1
+    found = mc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **how)
+    assert found["ARP@2"] == (2 + 1) / 2
+    assert found["Coverage@2"] == 2 / 3
+    assert found["Calibration@1"] == 0
+
+
+def test_digits_that_a_float_cannot_hold_are_refused_without_their_zero() -> None:
+    long = 12345678901234567
+    here, there = {"u": [f"{long}.0"]}, {"u": [f"{long}", "x"]}
+
+    assert f"without `.0`: '{long}.0' here, '{long}' there" in _words(here, there)
+    assert _rr({"u": ["python 3.0"]}, {"u": ["python 3"]}) == 0
+
+
+def test_a_user_without_items_changes_nobody_else() -> None:
+    lists, truth = {"1": ["1"], "2": ["3"]}, {"1": {"1": 1}, "2": {"3": -1}}
+    how: dict[str, Any] = {
+        "metrics": ["nDCG@2"], "conventions": "ir_measures", "input": {"negative_grade": "unjudged"}}  # fmt: skip
+
+    assert mc.evaluate(lists, truth, **how)["nDCG@2"] == 1
+    assert mc.evaluate(lists, truth | {"9": {}}, **how)["nDCG@2"] == 1 / 2
+
+
+def test_a_dict_has_no_ranks_that_could_begin_at_0() -> None:
+    assert _rr({"u": ["a", "b"]}, {"u": ["b"]}, input={"rank_base": 0}) == 1 / 2
+    ranked = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "rank": [0, 1]})
+    assert _rr(ranked, {"u": ["b"]}, input={"rank_base": 0}) == 1 / 2
+
+
+@pytest.mark.parametrize("none", [None, "", " ", []])
+def test_an_item_may_be_without_a_category(none: Any) -> None:
+    held = {"a": "x|y", "b": none, "c": "x"}
+    lists = {"a": ["x", "y"], "b": [], "c": ["x"]}
+    shelf = held if none != [] else lists | {"b": None}
+    how: dict[str, Any] = {"metrics": ["ILD@3"], "conventions": "standard"}
+
+    found = mc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=shelf, **how)
+    same = mc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=lists, **how)
+    assert found["ILD@3"] == same["ILD@3"] > 0
+
+
+def test_two_columns_of_ours_are_not_one_of_theirs() -> None:
+    both = "recs: column 'item': would be 'user' and 'item' at once"
+    assert both in _words(RECS, TRUTH, columns={"recs": {"user": "item"}})
+    graded = TRUTH.with_columns(rank=pl.lit(1))
+    ranked = "recs: column 'rank': would be 'rank' and 'score' at once"
+    assert ranked in _words(graded, TRUTH, columns={"recs": {"score": "rank"}})
+    same = "truth: column 'item': would be 'item' and 'grade' at once"
+    assert same in _words(RECS, TRUTH, columns={"truth": {"grade": "item"}})
+
+
+@pytest.mark.parametrize(
+    "conventions", [{"preset": None}, {"preset": 5}, {"preset": ["a"]}, {1: 2}, {}]
+)
+def test_conventions_of_odd_types_are_refused(conventions: Any) -> None:
+    with pytest.raises(ConventionError, match=r"preset|is not a convention"):
+        mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=conventions)
+
+
+def test_the_content_of_a_file_is_no_path() -> None:
+    said = _words("user,item,rank\n" + "u,a,1\n" * 500, TRUTH)
+    assert "cannot be a path: File name too long" in said
+    assert len(said) < 300
+
+
+def test_lists_in_a_catalogue_are_no_ids(tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text('{"item": ["1", "2"], "categories": ["a", "b"]}\n')
+    said = _words(RECS, TRUTH, items=tmp_path / "items.jsonl")
+    assert "is neither text nor a 64-bit integer" in said
+
+
+def test_a_key_that_comes_late_may_be_a_column_in_other_capitals(tmp_path: Path) -> None:
+    (tmp_path / "recs.jsonl").write_text('{"user": "u", "item": "b", "Rank": 3}\n')
+    assert _rr(tmp_path / "recs.jsonl", TRUTH, columns={"recs": {"score": "Rank"}}) == 1 / 2
 
 
 def test_a_truth_of_trec_counts_every_row_alike_where_that_is_said(tmp_path: Path) -> None:
@@ -359,4 +452,25 @@ def test_likely_grades_are_seen_in_every_shape(tmp_path: Path) -> None:
     )
 
     assert "may hold the grades" in _words(RECS, wide)
-    assert "has `rating`, which the first line has not" in _words(RECS, tmp_path / "truth.jsonl")
+    late = "line 2: has a key that may hold the grade, which the first line has not"
+    assert late in _words(RECS, tmp_path / "truth.jsonl")
+
+
+@pytest.mark.parametrize(
+    "name", ["Grade", "grades", "GRADES", " grade", "Ratings", "weights", "user_rating"]
+)
+def test_grades_are_seen_under_names_that_are_near(name: str, tmp_path: Path) -> None:
+    truth = TRUTH.rename({"grade": name})
+    lists = pl.DataFrame({"user": ["u"], "items": [["a"]], name.strip() + "s": [[0]]})
+    late = json.dumps({"user": "v", "item": "b", name: 0})
+    (tmp_path / "truth.jsonl").write_text('{"user": "u", "item": "a"}\n' + late)
+    (tmp_path / "other.jsonl").write_text(
+        '{"user": "u", "item": "b"}\n{"user": "v", "item": "b", "about": {"rating": 1}}\n'
+    )
+
+    assert f"column {name!r}: may hold the grades" in _words(RECS, truth)
+    if not name.endswith(("s", "S")):
+        assert name.startswith(" ") or "may hold the grades" in _words(RECS, lists)
+    assert "may hold the grade" in _words(RECS, tmp_path / "truth.jsonl")
+    assert _rr(RECS, truth, columns={"truth": {"grade": name}}) == RR
+    assert _rr(RECS, tmp_path / "other.jsonl") == RR

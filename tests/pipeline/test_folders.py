@@ -24,6 +24,17 @@ def _part(path: str, user: str | int | None = "u") -> None:
     (table if user is not None else table.drop("user")).write_parquet(path)
 
 
+@pytest.mark.parametrize(
+    "name", [".b.parquet", "_b.parquet", "_temporary/0/b.parquet", ".x/b.parquet"]
+)
+def test_parts_that_are_hidden_are_refused(name: str) -> None:
+    _part("p/a.parquet", "u")
+    _part(f"p/{name}", "v")
+    hidden = name.split("/")[0]
+    what = f"p: holds {hidden!r}, a name that readers of folders skip, with rows in it"
+    assert refusal("p").startswith(what)
+
+
 @pytest.mark.bad_input(60, "all parts are read, in the order of their paths")
 def test_parts_in_folders_of_folders_are_read() -> None:
     _part("p/part-0.parquet", "u")

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -101,6 +104,26 @@ def test_a_column_a_place_is_read_from_text_too() -> None:
     Path("a.csv").write_text("user,item_1,item_2\nu,a,c\n\nv,b, d\n")
     assert refusal("a.csv").startswith(
         "a.csv: line 4, column 'item' (user 'v', item ' d'): ' d' begins or"
+    )
+
+
+@pytest.mark.parametrize("write", ["parquet", "csv"])
+def test_a_place_that_few_lists_reach_is_a_column_of_floats(write: str) -> None:
+    table = pd.DataFrame({"user": ["u", "v"], "item_1": [1, 3], "item_2": [2, np.nan],
+                          "score_1": [3, 3], "score_2": [1.5, np.nan]})  # fmt: skip
+    if write == "csv":
+        table.to_csv("a.csv", index=False)
+    else:
+        table.to_parquet("a.parquet")
+
+    rows, _ = loaded(f"a.{write}")
+    assert [(user, str(item)) for user, item, *_ in rows] == [("u", "1"), ("u", "2"), ("v", "3")]
+
+
+def test_two_columns_of_one_place_are_refused() -> None:
+    pl.DataFrame({"user": ["u"], "item_1": ["a"], "item_01": ["b"]}).write_parquet("a.parquet")
+    assert refusal("a.parquet").startswith(
+        "a.parquet: column 'item_01': and 'item_1' have the same number"
     )
 
 

@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 
 from pipeline.log import log
 from pipeline.tracking.store import TrackingError
-from tests.pipeline.log_project import free_port, params_of, write_project
+from tests.pipeline.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy, mlflow_server
 from tests.pipeline.stores import points, runs_of
 
@@ -200,6 +200,17 @@ def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
 
     assert proxy.seen >= 1
     _every_run_is_finished_once(proxy, params.mlflow.experiment)
+
+
+@pytest.mark.parametrize(
+    "variable", ["MLFLOW_HTTP_REQUEST_TIMEOUT", "MLFLOW_HTTP_REQUEST_MAX_RETRIES"]
+)
+def test_a_limit_that_is_no_number_is_refused(project: Path, variable: str) -> None:
+    stage = start_log(project, **{variable: "10s"})
+    _, stderr = stage.communicate(timeout=100)
+
+    assert stage.returncode == 2
+    assert stderr == f"{variable}: is '10s'\n  fix: set it to a whole number, or unset it\n"
 
 
 @pytest.mark.fault(

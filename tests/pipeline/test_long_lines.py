@@ -90,6 +90,19 @@ def test_a_name_of_a_column_that_is_none_is_refused() -> None:
     )
 
 
+def test_a_mark_of_utf_8_stands_at_the_beginning_or_not_at_all() -> None:
+    Path("a.csv").write_text("\n\n\ufeffuser,item,rank\nu,a,1\n", newline="")
+    assert refusal("a.csv").startswith(
+        "a.csv: column 'user': is missing; the columns are: \\ufeffuser"
+    )
+
+
+def test_names_of_columns_and_nothing_else_hold_no_rows() -> None:
+    Path("a.csv").write_text("user,item,rank")
+    for policy in ("error", "keep"):
+        assert refusal("a.csv", empty_lists=policy).startswith("a.csv: holds no rows\n  fix: ")
+
+
 @pytest.mark.parametrize("before", ["\n", "\r\n\r\n", "\ufeff\n"])
 def test_empty_lines_before_the_header_are_skipped(before: str) -> None:
     content = f"{before}user,item,rank\nu,a,1\nu,b,x\n"

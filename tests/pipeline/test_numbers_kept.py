@@ -70,6 +70,12 @@ def test_scores_that_a_double_holds_are_read(form: str, score: str, read: float)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.bad_input(63, "refused: beyond what a float64 holds")
+def test_numbers_that_would_be_infinite_are_refused(form: str) -> None:
+    assert "'1e400' is no number; 1 row affected" in refusal(_written(form, "1e400"))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_powers_of_ten_are_floats_and_read_as_such(form: str) -> None:
     assert loaded(_written(form, "1.7e18"))[0][0][3] == 1.7e18
 

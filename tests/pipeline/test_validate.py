@@ -161,6 +161,20 @@ def test_params_and_files_are_told_in_one_run(own: Path) -> None:
         assert message in wrong
 
 
+@pytest.mark.parametrize("length", [150, 300])
+def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path, length: int) -> None:
+    name = "m" * length
+    change_params(
+        own, {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}}
+    )
+
+    code, said, wrong = _validated(own)
+
+    assert code == 2
+    assert "other: " in said
+    assert "is no name of a model\n  fix: use letters, digits" in wrong
+
+
 def test_a_misspelt_primary_label_is_told_before_any_file_is_read(own: Path) -> None:
     change_params(own, {"comparison.primary": ["ndcg@10"]})
 
