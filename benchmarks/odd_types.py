@@ -168,7 +168,9 @@ def types(chance: random.Random) -> Case:
     path = write(chance, pa.table(columns))
     rows = [dict(zip(plain, values, strict=True)) for values in zip(*plain.values(), strict=True)]
     expected = _expected(rows, role, name, columns)
-    return Case(what, path, expected, may="" if role == "other" else "refused")
+    # Arrow does not read fixed sizes from parquet where values are missing.
+    unread = path == "odd.parquet" and name in ("fixed_list", "tensor") and None in holey
+    return Case(what, path, expected, may="" if role == "other" and not unread else "refused")
 
 
 def _expected(

@@ -149,4 +149,8 @@ def damaged(path: Path | str, error: Exception) -> Problem:
     if "decrypt" in message.lower() or "encrypt" in message.lower():
         what, fix = _KNOWN[b"PARE"]
         return Problem(str(path), what.replace("is ", "holds ", 1), fix)
+    if "all lists to be of size" in message:
+        what = "holds lists of a fixed size of which some are missing, which Arrow does not read from parquet"
+        fix = "write lists of any size (in polars `cast(pl.List(…))`), or leave the column out"
+        return Problem(str(path), what, fix)
     return Problem(str(path), f"is damaged or not complete ({message})", _AGAIN)

@@ -187,6 +187,20 @@ def test_times_with_a_zone_are_those_of_utc(monkeypatch: pytest.MonkeyPatch) -> 
         assert _load("train", "t.parquet", columns={"time": "time"})[0]["time"] == 0
 
 
+def test_fixed_size_vectors_of_which_some_are_missing_are_refused_in_words() -> None:
+    """Arrow's reader of parquet fails on them; plain lists may be missing."""
+    frame = pl.DataFrame(
+        {"item": ["a", "b"], "vector": [[1.0, 2.0], None]},
+        schema_overrides={"vector": pl.Array(pl.Float64, 2)},
+    )
+    frame.write_parquet("i.parquet")
+    assert _refusal("items", "i.parquet").startswith(
+        "i.parquet: holds lists of a fixed size of which some are missing"
+    )
+    frame.cast({"vector": pl.List(pl.Float64)}).write_parquet("i.parquet")
+    assert [row["vector"] for row in _load("items", "i.parquet")] == [[1, 2], None]
+
+
 def test_fixed_size_vectors_and_packed_files_are_read() -> None:
     kind = pl.Array(pl.Float32, 2)
     frame = pl.DataFrame(
