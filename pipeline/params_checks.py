@@ -65,7 +65,7 @@ def model_name_findings(models: Any) -> Iterator[Finding]:
     )
     alike = defaultdict(list)
     for name in models if isinstance(models, dict) else []:
-        if not _is_model_name(name):
+        if not is_model_name(name):
             yield ("models", name), f"{shown(name)} is no name of a model", fix
         else:
             alike[name.lower()].append(name)
@@ -75,7 +75,7 @@ def model_name_findings(models: Any) -> Iterator[Finding]:
             yield ("models", name), what, "give one of them another name"
 
 
-def _is_model_name(name: Any) -> bool:
+def is_model_name(name: Any) -> bool:
     return (
         isinstance(name, str)
         and MODEL_NAME.fullmatch(name) is not None

@@ -1,6 +1,5 @@
 """What people hold in Python -> Arrow tables."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 
 from metrics_core.problems import InputError, refuse
+from metrics_core.reading.input_table import repeated_names
 
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
 Data = Any  # polars, pandas or pyarrow frame, whatever speaks Arrow, a path, or a dict
@@ -53,10 +53,8 @@ def table_of(data: Data, name: str) -> pa.Table:
 def _unreadable(data: Data, name: str, error: Exception) -> InputError:
     """What is wrong with a frame: a column of it, where pandas can be asked, else what Arrow says."""
     columns = list(data.columns) if type(data).__module__.startswith("pandas") else []
-    for column, times in Counter(map(str, columns)).items():
-        if times > 1:
-            where = f"{name}: column {column!r}"
-            return refuse(where, f"stands {times} times", "give each column its own name")
+    if problems := repeated_names(name, [str(column) for column in columns]):
+        return InputError(problems)
     for column in columns:
         try:
             pa.array(data[column], from_pandas=True)

@@ -16,9 +16,9 @@ from metrics_core.reading.settings import Settings
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"
 ]  # how a column's values are written
-# What others call the grade; it may be in other capitals, and stand for several.
-GRADES = ("gain", "grade", "label", "rating", "rel", "relevance", "score", "star", "weight")
-LAST_WORD = "(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"  # as in user_rating
+# What others call the grade, in small letters; some also as a last word, as in user_rating.
+GRADES = "gain|grade|label|rating|rel|relevance|score|star|weight"
+NAME_OF_GRADES = f"({GRADES})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
 # Lists within rows: position = number of the row or line * LINES + place in the list.
 LINES = 1 << 32
 # What columns and keys of lists are called.
@@ -96,15 +96,7 @@ def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
 def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     """Ours -> theirs for every column to read; refuses missing columns and names that stand twice."""
     listed = ", ".join(found)
-    problems = [
-        Problem(
-            f"{file.name}: column {name!r}",
-            f"stands {times} times",
-            "give each column its own name",
-        )
-        for name, times in Counter(found).items()
-        if times > 1
-    ]
+    problems = repeated_names(file.name, found)
     problems += [
         Problem(f"{file.name}: column {name!r}", "holds a NUL in its name", "rename the column")
         for name in found
@@ -123,6 +115,19 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
+def repeated_names(table: str, names: Sequence[str]) -> list[Problem]:
+    """Names of columns that stand several times."""
+    return [
+        Problem(
+            f"{table}: column {name!r}",
+            f"stands {times} times",
+            "give each column its own name",
+        )
+        for name, times in Counter(names).items()
+        if times > 1
+    ]
+
+
 def _shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Problem]:
     for theirs, times in Counter(chosen.values()).items():
         if times > 1:
@@ -133,16 +138,12 @@ def _shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Pro
 
 def unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
     """Without its column of grades every judgement would count alike, unsaid."""
-    likely = [name for name in found if _may_be_grade(name.strip().lower())]
+    likely = [name for name in found if re.fullmatch(NAME_OF_GRADES, name.strip().lower())]
     if "grade" in file.may_have and file.theirs("grade") not in found and likely:
         what = f"may hold the grades, and there is no column {file.theirs('grade')!r}"
         named, none = (file.settings.columns("grade", to) for to in (likely[0], "null"))
         fix = f"name it: {named}; if every row counts alike: {none}"
         yield Problem(f"{file.name}: column {likely[0]!r}", what, fix)
-
-
-def _may_be_grade(name: str) -> bool:
-    return name.removesuffix("s") in GRADES or re.fullmatch(LAST_WORD, name) is not None
 
 
 def refuse_columns_mapping(file: InputTable, form: str) -> None:

@@ -10,8 +10,8 @@ import duckdb
 from metrics_core.problems import refuse
 from metrics_core.reading.input_table import (
     GRADES,
-    LAST_WORD,
     LINES,
+    NAME_OF_GRADES,
     PLURAL,
     InputTable,
     Kind,
@@ -133,9 +133,9 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
         for key in late
     ]
     if grades:  # under any of their names, in capitals or not
-        key = f"({'|'.join(GRADES)})s?|{LAST_WORD}"
-        in_line = f"regexp_matches(line, '{'|'.join(GRADES)}', 'i')"
-        in_keys = f"len(list_filter(json_keys(line), lambda k: regexp_full_match(trim(k), '{key}', 'i'))) > 0"
+        in_line = f"regexp_matches(line, '{GRADES}', 'i')"
+        is_name = f"regexp_full_match(trim(k), '{NAME_OF_GRADES}', 'i')"
+        in_keys = f"len(list_filter(json_keys(line), lambda k: {is_name})) > 0"
         what = "has a key that may hold the grade, which the first line has not"
         found.append(
             (f"CASE WHEN {in_line} AND json_valid(line) THEN {in_keys} ELSE FALSE END", what)

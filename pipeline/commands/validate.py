@@ -23,7 +23,7 @@ from pipeline.load_background import load_background
 from pipeline.load_truth import load_truth
 from pipeline.loading.workspace import workspace
 from pipeline.params import PARAMS, ByColumn, Params, Results, examined
-from pipeline.params_checks import MODEL_NAME
+from pipeline.params_checks import is_model_name
 from pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]
@@ -75,7 +75,7 @@ def _files(params: Params) -> Iterator[tuple[str, Load]]:
     yield "truth", partial(load_truth, params=params)
     for name in params.background:
         yield name, partial(load_background, params=params, name=name)
-    for model in filter(MODEL_NAME.fullmatch, params.models):  # others are told already
+    for model in filter(is_model_name, params.models):  # others are told already
         yield model, partial(load, params=params, model=model)
 
 
