@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.catalogue import expand
-from metrics_core.presets import preset
+from metrics_core.conventions.presets import preset
+from metrics_core.metrics.catalogue import expand
 from pipeline.comparing.aligned import align
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.differences import difference_rows
 from pipeline.comparing.evaluations import Evaluation
-from pipeline.per_user_file import per_user_writer
+from pipeline.running.per_user_file import per_user_writer
 
 USERS = 138_000
 MODELS = tuple(f"model-{n}" for n in range(6))

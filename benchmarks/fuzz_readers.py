@@ -26,14 +26,14 @@ from pathlib import Path
 from benchmarks import held_data, odd_files, odd_types  # noqa: F401 - they add their kinds
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
-from metrics_core.problems import InputError
-from pipeline.load import load
-from pipeline.load_background import load_background
-from pipeline.load_truth import load_truth
-from pipeline.loading.workspace import workspace
-from pipeline.params import BackgroundFile
-from pipeline.threads import VARIABLE as THREADS
-from tests.pipeline.load_project import params_of
+from metrics_core.checking.problems import InputError
+from pipeline.loading.load import load
+from pipeline.loading.load_background import load_background
+from pipeline.loading.load_truth import load_truth
+from pipeline.params.model import BackgroundFile
+from pipeline.running.connections import VARIABLE as THREADS
+from pipeline.running.connections import workspace
+from tests.pipeline.loading.load_project import params_of
 
 BATCH = 400  # cases a process
 PATIENCE = 30  # seconds a case may take

@@ -15,13 +15,20 @@ import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed, table
-from metrics_core.bootstrap import interval, weighted_means
-from metrics_core.compare import Paired, Verdict, benjamini_hochberg, compare, holm, verdict
-from metrics_core.exposure import coverage, gini
-from metrics_core.listed import Items
-from metrics_core.max_t import max_t
-from metrics_core.paired import CAUTION_BELOW
-from metrics_core.swap import Shown, swap_tests
+from metrics_core.metrics.exposure import coverage, gini
+from metrics_core.metrics.listed import Items
+from metrics_core.statistics.bootstrap import interval, weighted_means
+from metrics_core.statistics.max_t import max_t
+from metrics_core.statistics.paired import CAUTION_BELOW
+from metrics_core.statistics.pairs import (
+    Paired,
+    Verdict,
+    benjamini_hochberg,
+    compare,
+    holm,
+    verdict,
+)
+from metrics_core.statistics.swap import Shown, swap_tests
 
 ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)

@@ -16,11 +16,11 @@ import metrics_core as mc
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
-from metrics_core.catalogue import CATALOGUE, Metric, changed_by, parse
-from metrics_core.conventions import KNOBS, Knob
-from metrics_core.panel import differing, panel
-from metrics_core.presets import PRESETS, Preset
-from pipeline.params_schema import params_schema
+from metrics_core.conventions.conventions import KNOBS, Knob
+from metrics_core.conventions.presets import PRESETS, Preset
+from metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
+from metrics_core.scoring.panel import differing, panel
+from pipeline.params.schema import params_schema
 from tests.parity.residue import RESIDUE
 
 DOCS = Path(__file__).parent

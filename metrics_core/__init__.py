@@ -1,9 +1,9 @@
 """Ranking metrics under named conventions: frames in, numbers out."""
 
-from metrics_core.conventions import Conventions
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.conventions.presets import preset, presets
 from metrics_core.evaluate import Result, evaluate
 from metrics_core.explain import Derivation, Versus, explain
-from metrics_core.presets import preset, presets
 from metrics_core.reconcile import Found, reconcile
 
 __all__ = [

@@ -7,20 +7,20 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.background import refuse_missing
-from metrics_core.catalogue import Label, idle_overrides, parse
-from metrics_core.conventions import ConventionError, Conventions
-from metrics_core.exposure import Exposure
+from metrics_core.checking.locked import connect
+from metrics_core.checking.problems import refuse
+from metrics_core.conventions.conventions import ConventionError, Conventions
+from metrics_core.conventions.presets import Chosen, conventions_of
 from metrics_core.inputs import open_inputs
-from metrics_core.listing import number_items
-from metrics_core.locked import connect
-from metrics_core.panel import Definition
-from metrics_core.partition import Task, evaluate_partition, evaluated, part_names
-from metrics_core.presets import Chosen, conventions_of
-from metrics_core.problems import refuse
-from metrics_core.reading.frames import Data
+from metrics_core.metrics.catalogue import Label, idle_overrides, parse
+from metrics_core.metrics.exposure import Exposure
+from metrics_core.reading.formats.frames import Data
 from metrics_core.reading.given import Columns
-from metrics_core.summary import Summary, summarise, summarise_catalogue
+from metrics_core.scoring.background import refuse_missing
+from metrics_core.scoring.listing import number_items
+from metrics_core.scoring.panel import Definition
+from metrics_core.scoring.partition import Task, evaluate_partition, evaluated, part_names
+from metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
 

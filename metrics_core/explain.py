@@ -7,21 +7,21 @@ from typing import Any, overload
 import duckdb
 import polars as pl
 
-from metrics_core.agreement import judged_only
-from metrics_core.catalogue import Label, of_lists_and_truth
-from metrics_core.conventions import Conventions
-from metrics_core.derivation import One, Steps, steps
-from metrics_core.id_types import share_id_types
+from metrics_core.checking.id_types import share_id_types
+from metrics_core.checking.locked import connect
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.conventions.presets import Chosen, beside, conventions_of
+from metrics_core.explaining.derivation import One, Steps, steps
+from metrics_core.explaining.versus import Path, path_between
 from metrics_core.inputs import nobody, open_inputs
-from metrics_core.judged import Judged
-from metrics_core.judging import judge
-from metrics_core.locked import connect
-from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import Chosen, beside, conventions_of
-from metrics_core.reading.frames import Data
+from metrics_core.metrics.agreement import judged_only
+from metrics_core.metrics.catalogue import Label, of_lists_and_truth
+from metrics_core.metrics.judged import Judged
+from metrics_core.reading.formats.frames import Data
 from metrics_core.reading.given import Columns
-from metrics_core.score import user_cases
-from metrics_core.versus import Path, path_between
+from metrics_core.scoring.judge import judge
+from metrics_core.scoring.partition import Task, evaluate_partition
+from metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # ranks of the list that are printed
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from metrics_core.catalogue import Label, changed_by, of_lists_and_truth
-from metrics_core.conventions import KNOBS, Conventions
+from metrics_core.checking.locked import connect
+from metrics_core.conventions.conventions import KNOBS, Conventions
+from metrics_core.conventions.presets import Chosen, conventions_of
 from metrics_core.evaluate import mean_of
 from metrics_core.inputs import open_inputs
-from metrics_core.locked import connect
-from metrics_core.panel import Definition, differing, panel
-from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import Chosen, conventions_of
-from metrics_core.reading.frames import Data
+from metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from metrics_core.reading.formats.frames import Data
 from metrics_core.reading.given import Columns
-from metrics_core.score import why_not
+from metrics_core.scoring.panel import Definition, differing, panel
+from metrics_core.scoring.partition import Task, evaluate_partition
+from metrics_core.scoring.score import why_not
 
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
 MOST_GRADES = 10  # thresholds that are tried

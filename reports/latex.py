@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reports import numbers
-from reports.results import Results
-from reports.summary import confidence, how_adjusted
+from reports.sections.summary import confidence, how_adjusted
+from reports.writing import numbers
+from reports.writing.results import Results
 
 _MOST_COLUMNS = 8
 _MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model

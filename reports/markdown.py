@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.page import environment
-from reports.results import Results
+from reports.writing.results import Results
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 _ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken

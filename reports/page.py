@@ -11,26 +11,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reports import (
-    distributions,
-    examples,
-    numbers,
-    palette,
-    panel,
-    quality,
-    segments,
-    summary,
-    tables,
-    tradeoffs,
-    validity,
-    wins,
-)
-from reports.bump import bump_chart, has_chart
-from reports.charts import difference_chart
-from reports.curves import curve_chart, curve_ks, curve_labels, curve_stems
-from reports.heatmap import pair_heatmap
-from reports.results import Results
-from reports.verdicts import VERDICTS
+from reports.charts import distributions, palette, tradeoffs
+from reports.charts.bump import bump_chart, has_chart
+from reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
+from reports.charts.differences import difference_chart
+from reports.charts.heatmap import pair_heatmap
+from reports.sections import examples, panel, quality, segments, summary, tables, validity, wins
+from reports.writing import numbers
+from reports.writing.results import Results
+from reports.writing.verdicts import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"
 

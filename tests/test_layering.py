@@ -1,71 +1,142 @@
-"""Who imports whom: pipeline -> metrics_core, pipeline -> reports, and mlflow in one place."""
+"""Who imports whom, over all folders: a room imports rooms of the floors below it, and no other."""
 
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-OURS = {"metrics_core", "pipeline", "reports"}
+from tests.project import ROOT
 
-
-def _imported(file: Path) -> set[str]:
-    """The top-level names that a file imports, at its head or inside a function."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            own = file.relative_to(ROOT).parts[0]
-            found.add(own if node.level else (node.module or "").partition(".")[0])
-    return found
+PACKAGES = ("metrics_core", "pipeline", "reports")
+FLOORS = (  # from the roof down
+    "pipeline/commands",
+    "pipeline/diffing",
+    "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
+    "pipeline/comparing/segments pipeline/evaluating/engines",
+    "pipeline/running",
+    "pipeline/params",
+    "reports",
+    "reports/charts",
+    "reports/sections",
+    "reports/writing",
+    "metrics_core",
+    "metrics_core/explaining metrics_core/reading",
+    "metrics_core/reading/rules",
+    "metrics_core/reading/formats",
+    "metrics_core/reading/files",
+    "metrics_core/reading/columns",
+    "metrics_core/scoring metrics_core/statistics",
+    "metrics_core/metrics",
+    "metrics_core/checking metrics_core/conventions",
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
+MOST_FILES = 14  # of a room
 
 
 def _files(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
 
-@pytest.mark.parametrize("package", ["metrics_core", "reports"])
-def test_metrics_core_and_reports_import_neither_each_other_nor_pipeline(package: str) -> None:
-    wrong = {
-        str(file.relative_to(ROOT)): names
-        for file in _files(package)
-        if (names := _imported(file) & (OURS - {package}))
+def _module(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+FILES = {_module(file): file for package in PACKAGES for file in _files(package)}
+
+
+def _named(file: Path) -> set[str]:
+    """All that a file imports, at its head or inside a function, as dotted names."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: write the whole name"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _imported(file: Path) -> set[Path]:
+    """The files of ours that a file imports."""
+    names = _named(file)
+    return {
+        FILES[known]
+        for name in names
+        for known in (name, name.rpartition(".")[0])
+        if known in FILES and not (known != name and name in FILES)
     }
 
-    assert _files(package)
-    assert wrong == {}
+
+def _room(file: Path) -> str:
+    return file.parent.relative_to(ROOT).as_posix()
 
 
 def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def test_only_the_log_stage_and_its_parts_import_mlflow() -> None:
-    importers = {
-        _relative(file)
-        for package in OURS
-        for file in _files(package)
-        if "mlflow" in _imported(file)
+def test_every_room_stands_on_a_floor() -> None:
+    assert {_room(file) for file in FILES.values()} - {"pipeline"} == set(FLOOR)
+
+
+def test_no_room_imports_upwards_or_from_its_own_floor() -> None:
+    wrong = {
+        f"{_relative(file)} imports {_relative(other)}"
+        for file in FILES.values()
+        for other in _imported(file)
+        if _room(file) != _room(other)
+        and "pipeline" not in (_room(file), _room(other))
+        and FLOOR[_room(other)] <= FLOOR[_room(file)]
     }
 
-    allowed = {"pipeline/log.py", *map(_relative, (ROOT / "pipeline/tracking").glob("*.py"))}
-    assert importers <= allowed
+    assert wrong == set()
 
 
-def test_the_log_stage_imports_mlflow_when_it_is_needed() -> None:
-    script = "import sys, pipeline.log, pipeline.commands.log; print('mlflow' in sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = {file: _imported(file) - {file} for file in FILES.values()}
 
-    assert run.stdout == "False\n"
+    assert len(list(TopologicalSorter(graph).static_order())) == len(FILES)
 
 
-def test_nothing_heavy_is_imported_with_metrics_core() -> None:
-    script = "import sys, metrics_core; print(*sorted({'mlflow', 'altair'} & set(sys.modules)))"
+@pytest.mark.parametrize("room", FLOOR)
+def test_a_room_can_be_overlooked(room: str) -> None:
+    files = [file.name for file in (ROOT / room).glob("*.py") if file.name != "__init__.py"]
+
+    assert len(files) <= MOST_FILES
+
+
+def test_metrics_core_and_reports_know_no_pipeline() -> None:
+    below = [file for package in ("metrics_core", "reports") for file in _files(package)]
+    wrong = {
+        _relative(file) for file in below if any(n.startswith("pipeline") for n in _named(file))
+    }
+
+    assert below
+    assert wrong == set()
+
+
+def test_only_the_log_stage_and_its_parts_import_mlflow() -> None:
+    importers = {
+        _room(file)
+        for file in FILES.values()
+        if any(name.partition(".")[0] == "mlflow" for name in _named(file))
+    }
+
+    assert importers == {"pipeline/tracking"}
+
+
+@pytest.mark.parametrize(
+    ("imported", "heavy"),
+    [
+        ("pipeline.tracking.log, pipeline.commands.log", {"mlflow"}),
+        ("metrics_core", {"mlflow", "altair"}),
+    ],
+)
+def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: set[str]) -> None:
+    script = f"import sys, {imported}; print(*sorted({heavy} & set(sys.modules)))"
     run = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -13,7 +13,7 @@ import pytest
 import pytrec_eval
 
 import metrics_core as mc
-from metrics_core.catalogue import parse
+from metrics_core.metrics.catalogue import parse
 from tests.project import change_params, copied, movielens, run
 
 KS = [1, 5, 10, 20, 50, 100]

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from metrics_core.catalogue import Label, parse
-from metrics_core.conventions import Conventions, nearest
-from metrics_core.presets import preset, presets
-from metrics_core.problems import InputError, refuse
-from pipeline.params import PARAMS, Params, read_params
+from metrics_core.checking.problems import InputError, refuse
+from metrics_core.conventions.conventions import Conventions, nearest
+from metrics_core.conventions.presets import preset, presets
+from metrics_core.metrics.catalogue import Label, parse
+from pipeline.params.model import PARAMS, Params
+from pipeline.params.read import read_params
 
 PLACE = "command line"
 

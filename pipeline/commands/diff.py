@@ -4,17 +4,18 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metrics_core.problems import InputError, refuse
+from metrics_core.checking.problems import InputError, refuse
 from pipeline.commands.chosen import PLACE
 from pipeline.commands.table import console, print_table
 from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.evaluations import read_evaluations
 from pipeline.diffing.changes import change_rows, labels_of_one_side, unlike
 from pipeline.diffing.revision import Former, former
-from pipeline.params import Params, read_params
-from pipeline.params_labels import spelled
-from reports import numbers
-from reports.verdicts import VERDICTS
+from pipeline.params.label_checks import spelled
+from pipeline.params.model import Params
+from pipeline.params.read import read_params
+from reports.writing import numbers
+from reports.writing.verdicts import VERDICTS
 
 Row = dict[str, Any]
 

@@ -8,22 +8,23 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.background import catalogue_of, refuse_missing
-from metrics_core.conventions import ConventionError
-from metrics_core.partition import Task
-from metrics_core.presets import preset
-from metrics_core.problems import InputError, Problem
-from metrics_core.row_checks import in_words
+from metrics_core.checking.problems import InputError, Problem
+from metrics_core.checking.row_checks import in_words
+from metrics_core.conventions.conventions import ConventionError
+from metrics_core.conventions.presets import preset
+from metrics_core.scoring.background import catalogue_of, refuse_missing
+from metrics_core.scoring.partition import Task
 from pipeline.comparing.segments.users import refuse_unknown_column
-from pipeline.fit import refuse_misfit
-from pipeline.grades import refuse_misgraded
-from pipeline.labels import labels_of
-from pipeline.load import load
-from pipeline.load_background import load_background
-from pipeline.load_truth import load_truth
-from pipeline.loading.workspace import workspace
-from pipeline.params import PARAMS, ByColumn, Params, Results, examined
-from pipeline.params_checks import is_model_name
+from pipeline.evaluating.grade_fit import refuse_misgraded
+from pipeline.evaluating.id_fit import refuse_misfit
+from pipeline.loading.load import load
+from pipeline.loading.load_background import load_background
+from pipeline.loading.load_truth import load_truth
+from pipeline.params.checks import is_model_name
+from pipeline.params.labels import labels_of
+from pipeline.params.model import PARAMS, ByColumn, Params, Results
+from pipeline.params.read import examined
+from pipeline.running.connections import workspace
 from pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]

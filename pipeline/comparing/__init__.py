@@ -1,1 +1,1 @@
-"""Comparing: users' values of all models -> differences, tables and sentences. `pipeline/compare.py` is the stage."""
+"""Comparing: users' values of all models -> differences, tables and sentences. `pipeline/comparing/compare.py` is the stage."""

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.bootstrap import best_probability, weighted_means
-from metrics_core.catalogue import is_pooled
+from metrics_core.metrics.catalogue import is_pooled
+from metrics_core.statistics.bootstrap import best_probability, weighted_means
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.differences import or_null
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Row = dict[str, Any]
 

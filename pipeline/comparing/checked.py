@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.comparing.warnings import FEWEST
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 
 def checked_kinds(

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from metrics_core.catalogue import CATALOGUE, Label, parse
-from metrics_core.problems import InputError, Problem
-from pipeline.labels import labels_of
-from pipeline.params import PARAMS, Params
-from pipeline.params_labels import DEFAULT, choice_findings, spelled
+from metrics_core.checking.problems import InputError, Problem
+from metrics_core.metrics.catalogue import CATALOGUE, Label, parse
+from pipeline.params.label_checks import DEFAULT, choice_findings, spelled
+from pipeline.params.labels import labels_of
+from pipeline.params.model import PARAMS, Params
 
 Effect = float | str
 

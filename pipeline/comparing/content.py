@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.catalogue import changed_by
-from metrics_core.conventions import KNOBS, Conventions
+from metrics_core.conventions.conventions import KNOBS, Conventions
+from metrics_core.metrics.catalogue import changed_by
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation, read_json
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Json = dict[str, Any]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pipeline.comparing.phrases import counted, percent
 from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
-from pipeline.params import Params
-from pipeline.reading import reading
+from pipeline.params.model import Params
+from pipeline.running.connections import reading
 
 _TWICE = """
 SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.catalogue import Label, is_pooled
-from metrics_core.compare import Paired, adjust, compare, pairs, verdict
-from metrics_core.max_t import max_t
-from metrics_core.wilcoxon import wilcoxon
+from metrics_core.metrics.catalogue import Label, is_pooled
+from metrics_core.statistics.max_t import max_t
+from metrics_core.statistics.pairs import Paired, adjust, compare, pairs, verdict
+from metrics_core.statistics.wilcoxon import wilcoxon
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.comparing.swaps import swap_results
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Row = dict[str, Any]
 MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read

@@ -7,7 +7,7 @@ import numpy as np
 
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Row = dict[str, Any]
 PERCENTILES = np.arange(101)

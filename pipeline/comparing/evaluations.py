@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from metrics_core.conventions import Conventions
-from metrics_core.problems import InputError, Problem
+from metrics_core.checking.problems import InputError, Problem
+from metrics_core.conventions.conventions import Conventions
 from pipeline.comparing.choices import Choices
-from pipeline.params import PARAMS, Params
-from pipeline.per_user_file import read_carried
+from pipeline.params.model import PARAMS, Params
+from pipeline.running.per_user_file import read_carried
 
 Json = dict[str, Any]
 

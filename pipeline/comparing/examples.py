@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metrics_core.catalogue import Label
+from metrics_core.metrics.catalogue import Label
 from pipeline.comparing.aligned import Aligned, Floats
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.standing import Standing
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Row = dict[str, Any]
 EACH = 5  # wins, and losses

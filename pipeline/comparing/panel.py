@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.catalogue import Label, is_pooled
-from metrics_core.compare import adjust, compare, pairs, verdict
-from metrics_core.panel import Definition, differing, panel
-from metrics_core.presets import describe
+from metrics_core.conventions.presets import describe
+from metrics_core.metrics.catalogue import Label, is_pooled
+from metrics_core.scoring.panel import Definition, differing, panel
+from metrics_core.statistics.pairs import adjust, compare, pairs, verdict
 from pipeline.comparing.aligned import Aligned, Floats, align
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.differences import Row
 from pipeline.comparing.evaluations import Evaluation
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 PINNED = "as pinned"
 TOP = 2

@@ -8,16 +8,16 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.catalogue import Label
-from metrics_core.conventions import Conventions
-from metrics_core.exposure import Exposure
-from metrics_core.judging import fetch
-from metrics_core.listing import number_items
-from metrics_core.swap import Shown, Swapped, swap_tests
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.metrics.catalogue import Label
+from metrics_core.metrics.exposure import Exposure
+from metrics_core.scoring.judge import fetch
+from metrics_core.scoring.listing import number_items
+from metrics_core.statistics.swap import Shown, Swapped, swap_tests
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.places import closed_up
-from pipeline.params import Params
-from pipeline.reading import reading
+from pipeline.params.model import Params
+from pipeline.running.connections import reading
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS

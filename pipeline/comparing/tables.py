@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.catalogue import Label
+from metrics_core.metrics.catalogue import Label
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from metrics_core.catalogue import Label
+from metrics_core.metrics.catalogue import Label
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.evaluations import Evaluation
 

@@ -10,7 +10,7 @@ from pipeline.comparing.evaluations import Evaluation, read_json
 from pipeline.comparing.id_warnings import id_warnings
 from pipeline.comparing.phrases import counted, listed, percent
 from pipeline.comparing.warning import MATTERS, NOTICE, SERIOUS, Row, warning
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 FEWEST = 10  # users, before a pattern in their lists says anything
 

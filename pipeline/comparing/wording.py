@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metrics_core.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
+from metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
 from pipeline.comparing.phrases import (
     AT_MOST,
     are,

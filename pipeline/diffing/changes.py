@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from metrics_core.catalogue import Label, is_pooled
-from metrics_core.compare import Paired, adjust, compare, verdict
-from metrics_core.problems import Problem
+from metrics_core.checking.problems import Problem
+from metrics_core.metrics.catalogue import Label, is_pooled
+from metrics_core.statistics.pairs import Paired, adjust, compare, verdict
 from pipeline.comparing.aligned import align
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.differences import or_nan, or_null
 from pipeline.comparing.evaluations import Evaluation
 from pipeline.diffing.revision import Former
-from pipeline.params import PARAMS, Params
+from pipeline.params.model import PARAMS, Params
 
 Row = dict[str, Any]
 NOW, THEN = "now", "then"

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from metrics_core.problems import InputError, Problem, refuse
+from metrics_core.checking.problems import InputError, Problem, refuse
 from pipeline.comparing.evaluations import Evaluation
-from pipeline.params import PARAMS
-from pipeline.safe_yaml import load_yaml
+from pipeline.params.model import PARAMS
+from pipeline.params.safe_yaml import load_yaml
 
 PLACE = "command line"
 

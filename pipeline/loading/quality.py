@@ -5,11 +5,11 @@ from typing import Any
 
 import duckdb
 
-from metrics_core.conventions import Conventions
+from metrics_core.checking.row_checks import in_words, only_row
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.reading.formats.source import Source
 from metrics_core.reading.lists import Lists
-from metrics_core.reading.policies import notes_of
-from metrics_core.reading.source import Source
-from metrics_core.row_checks import in_words, only_row
+from metrics_core.reading.rules.policies import notes_of
 from pipeline.loading.hashes import hashes
 
 

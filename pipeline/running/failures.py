@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from metrics_core.problems import InputError
+from metrics_core.checking.problems import InputError
 from pipeline.running.disk import REFUSED, DiskError, is_full
 
 DEBUG = "--debug"

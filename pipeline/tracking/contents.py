@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.params import Params
+from pipeline.params.model import Params
 from pipeline.tracking.model_content import model_content
 from pipeline.tracking.notes import comparison_note
 from pipeline.tracking.run_content import Artifact, RunContent, existing, read_result

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.catalogue import Label, parse
-from pipeline.params import Params
-from pipeline.params_labels import spelled
+from metrics_core.metrics.catalogue import Label, parse
+from pipeline.params.label_checks import spelled
+from pipeline.params.model import Params
 from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
 from pipeline.tracking.notes import model_note
 from pipeline.tracking.run_content import (

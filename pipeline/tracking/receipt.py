@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.outputs import write_json
-from pipeline.params import Params
+from pipeline.params.model import Params
+from pipeline.running.outputs import write_json
 from pipeline.tracking.contents import Contents
 from pipeline.tracking.store import AGAIN, Tracking, TrackingError
 

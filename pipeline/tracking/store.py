@@ -16,8 +16,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote
 from urllib.request import urlopen
 
-from pipeline.credentials import without_credentials
 from pipeline.running.claims import lock_file
+from pipeline.running.credentials import without_credentials
 from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
 from pipeline.tracking.limits import within
 

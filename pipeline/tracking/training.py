@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from metrics_core.problems import InputError, Problem
-from pipeline.params import PARAMS, Params
+from metrics_core.checking.problems import InputError, Problem
+from pipeline.params.model import PARAMS, Params
 from pipeline.tracking.run_content import Artifact, RunContent
 from pipeline.tracking.runs import FINGERPRINT, datasets, upload
 

@@ -48,8 +48,8 @@ def test_a_limit_of_file_sizes_that_cuts_bytecode_off_breaks_no_later_run(projec
 
 @pytest.mark.skipif(not MOUNTS, reason="needs the right to mount")
 def test_a_full_disk_that_cuts_bytecode_off_breaks_no_later_run(project: Path) -> None:
-    (project / "pipeline" / "__pycache__").mkdir(exist_ok=True)
-    mount = "mount -t tmpfs -o size=20k tmpfs pipeline/__pycache__"
+    (project / "pipeline" / "running" / "__pycache__").mkdir(exist_ok=True)
+    mount = "mount -t tmpfs -o size=20k tmpfs pipeline/running/__pycache__"
     run = f"python -m {' '.join(LOAD)}"
     done = attempt(project, *PRIVATE, f"{mount} && {run} -q; {run} -q", **WRITES)
 

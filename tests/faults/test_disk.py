@@ -9,7 +9,7 @@ import pytest
 from tests.faults.tiny import LOAD, digests, leftovers, stage
 from tests.project import attempt, change_params
 
-HOLD = "python -m pipeline.load popularity; code=$?; ls -A results/lists; exit $code"
+HOLD = "python -m pipeline.loading.load popularity; code=$?; ls -A results/lists; exit $code"
 PRIVATE = ("unshare", "--mount", "--map-root-user", "sh", "-c")  # mounts that end with the command
 
 
@@ -53,7 +53,7 @@ def test_a_full_disk_at_the_outputs(project: Path, how: str) -> None:
 def test_a_full_disk_behind_stdout_is_said_and_harms_no_result(
     project: Path, expected: dict[str, str]
 ) -> None:
-    done = attempt(project, "sh", "-c", "python -m pipeline.compare > /dev/full")
+    done = attempt(project, "sh", "-c", "python -m pipeline.comparing.compare > /dev/full")
 
     assert done.returncode == 0
     assert "stdout: No space left on device" in done.stderr
@@ -92,7 +92,9 @@ def test_a_full_disk_for_spilling(project: Path, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(project: Path, how: str) -> None:
     if how == "mount":
         mount = "mount -t tmpfs -o ro tmpfs results/lists"
-        done = attempt(project, *PRIVATE, f"{mount} && python -m pipeline.load popularity -v")
+        done = attempt(
+            project, *PRIVATE, f"{mount} && python -m pipeline.loading.load popularity -v"
+        )
         reason = "Read-only file system"
     else:
         without = "--bounding-set=-dac_override,-dac_read_search"  # root is asked like anyone

@@ -83,7 +83,7 @@ def test_a_damaged_background_file_is_refused(project: Path, name: str) -> None:
     path = project / "data" / "demo" / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-40])
     change_params(project, {"background": {name: {"path": f"data/demo/{name}.parquet"}}})
-    done = stage(project, "pipeline.load_background", name)
+    done = stage(project, "pipeline.loading.load_background", name)
 
     assert done.returncode == 2, done.stderr
     assert f"data/demo/{name}.parquet: is damaged" in done.stderr

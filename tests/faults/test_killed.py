@@ -54,7 +54,7 @@ def test_a_killed_repro_leaves_no_orphan_and_the_next_one_mends(
     assert gone
     repro(project, *STAGES)  # from DVC's cache: no stage has to run
     assert digests(project) == expected
-    stage(project, "pipeline.compare")  # whichever runs next sweeps
+    stage(project, "pipeline.comparing.compare")  # whichever runs next sweeps
     assert leftovers(project) == []
 
 
@@ -87,8 +87,8 @@ def test_a_comparison_that_dies_half_way_is_made_again(
     project: Path, expected: dict[str, str], number: int
 ) -> None:
     shutil.rmtree(project / "results" / "comparison")
-    killed = stage(project, "pipeline.compare", **broken(number, WRITES, "die"))
-    stage(project, "pipeline.compare")
+    killed = stage(project, "pipeline.comparing.compare", **broken(number, WRITES, "die"))
+    stage(project, "pipeline.comparing.compare")
 
     assert killed.returncode == -signal.SIGKILL
     assert digests(project) == expected

@@ -13,7 +13,7 @@ from tests.project import ROOT, attempt
 
 TOO_MUCH = """
 import sys; sys.argv = ["-m"]
-from pipeline.stage import leave
+from pipeline.running.stage import leave
 leave(lambda: {})
 """
 WAYS = {
@@ -70,7 +70,7 @@ def test_a_killed_process_is_explained_once(project: Path) -> None:
 
 @pytest.mark.fault(15, "a limit of addresses that no library starts in is refused in words")
 @pytest.mark.parametrize("megabytes", [150, 400, 1000, 1999])
-@pytest.mark.parametrize("command", ["python -m pipeline.load nobody", "concord validate"])
+@pytest.mark.parametrize("command", ["python -m pipeline.loading.load nobody", "concord validate"])
 def test_a_small_limit_of_addresses_is_refused_in_words(megabytes: int, command: str) -> None:
     done = attempt(ROOT, "prlimit", f"--as={megabytes}000000", *command.split())
 

@@ -17,7 +17,7 @@ RENAME = r"os\.rename \S*.*popularity\.parquet"
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 LONG_QUERY = """
 import sys; sys.argv = ["-m"]
-from pipeline.stage import leave
+from pipeline.running.stage import leave
 import duckdb
 query = "SELECT sum(sin(a.range * b.range)) FROM range(1000000) a, range(1000000) b"
 print("begun", flush=True)

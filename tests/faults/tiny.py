@@ -22,7 +22,7 @@ TINY: dict[str, Any] = {
     "comparison.resamples": 199,
 }
 MODELS = ("popularity", "als")
-LOAD = ("pipeline.load", "popularity")
+LOAD = ("pipeline.loading.load", "popularity")
 STAGES = ("load-truth", "load", "evaluate", "compare", "report")  # all but MLflow
 
 

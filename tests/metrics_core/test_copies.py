@@ -8,8 +8,8 @@ import pytest
 
 import metrics_core as mc
 from docs.make_docs import conventions_page, metric_page
-from metrics_core.catalogue import CATALOGUE, METRIC, Metric
-from metrics_core.conventions import KNOB, KNOBS
+from metrics_core.conventions.conventions import KNOB, KNOBS
+from metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric
 
 ITEMS = "abcdefgh"
 LENGTH = 6

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import metrics_core as mc
-from metrics_core.catalogue import parse
-from metrics_core.conventions import ConventionError
+from metrics_core.conventions.conventions import ConventionError
+from metrics_core.metrics.catalogue import parse
 
 
 def _scored(items: list[int], user: str = "u") -> pl.DataFrame:

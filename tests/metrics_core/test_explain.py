@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import metrics_core as mc
-from metrics_core.catalogue import CATALOGUE
+from metrics_core.metrics.catalogue import CATALOGUE
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}

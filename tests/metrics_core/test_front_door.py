@@ -16,7 +16,7 @@ import pytest
 from pyarrow import feather
 
 import metrics_core as mc
-from metrics_core.conventions import ConventionError
+from metrics_core.conventions.conventions import ConventionError
 
 RECS = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "b"], "score": [0.9, 0.5, 0.7]})
 TRUTH = pl.DataFrame({"user": ["u", "v"], "item": ["b", "b"], "grade": [1.0, 1.0]})

@@ -3,10 +3,10 @@
 import pytest
 
 import metrics_core as mc
-from metrics_core.catalogue import parse
-from metrics_core.panel import differing, panel
-from metrics_core.partition import Task, evaluate_partition
-from metrics_core.presets import defines
+from metrics_core.conventions.presets import defines
+from metrics_core.metrics.catalogue import parse
+from metrics_core.scoring.panel import differing, panel
+from metrics_core.scoring.partition import Task, evaluate_partition
 from tests.metrics_core.test_reconcile import LISTS, TRUTH
 
 STANDARD = mc.preset("standard")

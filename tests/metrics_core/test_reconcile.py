@@ -5,7 +5,7 @@ import random
 import pytest
 
 import metrics_core as mc
-from metrics_core.presets import defines
+from metrics_core.conventions.presets import defines
 from metrics_core.reconcile import given
 
 STANDARD = mc.preset("standard")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import metrics_core as mc
-from metrics_core.presets import PRESETS
+from metrics_core.conventions.presets import PRESETS
 from tests.parity import cases, environments
 from tests.parity.residue import RESIDUE, excused
 from tests.project import MOVIELENS

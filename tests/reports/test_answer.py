@@ -6,11 +6,11 @@ import pytest
 
 from reports.markdown import render_markdown
 from reports.page import render_html
-from reports.results import Results
-from reports.summary import leaders, too_close
-from reports.verdicts import VERDICTS
-from tests.reports import sample
-from tests.reports.markup import Markup
+from reports.sections.summary import leaders, too_close
+from reports.writing.results import Results
+from reports.writing.verdicts import VERDICTS
+from tests.reports.samples import sample
+from tests.reports.samples.markup import Markup
 
 LABEL = "nDCG@10"
 

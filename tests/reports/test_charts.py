@@ -4,14 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.charts import difference_chart
-from reports.curves import all_series, curve_chart, curve_labels, curve_stems, spread
-from reports.heatmap import pair_heatmap
+from reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
+from reports.charts.differences import difference_chart
+from reports.charts.heatmap import pair_heatmap
+from reports.charts.palette import COLOURS
+from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.page import render_html
-from reports.palette import COLOURS
-from reports.results import Results
-from reports.scales import nice_ticks, shortened, tick_digits
-from tests.reports import sample
+from reports.writing.results import Results
+from tests.reports.samples import sample
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reports.page import render_html
-from tests.reports import sample
-from tests.reports.browser import CHROMIUM, Page, chromium
+from tests.reports.samples import sample
+from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reports.page import render_html
-from tests.reports import sample
-from tests.reports.axe import axe_script
-from tests.reports.browser import CHROMIUM, Page, chromium
+from tests.reports.samples import sample
+from tests.reports.samples.axe import axe_script
+from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 

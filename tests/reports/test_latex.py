@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reports import numbers
 from reports.latex import escaped, render_latex
-from reports.results import Results
-from tests.reports import sample
+from reports.writing import numbers
+from reports.writing.results import Results
+from tests.reports.samples import sample
 
 SAMPLES = {
     "two": sample.two_models(),

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from reports.markdown import COMMENT_LIMIT, render_markdown, words
-from tests.reports import sample
+from tests.reports.samples import sample
 
 
 def _tables(text: str) -> list[list[str]]:

@@ -1,6 +1,6 @@
 import pytest
 
-from reports.numbers import (
+from reports.writing.numbers import (
     MINUS,
     MISSING,
     count,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from reports.page import render_html
-from reports.verdicts import MIRROR, VERDICTS
-from tests.reports import sample
-from tests.reports.markup import Markup
+from reports.writing.verdicts import MIRROR, VERDICTS
+from tests.reports.samples import sample
+from tests.reports.samples.markup import Markup
 
 CONTRACT_VERDICTS = (
     "better|worse|better_below_threshold|worse_below_threshold|better_without_interval|worse_without_interval|equivalent|undecided"

@@ -4,14 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.bump import Frame, bump_chart, has_chart
+from reports.charts.bump import Frame, bump_chart, has_chart
+from reports.charts.palette import COLOURS
 from reports.markdown import render_markdown
 from reports.page import render_html
-from reports.palette import COLOURS
-from reports.panel import Entry, entries, lines, names_and_meanings
-from reports.results import Results
-from tests.reports import sample
-from tests.reports.markup import Markup
+from reports.sections.panel import Entry, entries, lines, names_and_meanings
+from reports.writing.results import Results
+from tests.reports.samples import sample
+from tests.reports.samples.markup import Markup
 
 QUESTION = "Would another definition change the answer?"
 

@@ -1,7 +1,7 @@
 import pytest
 
-from reports.results import Results
-from tests.reports import sample
+from reports.writing.results import Results
+from tests.reports.samples import sample
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,20 @@ import re
 
 import pytest
 
-from reports import numbers
-from reports.distributions import at, distribution_chart, drawn, rows, the_same
-from reports.examples import examples, users
+from reports.charts.distributions import at, distribution_chart, drawn, rows, the_same
+from reports.charts.tradeoffs import entries as tradeoffs
+from reports.charts.tradeoffs import sentence, tradeoff_chart
 from reports.markdown import render_markdown
 from reports.page import prose, render_html
-from reports.results import Results
-from reports.segments import entries, gaps, grids
-from reports.summary import thresholds
-from reports.tradeoffs import entries as tradeoffs
-from reports.tradeoffs import sentence, tradeoff_chart
-from reports.validity import serious, who
-from reports.wins import likely, wins
-from tests.reports import sample
-from tests.reports.markup import Markup
+from reports.sections.examples import examples, users
+from reports.sections.segments import entries, gaps, grids
+from reports.sections.summary import thresholds
+from reports.sections.validity import serious, who
+from reports.sections.wins import likely, wins
+from reports.writing import numbers
+from reports.writing.results import Results
+from tests.reports.samples import sample
+from tests.reports.samples.markup import Markup
 
 LABEL = "nDCG@10"
 

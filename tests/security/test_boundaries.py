@@ -5,12 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metrics_core.problems import InputError
-from pipeline.boundaries import refuse_outside
-from pipeline.load_background import load_background
-from pipeline.loading.workspace import workspace
-from pipeline.params import BackgroundFile, read_params
-from tests.pipeline.load_project import loaded, params_of, refusal, truth_refusal
+from metrics_core.checking.problems import InputError
+from pipeline.loading.load_background import load_background
+from pipeline.params.boundaries import refuse_outside
+from pipeline.params.model import BackgroundFile
+from pipeline.params.read import read_params
+from pipeline.running.connections import workspace
+from tests.pipeline.loading.load_project import loaded, params_of, refusal, truth_refusal
 from tests.project import ROOT
 
 LISTS = "user,item,rank\nu,a,1\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.compare import compare
+from pipeline.comparing.compare import compare
 from pipeline.comparing.export import exports
 from pipeline.comparing.formulas import without_formulas
-from tests.pipeline.compare_project import params_of, write_evaluation
-from tests.reports import sample
+from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.reports.samples import sample
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]
 HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]

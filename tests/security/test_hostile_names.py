@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from pipeline.comparing.segments.users import user_groups
-from pipeline.load_background import load_background
-from pipeline.loading.workspace import workspace
-from pipeline.params import BackgroundFile, ByColumn
-from tests.pipeline.load_project import loaded, loaded_truth, params_of, refusal
+from pipeline.loading.load_background import load_background
+from pipeline.params.model import BackgroundFile, ByColumn
+from pipeline.running.connections import workspace
+from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
 
 STEMS = ["a[1]", "a*", "a?", "{a,b}", "ok'); DROP TABLE source; --", 'a"b', "$HOME", "%s {0}"]
 DECOYS = ["a1", "ab", "a"]  # what the patterns among these names would find

@@ -16,7 +16,7 @@ from tests.project import ROOT
 
 STAGE = """
 import sys; sys.argv[0] = "load"
-from pipeline.stage import run
+from pipeline.running.stage import run
 run(lambda: None)
 """
 SPILLING = """

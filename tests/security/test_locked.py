@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from duckdb import DuckDBPyConnection
 
-from metrics_core.locked import connect
-from pipeline.loading.workspace import workspace
+from metrics_core.checking.locked import connect
+from pipeline.running.connections import workspace
 from tests.project import ROOT
 
 PACKAGES = ("metrics_core", "pipeline", "reports", "docs")
@@ -107,4 +107,4 @@ def test_nothing_opens_duckdb_but_the_locked_module() -> None:
         and node.value.id == "duckdb"
         and node.attr in OPENING
     }
-    assert found == {"metrics_core/locked.py: duckdb.connect"}
+    assert found == {"metrics_core/checking/locked.py: duckdb.connect"}

@@ -11,17 +11,17 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from pipeline.compare import compare
-from pipeline.evaluate import evaluate
-from pipeline.load import load
-from pipeline.load_background import load_background
-from pipeline.load_truth import load_truth
-from pipeline.loading.workspace import workspace
-from pipeline.params import read_params
-from pipeline.report import report
+from pipeline.comparing.compare import compare
+from pipeline.evaluating.evaluate import evaluate
+from pipeline.loading.load import load
+from pipeline.loading.load_background import load_background
+from pipeline.loading.load_truth import load_truth
+from pipeline.params.read import read_params
+from pipeline.reporting.report import report
+from pipeline.running.connections import workspace
 from tests.project import ROOT, change_params
-from tests.reports.browser import CHROMIUM, chromium
-from tests.reports.markup import Markup
+from tests.reports.samples.browser import CHROMIUM, chromium
+from tests.reports.samples.markup import Markup
 
 PAYLOADS = (
     '"><script>window.ran = 1</script>',

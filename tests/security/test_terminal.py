@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.pipeline.log_project import start_log, write_project
-from tests.pipeline.mlflow_server import Fault, FaultyProxy
+from tests.pipeline.tracking.log_project import start_log, write_project
+from tests.pipeline.tracking.mlflow_server import Fault, FaultyProxy
 from tests.project import ROOT
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
@@ -23,7 +23,7 @@ FAULTS = {
 }  # fmt: skip
 SAYS = """
 import logging, sys, warnings
-from pipeline.stage import leave
+from pipeline.running.stage import leave
 from pipeline.running.announce import say
 evil = sys.argv.pop()
 def work():

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.problems import InputError
-from pipeline.params import read_params
-from pipeline.safe_yaml import BYTES, load_yaml
+from metrics_core.checking.problems import InputError
+from pipeline.params.read import read_params
+from pipeline.params.safe_yaml import BYTES, load_yaml
 from tests.project import ROOT
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -82,8 +82,8 @@ def test_nothing_else_reads_yaml() -> None:
         if "YAML(" in path.read_text(encoding="utf-8")
     }
     assert users == {
-        "pipeline/safe_yaml.py",
-        "pipeline/params_yaml.py",
+        "pipeline/params/safe_yaml.py",
+        "pipeline/params/lines.py",
         "pipeline/commands/mend.py",
         "pipeline/commands/pin.py",
     }  # dvc.lock is DVC's own; the other two read it safely first

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.compare import Paired, benjamini_hochberg, compare, verdict
-from metrics_core.paired import Column
-from metrics_core.summary import interval_of
+from metrics_core.scoring.summary import interval_of
+from metrics_core.statistics.paired import Column
+from metrics_core.statistics.pairs import Paired, benjamini_hochberg, compare, verdict
 from pipeline.comparing.choices import Choices, absolute
 from pipeline.comparing.differences import or_null
 from pipeline.comparing.segments.grouped import Grouped
-from pipeline.params import Params
+from pipeline.params.model import Params
 
 Row = dict[str, Any]
 

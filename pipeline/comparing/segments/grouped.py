@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics_core.catalogue import Label
+from metrics_core.metrics.catalogue import Label
 
 Floats = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-from metrics_core.catalogue import Label, parse
-from metrics_core.partition import Task, evaluate_partition
+from metrics_core.metrics.catalogue import Label, parse
+from metrics_core.scoring.partition import Task, evaluate_partition
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.places import closed_up
 from pipeline.comparing.segments.grouped import Floats, Grouped
-from pipeline.params import ByPopularity, Params
-from pipeline.reading import reading
+from pipeline.params.model import ByPopularity, Params
+from pipeline.running.connections import reading
 
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.bootstrap import interval, weighted_means
-from metrics_core.catalogue import is_pooled
-from metrics_core.paired import Column
+from metrics_core.metrics.catalogue import is_pooled
+from metrics_core.statistics.bootstrap import interval, weighted_means
+from metrics_core.statistics.paired import Column
 from pipeline.comparing.aligned import Aligned
 from pipeline.comparing.choices import Choices
 from pipeline.comparing.segments.cells import cell_rows
@@ -15,7 +15,7 @@ from pipeline.comparing.segments.flags import flags
 from pipeline.comparing.segments.grouped import Grouped, split
 from pipeline.comparing.segments.items import QUESTIONS, item_groups
 from pipeline.comparing.segments.users import UserGroups, user_groups
-from pipeline.params import ByPopularity, Params
+from pipeline.params.model import ByPopularity, Params
 
 Row = dict[str, Any]
 

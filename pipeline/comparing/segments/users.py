@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metrics_core.problems import refuse
+from metrics_core.checking.problems import refuse
 from pipeline.comparing.segments.grouped import up_to
-from pipeline.params import PARAMS, ByActivity, ByColumn, Params
+from pipeline.params.model import PARAMS, ByActivity, ByColumn, Params
 
 MOST_VALUES = 12  # of a column without edges
 UNKNOWN = "not known"

@@ -1,0 +1,117 @@
+"""Do the ids of lists mean the same as those of truth and catalogue? Told before any number is made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.checking.problems import InputError, Problem
+from metrics_core.checking.row_checks import in_words, only_row
+from metrics_core.checking.settings import Settings
+
+_KNOWN = """
+SELECT count(*), count(known.id) FROM (SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL) AS listed
+LEFT JOIN (SELECT DISTINCT {id} AS id FROM truth) AS known USING (id)
+"""
+# Ids that the other side lacks as they are, and has in another spelling.
+_ALIKE = """
+WITH listed AS (SELECT DISTINCT CAST({id} AS VARCHAR) AS id FROM lists WHERE {id} IS NOT NULL),
+     known AS (SELECT DISTINCT CAST({id} AS VARCHAR) AS id FROM truth)
+SELECT count(DISTINCT strange.id), min((strange.id, lonely.id))
+FROM (FROM listed ANTI JOIN known USING (id)) AS strange
+JOIN (FROM known ANTI JOIN listed USING (id)) AS lonely ON {here} = {there}
+"""
+_FORM = (
+    r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
+)
+_WRITTEN = "ltrim(lower({x}), '0')"
+_UNKNOWN = """
+SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
+FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
+ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL
+"""
+
+
+@dataclass(frozen=True)
+class Met:
+    """What messages call the tables that meet.
+
+    lists         : the lists; `columns`: our names -> theirs
+    items         : the catalogue; None: there is none
+    unknown_items : the policy for items that the catalogue lacks
+    """
+
+    lists: str
+    columns: Mapping[str, str]
+    items: str | None
+    unknown_items: str
+    settings: Settings
+
+    def where(self, column: str) -> str:
+        """Where a problem of a column stands."""
+        return f"{self.lists}: column {self.columns.get(column, column)!r}"
+
+
+def refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
+    """Compares the relations `lists`, `truth` and `items`; rows of items that the catalogue lacks, None without one.
+
+    Raises
+    ------
+    InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
+        catalogue lacks, where the policy is `error`
+    """
+    problems = [p for column in ("user", "item") for p in _column_problems(connection, met, column)]
+    unknown = None if met.items is None else only_row(connection, _UNKNOWN)
+    if unknown and unknown[0] and met.unknown_items == "error":
+        problems.append(_not_in_catalogue(met, unknown))
+    if problems:
+        raise InputError(problems)
+    return None if unknown is None else int(unknown[0])
+
+
+def overlap(connection: DuckDBPyConnection, column: str) -> dict[str, int]:
+    """Distinct ids -> `listed`; `known` to the truth; `alike`: known to it in another case or with other leading zeros."""
+    listed, known = only_row(connection, _KNOWN.format(id=column))
+    return {"listed": listed, "known": known, "alike": _alike(connection, column, _WRITTEN)[0]}
+
+
+def _alike(connection: DuckDBPyConnection, column: str, spelling: str) -> tuple[int, Any]:
+    """How many ids the truth has in another spelling alone, and one of them with its twin."""
+    here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
+    count, example = only_row(connection, _ALIKE.format(id=column, here=here, there=there))
+    return count, example
+
+
+def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> Iterator[Problem]:
+    (kind,) = connection.sql(f"SELECT {column} FROM lists").types
+    as_text = str(kind) == "VARCHAR"
+    number, twins = _alike(connection, column, _FORM) if as_text else (0, None)
+    if twins:
+        here, there = twins
+        if here.removesuffix(".0") == there.removesuffix(".0"):
+            form, fix = "without `.0`", "write ids alike in both, as whole numbers or as other text"
+        else:
+            form, fix = "in one Unicode form", "normalise ids everywhere alike (NFC)"
+        what = (
+            f"{in_words(number, 'id')} would match the truth {form}: {here!a} here, {there!a} there"
+        )
+        yield Problem(met.where(column), what, fix)
+    elif column == "user":
+        listed, known = only_row(connection, _KNOWN.format(id=column))
+        query = "SELECT (SELECT min(user) FROM lists), (SELECT min(user) FROM truth)"
+        here, there = only_row(connection, query)
+        if listed and not known and there is not None:
+            what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"
+            yield Problem(met.where(column), what, "write the ids of users alike in both")
+
+
+def _not_in_catalogue(met: Met, found: tuple[Any, ...]) -> Problem:
+    rows, users, items, (user, item) = found
+    what = (
+        f"{in_words(items, 'item')} in {in_words(rows, 'row')} of {in_words(users, 'user')} not in "
+        f"{met.items}, such as {item!r} (user {user!r})"
+    )
+    setting = met.settings.input("unknown_items", "keep")
+    fix = f"add them to the catalogue, leave them out of the lists, or set {setting}"
+    return Problem(met.where("item"), what, fix)

@@ -1,0 +1,1 @@
+"""Conventions: the knobs, their values, and the presets that pin them."""

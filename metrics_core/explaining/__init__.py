@@ -1,0 +1,1 @@
+"""How one number came about, and why two definitions differ."""

@@ -1,0 +1,329 @@
+"""The steps from one user's list to a metric's value, as a person would write them on paper."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.metrics import accuracy
+from metrics_core.metrics.catalogue import Label
+from metrics_core.metrics.discounting import discounts, gains, ideal_order
+from metrics_core.metrics.elementary import exp2
+from metrics_core.metrics.judged import Floats, Judged
+
+SHOWN = 20  # terms of a sum that are written out
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What each rank adds, in words, and the lines that follow the list."""
+
+    terms: Mapping[int, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class One:
+    """One user: all that is judged, what is relevant, the label and its conventions.
+
+    policy : the convention that stands in for the formula, as `user_no_recs: zero`; empty where none does
+    """
+
+    judged: Judged
+    lists: Judged
+    label: Label
+    own: Conventions
+    policy: str
+
+    @property
+    def k(self) -> int | None:
+        """The cutoff."""
+        return self.label.k
+
+    @property
+    def ranks(self) -> list[int]:
+        """Of the hits in the top k."""
+        found: list[int] = self.lists.hit_rank[self.lists.within(self.k)].tolist()
+        return found
+
+    @property
+    def cutoff(self) -> int:
+        """The cutoff k, or the length of the list."""
+        return int(self.lists.cutoff(self.k)[0])
+
+    @property
+    def length(self) -> int:
+        """Items in the list, at most k."""
+        return int(self.lists.length(self.k)[0])
+
+    @property
+    def reachable(self) -> int:
+        """Relevant items, at most k."""
+        return int(self.lists.reachable(self.k)[0])
+
+    @property
+    def n_relevant(self) -> int:
+        """Relevant items."""
+        return int(self.lists.n_relevant[0])
+
+
+def steps(one: One) -> Steps:
+    """The steps of one user's value, or the policy that stands in for the formula."""
+    if one.policy:
+        return Steps(lines=(one.policy,))
+    if one.lists.hit_tied is not None:
+        return _averaged(one)
+    return _STEPS[one.label.name](one)
+
+
+def _averaged(one: One) -> Steps:
+    chances = one.lists.chance_within(one.k)
+    ranks = zip(one.lists.hit_rank.tolist(), one.lists.tied_ranks.tolist(), chances, strict=True)
+    terms = {
+        rank: f"any of ranks {low} to {high}, in the top {one.cutoff} with chance {chance:.6g}"
+        if low < high
+        else "hit"
+        for rank, (low, high), chance in ranks
+    }
+    return Steps(terms, ("the expected value over all orders of equal scores",))
+
+
+def _precision(one: One) -> Steps:
+    divisor = accuracy.precision_divisor(one.lists, one.k, one.own.precision_denominator)[0]
+    return _ratio(one, "P", int(divisor), one.own.precision_denominator)
+
+
+def _recall(one: One) -> Steps:
+    capped = one.own.recall_denominator == "min_k_relevant"
+    divisor = one.reachable if capped else one.n_relevant
+    return _ratio(one, "R", divisor, one.own.recall_denominator)
+
+
+def _ratio(one: One, name: str, divisor: int, said: str) -> Steps:
+    hits = dict.fromkeys(one.ranks, "hit")
+    return Steps(hits, (f"{name} = {len(hits)} / {divisor}  (hits / {said})",))
+
+
+def _f1(one: One) -> Steps:
+    own = one.own
+    p = accuracy.precision(one.lists, one.k, precision_denominator=own.precision_denominator)[0]
+    r = accuracy.recall(one.lists, one.k, recall_denominator=own.recall_denominator)[0]
+    first = _precision(one)
+    sums = (*first.lines, *_recall(one).lines)
+    if p + r == 0:
+        return Steps(first.terms, (*sums, "F1 = 0, because both are 0"))
+    total = f"F1 = 2 × {p:.6g} × {r:.6g} / ({p:.6g} + {r:.6g})"
+    return Steps(first.terms, (*sums, total))
+
+
+def _hit(one: One) -> Steps:
+    kind = "the number of hits" if one.own.hit_kind == "count" else "1 if there is any hit, else 0"
+    hits = dict.fromkeys(one.ranks, "hit")
+    return Steps(hits, (f"{len(hits)} hit(s) in the top {one.cutoff}; Hit is {kind}",))
+
+
+def _ap(one: One) -> Steps:
+    ranks = one.ranks
+    divisor = {
+        "relevant": one.n_relevant,
+        "min_k_relevant": one.reachable,
+        "hits": len(ranks),
+        "k": one.cutoff,
+        "min_len_relevant": min(one.length, one.n_relevant),
+    }[one.own.ap_denominator]
+    if one.own.ap_sum_over == "all_ranks":
+        terms = {i: f"{sum(r <= i for r in ranks)}/{i}" for i in range(1, one.cutoff + 1)}
+    else:
+        terms = {rank: f"{number}/{rank}" for number, rank in enumerate(ranks, 1)}
+    total = _sum(list(terms.values()))
+    return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {one.own.ap_denominator})",))
+
+
+def _rr(one: One) -> Steps:
+    ranks = one.lists.hit_rank[one.lists.within(None if one.own.rr_cutoff == "none" else one.k)]
+    if not len(ranks):
+        return Steps(lines=("RR = 0, because there is no hit",))
+    return Steps({int(ranks[0]): f"1/{ranks[0]}"}, (f"RR = 1 / {ranks[0]}  (the first hit)",))
+
+
+def _cg(one: One) -> Steps:
+    grades = one.lists.hit_grade[one.lists.within(one.k)]
+    earned = gains(grades, one.own.gain, one.own.relevance_threshold)
+    terms = dict(zip(one.ranks, map(_number, earned), strict=True))
+    return Steps(terms, (f"CG = {_sum(list(terms.values()))}",))
+
+
+def _dcg(one: One) -> Steps:
+    terms, total = _discounted(one, one.own.gain, one.own.discount)
+    return Steps(terms, (f"DCG = {total}",))
+
+
+def _ndcg(one: One) -> Steps:
+    own = one.own
+    terms, total = _discounted(one, own.gain, own.discount)
+    earned, weight = ideal_order(
+        one.lists,
+        one.k,
+        gain=own.gain,
+        discount=own.discount,
+        ideal=own.ideal,
+        relevance_threshold=own.relevance_threshold,
+    )
+    best = float(np.sum(earned * weight))
+    written = _sum([f"{_number(g)} × {_number(w)}" for g, w in zip(earned, weight, strict=True)])
+    return Steps(
+        terms,
+        (
+            f"DCG = {total}",
+            f"ideal DCG = {written} = {_number(best)}  ({own.ideal})",
+            f"nDCG = {total.rpartition('= ')[2]} / {_number(best)}" if best else "nothing to gain",
+        ),
+    )
+
+
+def _rprec(one: One) -> Steps:
+    r = one.n_relevant
+    hits = {rank: "hit" for rank in one.lists.hit_rank.tolist() if rank <= r}
+    return Steps(hits, (f"Rprec = {len(hits)} / {r}  (hits in the top R / R)",))
+
+
+def _rbp(one: One) -> Steps:
+    p = one.label.parameters["p"]
+    terms, total = _discounted(one, one.own.rbp_gain, {"geometric": p})
+    norm = {
+        "one_minus_p": f"(1 - {p:g}) × sum",
+        "sum_weights": f"sum / (1 + {p:g} + … + {p:g}^{one.cutoff - 1})",
+        "none": "sum",
+    }[one.own.rbp_norm]
+    return Steps(terms, (f"sum = {total}", f"RBP = {norm}"))
+
+
+def _err(one: One) -> Steps:
+    looking, terms = 1.0, {}
+    top = one.lists.within(one.k)
+    for rank, grade in zip(one.ranks, one.lists.hit_grade[top], strict=True):
+        satisfied = float((exp2(grade) - 1.0) / exp2(one.own.err_max_grade))
+        terms[rank] = f"1/{rank} × {_number(satisfied)} × {_number(looking)}"
+        looking *= 1 - satisfied
+    said = "ERR = sum of 1/rank × satisfied here × not satisfied before"
+    return Steps(terms, (said,))
+
+
+def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dict[int, str], str]:
+    top = one.lists.within(one.k)
+    earned = gains(one.lists.hit_grade[top], gain, one.own.relevance_threshold)
+    weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
+    terms = {
+        rank: f"{_number(g)} × {_number(w)} = {_number(g * w)}"
+        for rank, g, w in zip(one.ranks, earned, weight, strict=True)
+    }
+    added: Floats = earned * weight
+    if not terms:
+        return terms, "0"
+    return terms, f"{_sum([_number(term) for term in added])} = {_number(float(np.sum(added)))}"
+
+
+def _sum(terms: list[str]) -> str:
+    shown = terms[:SHOWN] + ([f"… {len(terms) - SHOWN} more"] if len(terms) > SHOWN else [])
+    return " + ".join(shown) or "0"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _bpref(one: One) -> Steps:
+    judged = one.judged
+    relevant = judged.hit_grade >= _least(one)
+    r, n = one.n_relevant, len(judged.truth_grade) - one.n_relevant
+    above, terms = 0, {}
+    for rank, hit, first in zip(judged.hit_rank.tolist(), relevant, judged.hit_first, strict=True):
+        if first and not hit:
+            above += 1
+        elif first and (one.k is None or rank <= one.k):
+            terms[rank] = f"(1 - {min(above, r)}/{min(r, n)})" if above else "1"
+    total = _sum(list(terms.values()))
+    return Steps(terms, (f"Bpref = ({total}) / {r}  ({n} judged items are not relevant)",))
+
+
+def _hlu(one: One) -> Steps:
+    halflife, neutral = one.label.parameters["halflife"], one.own.hlu_neutral
+    top = one.lists.within(one.k) & one.lists.hit_first
+    ranks = one.lists.hit_rank[top].tolist()
+    worth = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
+    weight = discounts({"halflife": halflife}, max(ranks, default=0))[ranks]
+    terms = {
+        rank: f"{_number(w)} × {_number(left)} = {_number(w * left)}"
+        for rank, w, left in zip(ranks, worth, weight, strict=True)
+    }
+    utility = float(np.sum(worth * weight))
+    if one.own.hlu_norm == "none":
+        return Steps(terms, (f"HLU = {_number(utility)}",))
+    ideal = np.maximum(one.lists.truth_grade - neutral, 0.0)
+    best = float(np.sum(ideal * discounts({"halflife": halflife}, len(ideal))[1:]))
+    return Steps(terms, (f"HLU = {_number(utility)} / {_number(best)}  (utility / its best)",))
+
+
+def _auc(one: One) -> Steps:
+    own = one.lists.keep(one.lists.hit_first, np.zeros(len(one.lists.truth_grade), dtype=bool))
+    ranks = own.hit_rank[own.within(one.k)].tolist()
+    others = one.length - len(ranks)
+    terms = {
+        rank: f"{others - (rank - number)} others below" for number, rank in enumerate(ranks, 1)
+    }
+    below = sum(others - (rank - number) for number, rank in enumerate(ranks, 1))
+    pairs = f"{len(ranks)} × {others}"
+    return Steps(terms, (f"AUC = {below} / ({pairs})  (pairs in the right order / pairs)",))
+
+
+def _judged(one: One) -> Steps:
+    known = one.judged.hit_rank[one.judged.within(one.k) & one.judged.hit_first].tolist()
+    line = f"Judged = {len(known)} / {one.length}  (judged / items in the list)"
+    return Steps(dict.fromkeys(known, "judged"), (line,))
+
+
+def _agreement(one: One) -> Steps:
+    top = one.judged.within(one.k) & one.judged.hit_first
+    ranks, grades = one.judged.hit_rank[top].tolist(), one.judged.hit_grade[top].tolist()
+    pairs = list(combinations(grades, 2))
+    right, wrong = (sum(a > b for a, b in pairs), sum(a < b for a, b in pairs))
+    terms = dict(zip(ranks, (f"place {n}" for n in range(1, len(ranks) + 1)), strict=True))
+    said = f"{len(pairs)} pairs of judged items: {right} in the right order, {wrong} in the wrong, "
+    equal = f"{len(pairs) - right - wrong} of equal grade"
+    formula = {
+        "FCP": f"FCP = {right} / ({right} + {wrong})",
+        "Kendall": f"Kendall = ({right} - {wrong}) / sqrt({len(pairs)} × {right + wrong})",
+        "Spearman": "Spearman = correlation of the places with the ranks by grade",
+    }[one.label.name]
+    return Steps(terms, (said + equal, formula))
+
+
+def _least(one: One) -> float:
+    least = one.own.relevance_threshold
+    return -np.inf if least is None else least
+
+
+_STEPS: Mapping[str, Callable[[One], Steps]] = {
+    "P": _precision,
+    "R": _recall,
+    "F1": _f1,
+    "Hit": _hit,
+    "AP": _ap,
+    "RR": _rr,
+    "CG": _cg,
+    "DCG": _dcg,
+    "nDCG": _ndcg,
+    "Rprec": _rprec,
+    "RBP": _rbp,
+    "ERR": _err,
+    "Bpref": _bpref,
+    "HLU": _hlu,
+    "AUC": _auc,
+    "Judged": _judged,
+    "Spearman": _agreement,
+    "Kendall": _agreement,
+    "FCP": _agreement,
+}

@@ -1,0 +1,1 @@
+"""The metrics: formulas by family, what they read, and the catalogue."""

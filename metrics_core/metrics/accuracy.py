@@ -1,0 +1,228 @@
+"""Accuracy metrics: from lists and a cutoff to one value per user.
+
+Every function takes `lists` (`Judged` with the relevant rows only), the cutoff `k` (None: the whole list) and,
+keyword-only and without defaults, the conventions and parameters that it depends on. It returns `(users,)` float64.
+A list without hits earns 0, also where the denominator is 0; users without list or without relevant items
+follow the `user_*` policies, which are applied afterwards. A list shorter than k is not filled up: ranks that are
+not there hold no hit.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from metrics_core.metrics import expected
+from metrics_core.metrics.discounting import discounts, gains, ideal_dcg
+from metrics_core.metrics.elementary import exp2
+from metrics_core.metrics.judged import Bools, Floats, Ints, Judged, per_user, product_before
+
+
+def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:
+    """P@k = hits in the top k / k."""
+    return _share(lists.count(k), precision_divisor(lists, k, precision_denominator))
+
+
+def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) -> Ints:
+    """What precision divides by: k (without one the length of the list), that length up to k, or min(k, relevant items)."""
+    return {
+        "k": lists.cutoff(k),
+        "len": lists.length(k),
+        "min_k_relevant": lists.reachable(k),
+    }[precision_denominator]
+
+
+def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
+    """R@k = hits in the top k / relevant items."""
+    divisor = {"relevant": lists.n_relevant, "min_k_relevant": lists.reachable(k)}
+    return _share(lists.count(k), divisor[recall_denominator])
+
+
+def f1(
+    lists: Judged, k: int | None, *, precision_denominator: str, recall_denominator: str
+) -> Floats:
+    """F1@k = 2 P R / (P + R), 0 if both are 0."""
+    p = precision(lists, k, precision_denominator=precision_denominator)
+    r = recall(lists, k, recall_denominator=recall_denominator)
+    return _share(2.0 * p * r, p + r)
+
+
+def hit(lists: Judged, k: int | None, *, hit_kind: str) -> Floats:
+    """Hit@k = 1 if the top k holds a relevant item, else 0; as a count: the hits in the top k."""
+    if lists.hit_tied is not None and hit_kind == "indicator":
+        return expected.any_hit(lists, k)
+    hits = lists.count(k).astype(np.float64)
+    return hits if hit_kind == "count" else np.minimum(hits, 1.0)
+
+
+def average_precision(
+    lists: Judged, k: int | None, *, ap_denominator: str, ap_sum_over: str
+) -> Floats:
+    """AP@k = sum of P@i over the ranks i <= k that hit / min(k, relevant items).
+
+    References
+    ----------
+    Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
+    """
+    if lists.hit_tied is not None:
+        total = expected.average_precision_sum(lists, k)
+    elif ap_sum_over == "hits":
+        total = lists.total(lists.hit_number / lists.hit_rank, k)
+    else:
+        # P@i = hits up to i / i, so a hit at rank r adds 1/r + 1/(r + 1) + … + 1/k.
+        last = lists.cutoff(k)
+        harmonic = _harmonic(last)
+        end = last[lists.hit_user]
+        total = lists.total(harmonic[end] - harmonic[np.minimum(lists.hit_rank - 1, end)], k)
+    relevant = lists.n_relevant
+    divisor = {
+        "relevant": relevant,
+        "min_k_relevant": lists.reachable(k),
+        "hits": lists.count(k),
+        "k": lists.cutoff(k),
+        "min_len_relevant": np.minimum(lists.length(k), relevant),
+    }[ap_denominator]
+    return _share(total, divisor)
+
+
+def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:
+    """RR@k = 1 / rank of the first hit in the top k, 0 without one.
+
+    References
+    ----------
+    Kantor & Voorhees (2000), Information Retrieval 2, 165-176.  doi:10.1023/A:1009902609570
+    """
+    depth = None if rr_cutoff == "none" else k
+    if lists.hit_tied is not None:
+        return expected.reciprocal_rank(lists, depth)
+    first = (lists.hit_number == 1) & lists.within(depth)
+    return per_user(lists.hit_user[first], 1.0 / lists.hit_rank[first], lists.n_users)
+
+
+def cumulated_gain(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    relevance_threshold: float | None,
+) -> Floats:
+    """CG@k = sum of the gains of the top k.
+
+    References
+    ----------
+    Järvelin & Kekäläinen (2000), SIGIR, 41-48.  doi:10.1145/345508.345545
+    """
+    return lists.total(gains(lists.hit_grade, gain, relevance_threshold), k)
+
+
+def dcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    relevance_threshold: float | None,
+) -> Floats:
+    """DCG@k = sum over the top k of gain at rank i x discount of i.
+
+    References
+    ----------
+    Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
+    """
+    earned = gains(lists.hit_grade, gain, relevance_threshold)
+    return lists.discounted(earned, lambda depth: discounts(discount, depth), k)
+
+
+def ndcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> Floats:
+    """nDCG@k = DCG@k / DCG@k of the ideal list; undefined where the truth holds no gain at all.
+
+    References
+    ----------
+    Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
+    Burges et al. (2005), ICML, 89-96.  doi:10.1145/1102351.1102363  (gain exp2, discount log 2)
+    """
+    reached = dcg(lists, k, gain=gain, discount=discount, relevance_threshold=relevance_threshold)
+    best = ideal_dcg(
+        lists, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=relevance_threshold
+    )
+    positive = ideal in {"truth_at_k", "truth"}  # 0 only where there is no gain
+    any_gain = best > 0 if positive else _any_gain(lists, gain, relevance_threshold)
+    return np.where(any_gain, _share(reached, best), np.nan)
+
+
+def r_precision(lists: Judged, k: int | None) -> Floats:
+    """Rprec = hits in the top R / R, for R relevant items; it takes no cutoff.
+
+    References
+    ----------
+    Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
+    """
+    in_top_r = lists.chance_within(lists.n_relevant[lists.hit_user])
+    return _share(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
+
+
+def rank_biased_precision(
+    lists: Judged, k: int | None, *, p: float, rbp_gain: str, rbp_norm: str
+) -> Floats:
+    """RBP(p)@k = (1 - p) x sum over the top k of gain at rank i x p^(i - 1).
+
+    References
+    ----------
+    Moffat & Zobel (2008), TOIS 27(1), 2.  doi:10.1145/1416950.1416952
+    """
+    earned = gains(lists.hit_grade, rbp_gain, None)
+    total = lists.discounted(earned, lambda depth: discounts({"geometric": p}, depth), k)
+    if rbp_norm == "one_minus_p":
+        return (1.0 - p) * total
+    if rbp_norm == "none":
+        return total
+    last = lists.cutoff(k)
+    weights = np.cumsum(discounts({"geometric": p}, int(last.max(initial=0))))
+    return _share(total, weights[last])
+
+
+def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: float) -> Floats:
+    """ERR@k = sum over the top k of 1/i x R_i x product over j < i of (1 - R_j), R = (2^grade - 1) / 2^max.
+
+    Raises
+    ------
+    ValueError : a relevant grade lies above `err_max_grade`
+
+    References
+    ----------
+    Chapelle, Metlzer, Zhang & Grinspan (2009), CIKM, 621-630.  doi:10.1145/1645953.1646033
+    """
+    highest = float(lists.truth_grade.max(initial=0.0))
+    if highest > err_max_grade:
+        msg = f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; set err_max_grade to {highest:g}"
+        raise ValueError(msg)
+    satisfied = (exp2(lists.hit_grade) - 1.0) / exp2(err_max_grade)
+    still_looking = product_before(1.0 - satisfied, lists.hit_number)
+    return lists.total(satisfied * still_looking / lists.hit_rank, k)
+
+
+def _any_gain(
+    lists: Judged, gain: str | Mapping[str, Any], relevance_threshold: float | None
+) -> Bools:
+    """(users,) does any item of the truth earn something?"""
+    earned = gains(lists.truth_grade, gain, relevance_threshold)
+    return np.bincount(lists.truth_user[earned > 0], minlength=lists.n_users) > 0
+
+
+def _harmonic(last: Ints) -> Floats:
+    """1 + 1/2 + … + 1/i at index i."""
+    return np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, int(last.max(initial=0)) + 1)]))
+
+
+def _share(part: Any, whole: Any) -> Floats:
+    """Return part / whole; 0 where whole is 0, which happens only where part is 0."""
+    part = np.asarray(part, dtype=np.float64)
+    return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)

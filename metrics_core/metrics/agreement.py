@@ -1,0 +1,246 @@
+"""Metrics that read judged items, and not only the relevant ones: how well a list agrees with the grades.
+
+Every function takes `lists` with all judged rows, whatever their grade, and the cutoff `k` (None: the whole list),
+and returns `(users,)` float64. A later copy of an item does not count.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metrics_core.metrics.discounting import discounts
+from metrics_core.metrics.judged import Bools, Floats, Ints, Judged, per_user, position_in_user
+
+
+def spearman(lists: Judged, k: int | None) -> Floats:
+    """Spearman@k = correlation of the order of the judged items in the top k with the order of their grades.
+
+    Equal grades share their average rank; 1 means best grades first. Undefined (NaN) with fewer than two judged
+    items, or where all grades are equal.
+
+    References
+    ----------
+    Spearman (1904), The American Journal of Psychology 15(1), 72-101.  doi:10.2307/1412159
+    """
+    items = _judged_items(lists, k)
+    by_grade = _average_rank(items)
+    n = np.bincount(items.user, minlength=lists.n_users)
+    middle = ((n + 1) / 2)[items.user]
+    place, graded = items.place - middle, by_grade - middle
+    together = per_user(items.user, place * graded, lists.n_users)
+    spread = per_user(items.user, place**2, lists.n_users)
+    spread_of_grades = per_user(items.user, graded**2, lists.n_users)
+    return _correlation(together, np.sqrt(spread * spread_of_grades))
+
+
+def kendall(lists: Judged, k: int | None) -> Floats:
+    """Kendall@k = (concordant - discordant) / sqrt(pairs x pairs of different grades), over judged items of the top k.
+
+    tau-b; in a list no two items share a rank. Undefined as `spearman`.
+
+    References
+    ----------
+    Kendall (1945), Biometrika 33(3), 239-251.  doi:10.1093/biomet/33.3.239
+    """
+    items = _judged_items(lists, k)
+    concordant, discordant = _pairs(items, lists.n_users)
+    n = np.bincount(items.user, minlength=lists.n_users)
+    different = concordant + discordant
+    return _correlation(concordant - discordant, np.sqrt(n * (n - 1) / 2 * different))
+
+
+def concordant_pairs(lists: Judged, k: int | None) -> Floats:
+    """FCP@k = concordant / (concordant + discordant) pairs of judged items of the top k with different grades.
+
+    Undefined (NaN) without such a pair.
+
+    References
+    ----------
+    Koren & Sill (2011), RecSys, 117-124.  doi:10.1145/2043932.2043956
+    """
+    concordant, discordant = _pairs(_judged_items(lists, k), lists.n_users)
+    return _correlation(concordant, concordant + discordant)
+
+
+def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> Floats:
+    """Bpref = 1/R x sum over the relevant items in the list of 1 - min(non-relevant above, R) / min(R, N).
+
+    R relevant and N judged non-relevant items in the truth; items that nobody judged do not count.
+
+    References
+    ----------
+    Buckley & Voorhees (2004), SIGIR, 25-32.  doi:10.1145/1008992.1009000
+    """
+    relevant = _relevant(lists.hit_grade, relevance_threshold)
+    first = lists.hit_first
+    n_relevant = _counted(lists, _relevant(lists.truth_grade, relevance_threshold))
+    n_other = _counted(lists, ~_relevant(lists.truth_grade, relevance_threshold))
+    others: Ints = np.cumsum(first & ~relevant) - (first & ~relevant)
+    above = others - _before_user(others, lists.hit_user)
+    counted = first & relevant & lists.within(k)
+    user = lists.hit_user[counted]
+    most = np.minimum(n_relevant, n_other)[user]
+    above = np.minimum(above[counted], n_relevant[user])
+    lost = np.divide(above, most, out=np.zeros(len(user)), where=most > 0)
+    return _share(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
+
+
+def half_life_utility(
+    lists: Judged,
+    k: int | None,
+    *,
+    halflife: float,
+    relevance_threshold: float | None,
+    hlu_neutral: float,
+    hlu_norm: str,
+) -> Floats:
+    """HLU(halflife)@k = sum over the top k of max(grade - neutral, 0) x 2^(-(rank - 1) / (halflife - 1)) / its best.
+
+    The best is that of all relevant items of the truth, best first; with `hlu_norm: none` nothing is divided.
+    Undefined (NaN) where the best is 0.
+
+    References
+    ----------
+    Breese, Heckerman & Kadie (1998), UAI, 43-52.  arXiv:1301.7363
+    """
+    own = lists.keep(
+        lists.hit_first & _relevant(lists.hit_grade, relevance_threshold),
+        _relevant(lists.truth_grade, relevance_threshold),
+    )
+    weight = {"halflife": halflife}
+    utility = own.discounted(
+        np.maximum(own.hit_grade - hlu_neutral, 0.0), lambda depth: discounts(weight, depth), k
+    )
+    if hlu_norm == "none":
+        return utility
+    best_first = discounts(weight, int(own.truth_rank.max(initial=0)))[own.truth_rank]
+    earned = np.maximum(own.truth_grade - hlu_neutral, 0.0)
+    return _correlation(utility, per_user(own.truth_user, earned * best_first, own.n_users))
+
+
+def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> Floats:
+    """AUC@k = pairs of a relevant and another item of the top k with the relevant one above / all such pairs.
+
+    Every listed item that is not relevant is another item, judged or not. Undefined (NaN) without a pair.
+
+    References
+    ----------
+    Hanley & McNeil (1982), Radiology 143(1), 29-36.  doi:10.1148/radiology.143.1.7063747
+    """
+    own = lists.keep(
+        lists.hit_first & _relevant(lists.hit_grade, relevance_threshold),
+        np.zeros(len(lists.truth_grade), dtype=bool),
+    )
+    n, hits = own.length(k), own.count(k)
+    top = own.within(k)
+    user = own.hit_user[top]
+    below = (n - hits)[user] - (own.hit_rank[top] - own.hit_number[top])
+    return _correlation(per_user(user, below.astype(np.float64), own.n_users), hits * (n - hits))
+
+
+def judged_share(lists: Judged, k: int | None) -> Floats:
+    """Judged@k = items of the top k that the truth knows / items in the list, at most k.
+
+    References
+    ----------
+    Sakai (2007), SIGIR, 71-78.  doi:10.1145/1277741.1277756
+    """
+    return _share(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
+
+
+def judged_only(lists: Judged) -> Judged:
+    """The same users with lists that hold only what the truth knows, closed up: rank effectiveness."""
+    kept = lists.keep(lists.hit_first, _all(lists))
+    rank = position_in_user(kept.hit_user, kept.n_users)
+    length = np.bincount(kept.hit_user, minlength=kept.n_users)
+    tied = None if kept.hit_tied is None else _closed_up(kept.hit_user, kept.hit_tied, rank)
+    return replace(kept, hit_rank=rank, n_listed=length, hit_tied=tied)
+
+
+def _closed_up(user: Ints, tied: Ints, rank: Ints) -> Ints:
+    """(hits, 2) first and last of the closed-up ranks that items of equal scores share."""
+    starts = np.flatnonzero(_differs(user) | _differs(tied[:, 0]))
+    size = np.diff(np.append(starts, len(rank)))
+    first = np.repeat(rank[starts], size)
+    return np.column_stack([first, first + np.repeat(size, size) - 1])
+
+
+@dataclass(frozen=True)
+class _Items:
+    """(items,) the judged items of the top k: user, place among them, grade."""
+
+    user: Ints
+    place: Ints
+    grade: Floats
+
+
+def _judged_items(lists: Judged, k: int | None) -> _Items:
+    kept = lists.hit_first & lists.within(k)
+    user = lists.hit_user[kept]
+    return _Items(user, position_in_user(user, lists.n_users), lists.hit_grade[kept])
+
+
+def _average_rank(items: _Items) -> Floats:
+    """(items,) rank by grade within the user, best first; equal grades share the average."""
+    order = np.lexsort((-items.grade, items.user))
+    user, grade = items.user[order], items.grade[order]
+    starts = np.flatnonzero(_differs(user) | _differs(grade))
+    size = np.diff(np.append(starts, len(user)))
+    place = position_in_user(user, int(user.max(initial=-1)) + 1)
+    shared = np.empty(len(order))
+    shared[order] = np.repeat(place[starts] + (size - 1) / 2, size)
+    return shared
+
+
+def _pairs(items: _Items, n_users: int) -> tuple[Ints, Ints]:
+    """(users,) pairs in which the upper item has the higher grade, and the lower; equal grades are neither."""
+    concordant, discordant = np.zeros(n_users, dtype=np.int64), np.zeros(n_users, dtype=np.int64)
+    for upper, lower in _neighbours(items):
+        better = items.grade[upper] > items.grade[lower]
+        worse = items.grade[upper] < items.grade[lower]
+        concordant += np.bincount(items.user[upper[better]], minlength=n_users)
+        discordant += np.bincount(items.user[upper[worse]], minlength=n_users)
+    return concordant, discordant
+
+
+def _neighbours(items: _Items) -> Iterator[tuple[Ints, Ints]]:
+    """Positions of items of one user that stand 1, 2, 3 … places apart."""
+    rows = np.arange(len(items.user))
+    for apart in range(1, int(items.place.max(initial=1))):
+        lower = rows[items.place > apart]
+        yield lower - apart, lower
+
+
+def _relevant(grade: Floats, threshold: float | None) -> Bools:
+    return np.ones(len(grade), dtype=bool) if threshold is None else grade >= threshold
+
+
+def _counted(lists: Judged, truth: Bools) -> Ints:
+    return np.bincount(lists.truth_user[truth], minlength=lists.n_users)
+
+
+def _before_user(running: Ints, user: Ints) -> Ints:
+    """(rows,) the running count where the row's user begins."""
+    starts = np.flatnonzero(_differs(user))
+    return np.repeat(running[starts], np.diff(np.append(starts, len(user))))
+
+
+def _differs(values: Ints | Floats) -> Bools:
+    """(rows,) does the row differ from the one above?"""
+    return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])
+
+
+def _all(lists: Judged) -> Bools:
+    return np.ones(len(lists.truth_grade), dtype=bool)
+
+
+def _correlation(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """Return part / whole; NaN where whole is 0."""
+    undefined = np.full(len(part), np.nan)
+    return np.divide(part, whole, out=undefined, where=np.asarray(whole) > 0)
+
+
+def _share(part: Floats | Ints, whole: Ints) -> Floats:
+    """Return part / whole; 0 where whole is 0."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)

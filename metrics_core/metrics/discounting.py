@@ -1,0 +1,153 @@
+"""Gain of a grade, discount of a rank, and the ideal list that nDCG divides by."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from metrics_core.metrics.elementary import exp2, ln, log2, powers
+from metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
+
+BINARY = 2  # log2 is exact at powers of two
+
+# Each weight belongs to rank i = 1, 2, 3 …
+_WEIGHTS: Mapping[str, Callable[[Floats, float], Floats]] = {
+    "log": lambda i, b: log2(b) / log2(i + 1.0),  # Burges et al. 2005 for b = 2
+    "jk": lambda i, b: 1.0 / np.maximum(1.0, _log(i, b)),  # Järvelin & Kekäläinen 2002
+    "halflife": lambda i, a: exp2(-(i - 1.0) / (a - 1.0)),  # Breese, Heckerman & Kadie 1998
+    "geometric": lambda i, p: powers(p, len(i)),  # Moffat & Zobel 2008
+}
+
+
+def _log(x: Any, base: float) -> Any:
+    return log2(x) if base == BINARY else ln(x) / ln(base)
+
+
+def discounts(discount: Mapping[str, float], depth: int) -> Floats:
+    """(depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
+    ((form, number),) = discount.items()
+    ranks = np.arange(1, depth + 1, dtype=np.float64)
+    return np.concatenate([[0.0], _WEIGHTS[form](ranks, float(number))])
+
+
+HIGHEST_EXPONENT = (
+    30  # 2^30 is a thousand million: a higher grade is a rating or a count, not a grade
+)
+
+
+def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
+    """(rows,) what relevant grades earn.
+
+    Raises
+    ------
+    ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
+    """
+    if isinstance(gain, Mapping):
+        return _mapped(grade, gain["map"])
+    if gain == "binary":
+        return np.ones_like(grade)
+    if gain == "linear":
+        return grade
+    if gain == "exp2":
+        return exp2(grade) - 1.0
+    if threshold is None:
+        msg = "gain exp2_above_threshold needs a number as relevance_threshold, not null"
+        raise ValueError(msg)
+    return exp2(grade - threshold + 1.0) - 1.0
+
+
+def _mapped(grade: Floats, table: Mapping[float, float]) -> Floats:
+    earned = np.full(len(grade), np.nan)
+    for known, gain in table.items():
+        earned[grade == known] = gain
+    missing = sorted({float(g) for g in grade[np.isnan(earned)]})
+    if missing:
+        msg = f"gain map has no gain for the relevant grade(s) {missing}; add them to conventions.gain.map"
+        raise ValueError(msg)
+    return earned
+
+
+def ideal_dcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> Floats:
+    """(users,) DCG of the best order of the items that `ideal` names."""
+    if ideal == "full_k":
+        return _full(lists, k, gain, discount)
+    user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    weight = discounts(discount, int(rank.max(initial=0)))
+    if k is not None and ideal != "truth":
+        weight[k + 1 :] = 0.0  # adds nothing, and is cheaper than leaving rows out
+    contribution = earned * weight[rank]
+    if ideal == "truth_at_min_k_len":
+        contribution[rank > lists.n_listed[user]] = 0.0
+    return per_user(user, contribution, lists.n_users)
+
+
+def ideal_order(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: str | Mapping[str, Any],
+    discount: Mapping[str, float],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> tuple[Floats, Floats]:
+    """Gains and weights of the ideal list of the only user, best first: their products add up to `ideal_dcg`."""
+    depth = int(lists.cutoff(k)[0])
+    if ideal == "full_k":
+        return np.ones(depth), discounts(discount, depth)[1:]
+    _, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    if ideal == "truth_at_min_k_len":
+        depth = int(lists.length(k)[0])
+    elif k is None or ideal == "truth":
+        depth = len(rank)
+    return earned[:depth], discounts(discount, len(rank))[rank][:depth]
+
+
+def _best_first(
+    lists: Judged,
+    k: int | None,
+    gain: str | Mapping[str, Any],
+    ideal: str,
+    relevance_threshold: float | None,
+) -> tuple[Ints, Ints, Floats]:
+    """User, rank and gain of the rows of the ideal lists, not cut yet."""
+    if ideal == "truth_given_order_at_k":
+        return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
+    from_truth = ideal.startswith("truth")
+    if from_truth and not isinstance(gain, Mapping):  # a higher grade never earns less
+        earned = gains(lists.truth_grade, gain, relevance_threshold)
+        return lists.truth_user, lists.truth_rank, earned
+    top = lists.within(k if ideal == "retrieved_at_k" else None)
+    user = lists.truth_user if from_truth else lists.hit_user[top]
+    grade = lists.truth_grade if from_truth else lists.hit_grade[top]
+    earned = gains(grade, gain, relevance_threshold)
+    order = np.lexsort((-earned, user))
+    return user[order], position_in_user(user[order], lists.n_users), earned[order]
+
+
+def _in_given_order(lists: Judged, earned: Floats) -> tuple[Ints, Ints, Floats]:
+    if lists.truth_place is None:
+        msg = (
+            "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
+            "with truth_visible: retrieved, or without that order, choose truth_at_k"
+        )
+        raise ValueError(msg)
+    order = np.lexsort((lists.truth_place, lists.truth_user))
+    user = lists.truth_user[order]
+    return user, position_in_user(user, lists.n_users), earned[order]
+
+
+def _full(lists: Judged, k: int | None, gain: Any, discount: Mapping[str, float]) -> Floats:
+    if gain != "binary":
+        msg = f"ideal full_k is a list of k gains of 1 and needs gain: binary, not {gain!r}"
+        raise ValueError(msg)
+    cutoff = lists.cutoff(k)
+    filled = np.cumsum(discounts(discount, int(cutoff.max(initial=0))))
+    return filled[cutoff]

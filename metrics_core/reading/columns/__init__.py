@@ -1,0 +1,1 @@
+"""Which column is what, and which values it may hold."""

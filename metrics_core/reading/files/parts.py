@@ -1,0 +1,138 @@
+"""The files of a table, opened: their columns, and how their rows are read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from metrics_core.checking.problems import InputError
+from metrics_core.reading.columns.input_table import InputTable
+from metrics_core.reading.files.folders import part_name, partition_of, paths_of, whole_keys
+from metrics_core.reading.files.whole_files import (
+    damaged,
+    is_stream,
+    refuse_other_content,
+    refuse_part_of_it,
+)
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file of a table.
+
+    path    : as messages name it; `name`: as it is called inside its folder
+    rows    : how many there are, where the file tells it
+    batches : reads the columns of these names, so many rows at most at a time
+    """
+
+    path: str
+    name: str
+    schema: pa.Schema
+    rows: int | None
+    batches: Callable[[list[str], int], Batches]
+
+
+def opened_parts(file: InputTable) -> list[Part]:
+    """The file, or each file of the folder with the keys of its partition; or the table that is held."""
+    if file.held is not None:
+        return [_of_table(file.name, file.held)]
+    paths = paths_of(file)
+    partitions = [partition_of(file, path) for path in paths]
+    whole = whole_keys(partitions)
+    return [
+        _with_keys(_opened(path, file), keys, whole)
+        for path, keys in zip(paths, partitions, strict=True)
+    ]
+
+
+def _of_table(name: str, table: pa.Table) -> Part:
+    def batches(names: list[str], at_a_time: int) -> Batches:
+        return iter(table.select(names).to_batches(at_a_time))
+
+    return Part(name, name, table.schema, len(table), batches)
+
+
+def _opened(path: Path, file: InputTable) -> Part:
+    refuse_other_content(path, file)
+    try:
+        schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
+        _ = schema.names  # decoded as they are asked for
+        refuse_part_of_it(path, file.format)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError([damaged(path, error)]) from None
+    return Part(str(path), part_name(file, path), schema, rows, batches)
+
+
+_Opened = tuple[pa.Schema, int | None, Callable[[list[str], int], Batches]]
+
+
+def _parquet(path: Path) -> _Opened:
+    def batches(names: list[str], at_a_time: int) -> Batches:
+        # A file of a folder of thousands is open only while it is read.
+        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
+            yield from opened.iter_batches(at_a_time, columns=names)
+
+    with pq.ParquetFile(path) as opened:
+        return opened.schema_arrow, opened.metadata.num_rows, batches
+
+
+def _arrow(path: Path) -> _Opened:
+    read = _stream_batches if is_stream(path) else _file_batches
+    with pa.memory_map(str(path)) as source:
+        opened = (
+            pyarrow.ipc.open_stream(source) if is_stream(path) else pyarrow.ipc.open_file(source)
+        )
+        schema = opened.schema
+
+    def batches(names: list[str], at_a_time: int) -> Batches:
+        places = sorted(schema.get_field_index(name) for name in names)
+        options = pyarrow.ipc.IpcReadOptions(included_fields=places)
+        with pa.memory_map(str(path)) as source:
+            for batch in read(source, options):
+                for start in range(0, len(batch), at_a_time):
+                    yield batch.slice(start, at_a_time)
+
+    return schema, None, batches
+
+
+def _stream_batches(source: pa.NativeFile, options: pyarrow.ipc.IpcReadOptions) -> Batches:
+    return iter(pyarrow.ipc.open_stream(source, options=options))
+
+
+def _file_batches(source: pa.NativeFile, options: pyarrow.ipc.IpcReadOptions) -> Batches:
+    reader = pyarrow.ipc.open_file(source, options=options)
+    return (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
+def _with_keys(part: Part, keys: Mapping[str, str | None], whole: set[str]) -> Part:
+    """The part with the keys of its folders as columns, unless it has such columns itself."""
+    lacking = {key: keys[key] for key in keys if key not in part.schema.names}
+    if not lacking:
+        return part
+    values = {
+        key: pa.scalar(int(value), pa.int64())
+        if key in whole and value
+        else pa.scalar(value, _type(key, whole))
+        for key, value in lacking.items()
+    }
+    schema = part.schema
+    for key, value in values.items():
+        schema = schema.append(pa.field(key, value.type))
+
+    def batches(names: list[str], at_a_time: int) -> Batches:
+        own = [name for name in names if name not in values]
+        for batch in part.batches(own, at_a_time):
+            for key in values.keys() & set(names):
+                batch = batch.append_column(key, pa.repeat(values[key], len(batch)))
+            yield batch
+
+    return replace(part, schema=schema, batches=batches)
+
+
+def _type(key: str, whole: set[str]) -> pa.DataType:
+    return pa.int64() if key in whole else pa.string()

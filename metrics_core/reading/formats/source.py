@@ -1,0 +1,184 @@
+"""Whatever form a file has -> one table `source`: position, and typed columns under our names."""
+
+import difflib
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import duckdb
+import pyarrow as pa
+
+from metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
+from metrics_core.checking.settings import Settings
+from metrics_core.reading.columns.input_table import InputTable, Raw, role_of
+from metrics_core.reading.columns.readable import is_sure, value, wrong
+from metrics_core.reading.formats.columnar import read_columnar
+from metrics_core.reading.formats.jsonl import read_jsonl
+from metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
+from metrics_core.reading.formats.trec import read_trec
+from metrics_core.reading.formats.whole_ids import settle_whole_ids
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".run": "trec",
+    ".qrels": "trec",
+}
+PACKED = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
+
+Batches: TypeAlias = pa.RecordBatchReader | None
+Watch = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
+
+
+def unwatched(batches: Batches, _: str, __: int | None) -> AbstractContextManager[Batches]:
+    return nullcontext(batches)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table `source` as it was read.
+
+    unsure : columns with a `<column>_wrong` beside them
+    notes  : what was read otherwise than it is written, in words
+    """
+
+    file: InputTable
+    raw: Raw
+    columns: tuple[str, ...]
+    unsure: tuple[str, ...]
+    rows: int
+    notes: tuple[str, ...] = ()
+
+    def is_text(self, column: str) -> bool:
+        return self.raw.kinds[column] in ("text", "json")
+
+
+def format_of(path: Path, given: str | None, settings: Settings) -> str:
+    """The format that is given, or else the one that the file's name tells."""
+    suffixes = path.suffixes
+    packed = suffixes[-1:] == [".gz"]
+    ending = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix
+    found = given or ("parquet" if path.is_dir() else FORMATS.get(ending.lower()))
+    if found is None or (packed and found not in PACKED):
+        what = "cannot be packed with gzip" if found else "the name does not tell the format"
+        forms = ", ".join(sorted(FORMATS)) + ", and .gz of the text ones"
+        fix = f"set {settings.format()}; the endings that tell it are {forms}"
+        raise refuse(str(path), what if not found else f"{found} {what}", fix)
+    if path.is_dir() and found != "parquet":
+        what = f"is a folder, and {found} is not read in parts"
+        raise refuse(str(path), what, "write one file, or parts in parquet")
+    return found
+
+
+def read_source(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputTable,
+    *,
+    rank_base: int = 1,
+    may_be_empty: bool = False,
+    watch: Watch = unwatched,
+) -> Source:
+    """Read a file into the table `source` of the connection.
+
+    rank_base    : the first rank, for lists whose order says it
+    may_be_empty : is a table without rows read like any other?
+    watch        : sees the batches go by: what shows how far the reading is
+
+    Raises
+    ------
+    InputError : the file cannot be read as a table; values are not judged here
+    """
+    source = _read_in_blocks(connection, file, rank_base, watch, BLOCK)
+    if source.raw.too_long:
+        source = _read_in_blocks(connection, file, rank_base, watch, LONGEST)
+    _refuse_unreadable(connection, file, source.raw)
+    (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
+    if rows == 0 and not may_be_empty:
+        setting = file.settings.input("empty_lists", "keep")
+        keep = f", or set {setting}" if "score" in file.may_have else ""
+        raise refuse(file.name, "holds no rows", f"check what made it{keep}")
+    ids = [name for name in source.columns if role_of(name) == "id" and source.is_text(name)]
+    notes = settle_whole_ids(connection, ids, source.unsure)
+    return replace(source, rows=rows, notes=tuple(notes))
+
+
+def _read_in_blocks(
+    connection: duckdb.DuckDBPyConnection,
+    file: InputTable,
+    rank_base: int,
+    watch: Watch,
+    block: int,
+) -> Source:
+    raw = _read(connection, file, rank_base, block)
+    columns = tuple(name for name in file.fields if name in raw.kinds)
+    unsure = tuple(name for name in columns if not is_sure(name, raw.kinds[name]))
+    selected = ", ".join(
+        ["position", *(value(name, raw.kinds[name]) for name in columns)]
+        + [wrong(name, raw.kinds[name]) for name in unsure]
+        + (["line_wrong"] if raw.marked else [])
+    )
+    with watch(None if raw.marked else raw.batches, f"read {file.name}", raw.rows) as batches:
+        if batches is not None:
+            connection.register("raw", batches)
+        connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
+    connection.execute("DROP VIEW raw")  # the next table may be of another format
+    return Source(file, raw, columns, unsure, rows=0)
+
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a Path keeps one slash of s3://
+
+
+def refuse_missing(path: Path, settings: Settings) -> None:
+    """Refuse a path where there is nothing, or an empty file."""
+    try:
+        is_there = path.exists()
+    except OSError as error:
+        what = f"cannot be a path: {error.strerror}"
+        raise refuse(f"{str(path)[:60]}…", what, settings.path()) from None
+    if not is_there:
+        if _ADDRESS.match(str(path)):
+            fix = f"fetch what stands there first, and {settings.path()}"
+            raise refuse(str(path), "is an address, not a file of this machine", fix)
+        folder = path.parent
+        names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+        near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+        what = "there is no such file" + (f"; near it: {', '.join(near)}" if near else "")
+        raise refuse(str(path), what, settings.path())
+    if not path.is_file() and not path.is_dir():
+        what = "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"
+        raise refuse(str(path), what, f"write its content to a file, and {settings.path()}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
+
+
+def _read(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
+) -> Raw:
+    if file.format in DELIMITERS:
+        return read_delimited(file, rank_base, block)
+    if file.format == "jsonl":
+        return read_jsonl(connection, file, rank_base, block)
+    if file.format == "trec":
+        return read_trec(connection, file, block)
+    return read_columnar(file, rank_base)
+
+
+def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, raw: Raw) -> None:
+    problems = list(raw.problems)
+    if raw.marked:
+        query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
+        problems += [
+            Problem(f"{file.name}: {raw.place(position)}", wrong, "mend the line, or remove it")
+            for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
+        ]
+    if problems:
+        raise InputError(problems)

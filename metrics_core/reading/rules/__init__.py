@@ -1,0 +1,1 @@
+"""What no value may be, and what a policy puts right."""

@@ -1,0 +1,73 @@
+"""What stands behind the lists: train and catalogue, for the metrics beyond accuracy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from metrics_core.scoring.listing import Features
+from metrics_core.scoring.partition import Task
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The items, and what is known of them: 0/1 for each category, or a vector; None: nothing."""
+
+    items: pl.DataFrame
+    features: Features | None
+
+
+def catalogue_of(frame: pl.DataFrame) -> Catalogue:
+    """The catalogue of a checked frame with `item` [, `categories` | `vector`]."""
+    column = next((name for name in ("categories", "vector") if name in frame.columns), None)
+    if column is None:
+        return Catalogue(frame.select("item"), None)
+    ids, values = frame["item"].to_list(), frame[column].to_list()
+    known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
+    return Catalogue(frame.select("item"), _features(known))
+
+
+def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:
+    """Refuse a label whose metric needs what was not given."""
+    for label in task.labels:
+        own = label.conventions(task.conventions)
+        needs = set(label.metric.needs)
+        if label.name in {"Coverage", "Gini"}:
+            where = own.coverage_items if label.name == "Coverage" else own.gini_items
+            needs |= {"train": {"train"}, "catalogue": {"items"}}.get(where, set())
+        if label.name == "Serendipity":
+            needs |= {"items"} if own.serendipity_kind == "popularity" else {"features"}
+        given = {
+            "train": has_train,
+            "items": catalogue is not None,
+            "features": catalogue is not None and catalogue.features is not None,
+            "k": True,
+        }
+        lacking = sorted(need for need in needs if not given[need])
+        if lacking:
+            how = {
+                "train": "train (user, item)",
+                "items": "items (the catalogue)",
+                "features": "items with `categories` or `vector`",
+            }
+            msg = f"{label}: needs {' and '.join(how[need] for need in lacking)}; give it, or leave the metric out"
+            raise ValueError(msg)
+
+
+def _features(known: Mapping[str, list[Any]]) -> Features | None:
+    if not any(known.values()):
+        return None
+    if all(isinstance(value, str) for held in known.values() for value in held):
+        categories = sorted({value for held in known.values() for value in held})
+        place = {category: n for n, category in enumerate(categories)}
+        return {item: _indicator(held, place) for item, held in known.items()}
+    length = max(map(len, known.values()))
+    return {item: [float(v) for v in held] or [0.0] * length for item, held in known.items()}
+
+
+def _indicator(held: Sequence[str], place: Mapping[str, int]) -> list[float]:
+    row = [0.0] * len(place)
+    for category in held:
+        row[place[category]] = 1.0
+    return row

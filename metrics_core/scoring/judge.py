@@ -1,0 +1,81 @@
+"""Judging: ranked lists + truth -> Judged, in three ordered fetches from DuckDB.
+
+The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user, item, grade
+[, place]) and `known` (user): whom the truth knows, with or without rows. All sorting is explicit, so threads
+and row order leave no trace.
+"""
+
+from typing import Any
+
+import numpy as np
+from duckdb import DuckDBPyConnection
+
+from metrics_core.conventions.conventions import Ranking
+from metrics_core.metrics.judged import Judged
+
+# A user number follows the order of the ids; the lists are counted once and joined once.
+_USERS = """
+CREATE OR REPLACE TEMP TABLE judged_users AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
+       bool_or(known) AS known, CAST(sum(n_listed) AS BIGINT) AS n_listed
+FROM (SELECT user, TRUE AS known, 0 AS n_listed FROM known GROUP BY user
+      UNION ALL
+      SELECT user, FALSE AS known, count(*) AS n_listed FROM {lists} GROUP BY user)
+GROUP BY user
+{restricted}
+"""
+_TRUTH = """
+SELECT number, grade{place} FROM truth JOIN judged_users USING (user) ORDER BY number, grade DESC{place}
+"""
+_HITS = """
+SELECT number, rank, grade, {first} AS first{tied}
+FROM (SELECT user, item, rank, grade{tied} FROM {lists} JOIN truth USING (user, item))
+JOIN judged_users USING (user)
+ORDER BY number, rank
+"""
+_FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
+
+
+def judge(
+    connection: DuckDBPyConnection, *, only_known: bool, ranking: Ranking, number: int = 0
+) -> Judged:
+    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
+
+    ranking : how the lists were ranked
+    number  : which of the rankings, where `lists` holds several
+    """
+    listed, given = _columns(connection, "lists"), _columns(connection, "truth")
+    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in listed else "lists"
+    averaged = ranking.ties == "average" and "tie_first" in listed
+    tied = ", tie_first, tie_last" if averaged else ""
+    place = ", place" if "place" in given else ""
+    first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
+    restricted = "HAVING bool_or(known)" if only_known else ""
+    connection.execute(_USERS.format(lists=lists, restricted=restricted))
+    users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
+    truth = fetch(connection, _TRUTH.format(place=place))
+    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied))
+    connection.execute("DROP TABLE judged_users")
+    return Judged(
+        users=users["user"],
+        known=users["known"],
+        n_listed=users["n_listed"],
+        hit_user=hits["number"],
+        hit_rank=hits["rank"],
+        hit_grade=hits["grade"],
+        hit_first=hits["first"],
+        truth_user=truth["number"],
+        truth_grade=truth["grade"],
+        hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
+        truth_place=truth["place"] if place else None,
+    )
+
+
+def _columns(connection: DuckDBPyConnection, relation: str) -> list[str]:
+    return [row[0] for row in connection.execute(f"DESCRIBE {relation}").fetchall()]
+
+
+def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The columns of a query as arrays."""
+    columns: dict[str, Any] = connection.execute(query).fetchnumpy()
+    return columns

@@ -1,0 +1,104 @@
+"""Items and whole lists for the metrics beyond accuracy, read from DuckDB.
+
+Beside `lists`, `truth` and `known` there are `train` (user, item) and `items` (item), each empty where none is given.
+Items are numbered in the order of their ids as text, users as `judge` numbers them; ids of files of different
+types meet as decimal text.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
+from metrics_core.metrics.listed import Items, Listed
+from metrics_core.scoring.judge import fetch
+
+Features = Mapping[str, Sequence[float]]  # by the item's id as text
+
+_NUMBERS = """
+CREATE OR REPLACE TEMP TABLE item_numbers AS
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known FROM lists WHERE item IS NOT NULL
+      UNION ALL SELECT DISTINCT CAST(item AS VARCHAR), FALSE FROM train
+      UNION ALL SELECT CAST(item AS VARCHAR), TRUE FROM items)
+GROUP BY item
+"""
+_HAD = """
+SELECT item_number, known, count(DISTINCT train.user) AS users
+FROM item_numbers LEFT JOIN train ON CAST(train.item AS VARCHAR) = item_numbers.item
+GROUP BY item_number, known ORDER BY item_number
+"""
+_ROWS = """
+SELECT number, rank, item_number, {relevant} AS relevant
+FROM {lists} AS lists JOIN listed_users USING (user) LEFT JOIN truth USING (user, item)
+JOIN item_numbers ON CAST(lists.item AS VARCHAR) = item_numbers.item
+ORDER BY number, rank
+"""
+_HISTORY = """
+SELECT DISTINCT number, item_number
+FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = CAST(listed_users.user AS VARCHAR)
+JOIN item_numbers ON CAST(train.item AS VARCHAR) = item_numbers.item
+ORDER BY number, item_number
+"""
+
+
+def number_items(connection: DuckDBPyConnection, features: Features | None) -> Items:
+    """Number every item of `lists`, `train` and `items`, for all partitions, and count who had it."""
+    connection.execute(_NUMBERS)
+    had = fetch(connection, _HAD)
+    (train_users,) = connection.execute("SELECT count(DISTINCT user) FROM train").fetchall()[0]
+    users: Ints = had["users"]
+    return Items(
+        n_train_users=train_users,
+        n_interactions=int(users.sum()),
+        users=users,
+        in_catalogue=np.asarray(had["known"], dtype=bool),
+        features=None if features is None else _features(connection, features),
+    )
+
+
+def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
+    width = len(next(iter(features.values()), ()))
+    found = np.zeros((_count(connection), width))
+    for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
+        if item in features:
+            found[number] = features[item]
+    return found
+
+
+def _count(connection: DuckDBPyConnection) -> int:
+    return int(connection.execute("SELECT count(*) FROM item_numbers").fetchall()[0][0])
+
+
+def listed(
+    connection: DuckDBPyConnection,
+    judged: Judged,
+    items: Items,
+    *,
+    number: int,
+    threshold: float | None,
+) -> Listed:
+    """The lists of one partition as they are; `number` says which ranking, where `lists` holds several."""
+    users = judged.users.tolist() if judged.users.dtype == object else judged.users
+    numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
+    connection.register("listed_users", numbered.to_arrow())
+    columns = [row[0] for row in connection.execute("DESCRIBE lists").fetchall()]
+    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in columns else "lists"
+    least = "TRUE" if threshold is None else f"grade >= {threshold!r}"
+    relevant = f"grade IS NOT NULL AND {least}"
+    rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))
+    history = fetch(connection, _HISTORY)
+    connection.unregister("listed_users")
+    return Listed(
+        n_users=judged.n_users,
+        n_listed=np.bincount(rows["number"], minlength=judged.n_users),
+        row_user=rows["number"],
+        row_rank=position_in_user(rows["number"], judged.n_users),  # later copies may be missing
+        row_item=rows["item_number"],
+        row_relevant=np.asarray(rows["relevant"], dtype=bool),
+        history_user=history["number"],
+        history_item=history["item_number"],
+        items=items,
+    )

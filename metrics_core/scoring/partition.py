@@ -1,0 +1,190 @@
+"""One partition of users, from relations to values. Every engine runs this and nothing else.
+
+A partition holds whole users. What comes out is one row a user, so that partitions can be computed
+anywhere, in any number, and set one below the other.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.conventions.conventions import Conventions, Ranking
+from metrics_core.metrics.catalogue import Label
+from metrics_core.metrics.exposure import Exposure, expose
+from metrics_core.metrics.judged import Judged
+from metrics_core.metrics.listed import Items, Listed
+from metrics_core.scoring.judge import judge
+from metrics_core.scoring.listing import listed
+from metrics_core.scoring.panel import Definition
+from metrics_core.scoring.score import Column, score
+
+HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
+KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is computed, the same for every partition."""
+
+    labels: Sequence[Label]
+    conventions: Conventions
+    only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
+    definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
+    items: Items | None = None  # what is known of the items, for metrics beyond accuracy
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """All cutoffs of the labels, ascending."""
+        return sorted({label.k for label in self.labels if label.k is not None})
+
+    @property
+    def per_user(self) -> list[Label]:
+        """The labels that have a value for each user."""
+        return [label for label in self.labels if not label.metric.of_catalogue]
+
+    @property
+    def needs_items(self) -> bool:
+        """Does any label read whole lists and what is known of their items?"""
+        labels = [*self.labels, *(definition.label for definition in self.definitions)]
+        return any(label.metric.family == "beyond" for label in labels)
+
+    def ranking_of(self, label: Label) -> Ranking:
+        """How the lists are ranked for a label."""
+        return label.conventions(self.conventions).ranking
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a partition gives: `values` of its users, and by label what its lists show of the items."""
+
+    values: pl.DataFrame
+    exposures: Mapping[str, Exposure]
+
+
+def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
+    """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
+
+    `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
+    `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
+    definitions have columns of their own, by their name.
+    """
+    judged, columns, exposures = _scored(connection, task)
+    relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
+    series = [
+        pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
+        *(_values(name, column) for name, column in columns.items()),
+        pl.Series(KNOWN, judged.known),
+        pl.Series(LISTED, judged.n_listed),
+        pl.Series(RELEVANT, relevant),
+        *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
+        *(series for name, column in columns.items() for series in _parts(name, column)),
+    ]
+    return Part(pl.DataFrame(series), exposures)
+
+
+def _scored(
+    connection: DuckDBPyConnection, task: Task
+) -> tuple[Judged, dict[str, Column], dict[str, Exposure]]:
+    """The lists as most metrics rank them, all columns by name, labels first, and the exposures."""
+    columns: dict[str, Column] = {}
+    exposures: dict[str, Exposure] = {}
+    ranked: list[Judged] = []
+    for number, ranking in enumerate(task.conventions.rankings):
+        labels = [label for label in task.labels if task.ranking_of(label) == ranking]
+        definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
+        if number and not labels and not definitions:
+            continue
+        judged = judge(connection, only_known=task.only_known, ranking=ranking, number=number)
+        ranked.append(judged)
+        whole = _whole(connection, task, judged, number)
+        per_user = [label for label in labels if not label.metric.of_catalogue]
+        _refuse_high_grades(judged, per_user, task.conventions)
+        for column in score(judged, per_user, task.conventions, whole):
+            columns[str(column.label)] = column
+        for definition in definitions:
+            (column,) = score(judged, [definition.label], definition.conventions, whole)
+            columns[definition.column] = column
+        for label in labels:
+            if label.metric.of_catalogue:
+                exposures[str(label)] = expose(whole(None), label.k)
+    names = [*map(str, task.per_user), *(definition.column for definition in task.definitions)]
+    return ranked[0], {name: columns[name] for name in names}, exposures
+
+
+def _refuse_high_grades(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> None:
+    """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
+    highest = judged.truth_grade.max(initial=0.0)
+    for label in labels:
+        if "gain" not in label.metric.knobs:
+            continue
+        gain = label.conventions(conventions).gain
+        if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
+            msg = (
+                f"{label.name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
+                "take the gain linear, or a map"
+            )
+            raise ValueError(msg)
+
+
+def _whole(
+    connection: DuckDBPyConnection, task: Task, judged: Judged, number: int
+) -> Callable[[float | None], Listed]:
+    @cache
+    def whole(threshold: float | None) -> Listed:
+        if task.items is None:
+            msg = "metrics beyond accuracy need `train` or `items`"
+            raise ValueError(msg)
+        return listed(connection, judged, task.items, number=number, threshold=threshold)
+
+    return whole
+
+
+def judged_at(k: int) -> str:
+    """The column that counts the judged items of the top k."""
+    return f"#judged@{k}"
+
+
+def part_names(name: str) -> tuple[str, str]:
+    """The columns that hold what the pooled mean of a column is made of."""
+    return f"#{name}#0", f"#{name}#1"
+
+
+def _values(name: str, column: Column) -> pl.Series:
+    values = pl.Series(name, column.values)
+    return values.set(pl.Series(column.left_out), None) if column.left_out.any() else values
+
+
+def _parts(name: str, column: Column) -> list[pl.Series]:
+    return [
+        pl.Series(part, values)
+        for part, values in zip(part_names(name), column.parts, strict=False)
+    ]
+
+
+def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
+    """Whole numbers about a partition's users and lists; those of partitions add up to those of the whole."""
+    known, listed, relevant = values[KNOWN], values[LISTED], values[RELEVANT]
+    counts = {
+        "in_truth": known.sum(),
+        "in_lists": (listed > 0).sum(),
+        "without_list": (known & (listed == 0)).sum(),
+        "without_relevant": (known & (relevant == 0)).sum(),
+        "only_in_lists": (~known & (listed > 0)).sum(),
+    }
+    for k in task.cutoffs:
+        counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
+        counts[f"listed@{k}"] = listed.filter(known).clip(upper_bound=k).sum()
+        counts[f"judged@{k}"] = values[judged_at(k)].sum()
+    return {name: int(count) for name, count in counts.items()}
+
+
+def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """User and labels, without the users of whom the conventions keep no value."""
+    names = [str(label) for label in task.per_user]
+    kept = pl.col(KNOWN)
+    if names:
+        kept |= pl.any_horizontal(pl.col(names).is_not_null())
+    return values.filter(kept).select("user", *names)

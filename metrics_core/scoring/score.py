@@ -1,0 +1,153 @@
+"""Score: every label on judged lists, with the policies for users whom a formula does not cover."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.metrics import accuracy
+from metrics_core.metrics.agreement import judged_only
+from metrics_core.metrics.catalogue import Label, is_pooled
+from metrics_core.metrics.judged import Bools, Floats, Judged
+from metrics_core.metrics.listed import Listed
+
+Cases = dict[str, Bools]
+
+# Ratios of two numbers that both depend on the order of equal scores have no expected value in closed form.
+_WITHOUT_EXPECTATION = {
+    "ap_denominator": "hits",
+    "ap_sum_over": "all_ranks",
+    "ideal": "retrieved_at_k",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One label's values: NaN is undefined, `left_out` marks users whom the policy leaves out.
+
+    parts : what a pooled mean is made of, (users,) each; empty where the mean is a mean of the values
+    """
+
+    label: Label
+    values: Floats
+    left_out: Bools
+    parts: tuple[Floats, ...]
+
+
+Whole = Callable[
+    [float | None], Listed
+]  # the whole lists, with what is relevant from this threshold on
+
+
+def score(
+    judged: Judged,
+    labels: Sequence[Label],
+    conventions: Conventions,
+    whole: Whole | None = None,
+) -> list[Column]:
+    """One column a label, users in the order of `judged`; `whole` is for metrics beyond accuracy.
+
+    Raises
+    ------
+    ValueError : a user stands in a case that the conventions refuse, or a kernel refuses its grades
+    """
+    columns = []
+    for label in labels:
+        own = label.conventions(conventions)
+        if why := why_not(label, own):
+            msg = f"{label}: {why}"
+            raise ValueError(msg)
+        columns.append(_column(judged, label, own, whole))
+    return columns
+
+
+def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None) -> Column:
+    metric = label.metric
+    seen = judged_only(judged) if label.judged_only else judged
+    lists = seen.relevant(own.relevance_threshold, own.truth_visible)
+    read: Judged | Listed = lists
+    if metric.reads_judged:
+        read = seen.relevant(None, own.truth_visible)
+    elif whole is not None and metric.family == "beyond":
+        read = whole(own.relevance_threshold)
+    values = metric.function(
+        read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
+    )
+    cases = user_cases(judged, label, own)
+    _refuse(lists, cases, label, own)
+    values = _settled(values, cases, own)
+    if own.round is not None and "user" in own.round:
+        values = np.array([round(value, own.round["user"]) for value in values.tolist()])
+    dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
+    if metric.of_list and own.user_recs_only == "drop":
+        dropped.append(~lists.known)
+    left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
+    return Column(label, values, left_out, _parts(lists, label, own, cases))
+
+
+def why_not(label: Label, own: Conventions) -> str:
+    """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
+    asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
+    if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
+        return "gain exp2_above_threshold needs a number as relevance_threshold"
+    if asked.get("ideal") == "truth_given_order_at_k" and own.truth_visible == "retrieved":
+        return "ideal truth_given_order_at_k needs truth_visible: all"
+    if own.ties != "average":
+        return ""
+    knobs = [knob for knob, value in _WITHOUT_EXPECTATION.items() if asked.get(knob) == value]
+    if label.metric.expects_ties and not knobs:
+        return ""
+    why = f" with {knobs[0]}: {asked[knobs[0]]}" if knobs else ""
+    return (
+        f"`ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
+        f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
+    )
+
+
+def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:
+    for case, users in cases.items():
+        if getattr(own, case) == "error" and users.any():
+            msg = (
+                f"{label}: {int(users.sum())} user(s) stand in case `{case}`, which the conventions refuse; first: "
+                f"{lists.users[users][0]!r}. Set conventions.{case} to zero, one, drop or nan"
+            )
+            raise ValueError(msg)
+
+
+def _settled(values: Floats, cases: Cases, own: Conventions) -> Floats:
+    """The values, with the policy's where a policy stands in for the formula."""
+    settled = values.copy()
+    for case, users in cases.items():
+        settled[users] = {"zero": 0.0, "one": 1.0}.get(getattr(own, case), np.nan)
+    return settled
+
+
+def user_cases(judged: Judged, label: Label, own: Conventions) -> Cases:
+    """The users whom the formula does not cover, by the name of their policy.
+
+    They are told by the lists as they came, before `judged_only` takes anything away.
+    """
+    if label.metric.of_list:
+        return {}
+    threshold = own.relevance_threshold if label.metric.asks_relevance else None
+    lists = judged.relevant(threshold, own.truth_visible)
+    listed, relevant = lists.n_listed > 0, lists.n_relevant > 0
+    return {
+        "user_no_recs": ~listed & relevant,
+        "user_empty_truth": lists.known & listed & ~relevant,
+        "user_recs_only": ~lists.known & listed,
+        "user_both_empty": ~listed & ~relevant,
+    }
+
+
+def _parts(lists: Judged, label: Label, own: Conventions, cases: Cases) -> tuple[Floats, ...]:
+    if not is_pooled(label, own):
+        return ()
+    divisor = accuracy.precision_divisor(lists, label.k, own.precision_denominator)
+    p = accuracy.precision(lists, label.k, precision_denominator=own.precision_denominator)
+    p = _settled(p, cases, own)
+    if label.name == "P":
+        return p * divisor, divisor.astype(np.float64)
+    r = accuracy.recall(lists, label.k, recall_denominator=own.recall_denominator)
+    return p, _settled(r, cases, own)

@@ -1,0 +1,181 @@
+"""Two models on the same users: the mean difference, its t interval, its p value, who wins how often."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from metrics_core.metrics.judged import Floats
+
+# Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
+# who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
+Test = Literal["t", "swap", "none"]
+FEWEST_INFORMATIVE = 10  # users with different values; with fewer there is no interval and no test
+CAUTION_BELOW = 30
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Model a against model b on the users whom both have a value for; NaN where a number does not exist.
+
+    above, equal, below : shares of users by the sign of a - b
+    n_nonzero           : users with different values; for a number over all users, with different lists
+    test                : where p comes from
+    """
+
+    mean_a: float
+    mean_b: float
+    difference: float
+    n_users: int
+    n_nonzero: int
+    above: float
+    equal: float
+    below: float
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    effect_size: float = math.nan
+    p: float = math.nan
+    test: Test = "t"
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of b's mean; NaN unless that mean is above 0."""
+        return self.difference / self.mean_b if self.mean_b > 0 else math.nan
+
+    @property
+    def caution(self) -> bool:
+        """Is there an interval that rests on few informative users?"""
+        return not math.isnan(self.ci_low) and self.n_nonzero < CAUTION_BELOW
+
+    def of_means(self, mean_a: float, mean_b: float) -> "Paired":
+        """The same pair where the mean is pooled over users: the difference of the means and nothing else."""
+        return Paired(
+            mean_a=mean_a,
+            mean_b=mean_b,
+            difference=mean_a - mean_b,
+            n_users=self.n_users,
+            n_nonzero=self.n_nonzero,
+            above=math.nan,
+            equal=math.nan,
+            below=math.nan,
+            test="none",
+        )
+
+    @classmethod
+    def of_lists(
+        cls, mean_a: float, mean_b: float, *, n_users: int, n_nonzero: int, p: float
+    ) -> "Paired":
+        """The pair on a number over all users: a p value by swapping lists, and no interval."""
+        return cls(
+            mean_a=mean_a,
+            mean_b=mean_b,
+            difference=mean_a - mean_b,
+            n_users=n_users,
+            n_nonzero=n_nonzero,
+            above=math.nan,
+            equal=math.nan,
+            below=math.nan,
+            p=p,
+            test="swap",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """(users,) values of one model, NaN where the user does not count."""
+
+    values: Floats
+
+    @cached_property
+    def defined(self) -> NDArray[np.bool_]:
+        """(users,) who counts."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def n_defined(self) -> int:
+        """How many users count."""
+        return int(self.defined.sum())
+
+    @cached_property
+    def mean(self) -> float:
+        """Over all users who count."""
+        return _mean(self.values[self.defined])
+
+    def mean_over(self, users: NDArray[np.bool_], n_users: int) -> float:
+        """Over some of the users who count; all of them, if there are as many."""
+        return self.mean if n_users == self.n_defined else _mean(self.values[users])
+
+
+def compare(
+    values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], *, confidence: float
+) -> list[Paired]:
+    """Every pair (a, b) on one metric.
+
+    Parameters
+    ----------
+    values     : model -> (users,) float64, the same users in the same places; NaN where a user does not count
+    confidence : of the intervals, such as 0.95
+    """
+    columns = {model: Column(column) for model, column in values.items()}
+    return [paired(columns[a], columns[b], confidence=confidence) for a, b in pairs]
+
+
+def paired(a: Column, b: Column, *, confidence: float) -> Paired:
+    """mean(a - b) ± t · sd(a - b) / √n, over the users whom both have a value for.
+
+    All sums are exact or taken in sorted order, so the order of the users changes no bit.
+    """
+    both = a.defined & b.defined
+    n = int(both.sum())
+    gaps = (a.values - b.values)[both]
+    gaps = gaps[gaps != 0]
+    above = int((gaps > 0).sum())
+    result = Paired(
+        mean_a=a.mean_over(both, n),
+        mean_b=b.mean_over(both, n),
+        difference=math.fsum(gaps) / n if n else math.nan,
+        n_users=n,
+        n_nonzero=len(gaps),
+        above=_share(above, n),
+        equal=_share(n - len(gaps), n),
+        below=_share(len(gaps) - above, n),
+    )
+    return result if len(gaps) < FEWEST_INFORMATIVE else _tested(result, gaps, confidence)
+
+
+def _tested(result: Paired, gaps: Floats, confidence: float) -> Paired:
+    """The result with interval, effect size and p; `gaps` are the differences other than 0."""
+    n, mean = result.n_users, result.difference
+    spread = _standard_deviation(gaps, n, mean)
+    if spread == 0:
+        return replace(result, ci_low=mean, ci_high=mean, p=0.0)
+    standard_error = spread / math.sqrt(n)
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * standard_error
+    return replace(
+        result,
+        ci_low=mean - half,
+        ci_high=mean + half,
+        effect_size=mean / spread,
+        p=2 * float(stdtr(n - 1, -abs(mean) / standard_error)),
+    )
+
+
+def _standard_deviation(gaps: Floats, n: int, mean: float) -> float:
+    """Over n users, of whom those not in `gaps` differ by 0."""
+    if len(gaps) == n and gaps.min() == gaps.max():
+        return 0.0  # the rounding of the mean must not look like a spread
+    squares = np.sort((gaps - mean) ** 2)
+    return math.sqrt((float(squares.sum()) + (n - len(gaps)) * mean * mean) / (n - 1))
+
+
+def _mean(values: Floats) -> float:
+    return math.fsum(values[values != 0]) / len(values) if len(values) else math.nan
+
+
+def _share(count: int, n: int) -> float:
+    return count / n if n else math.nan

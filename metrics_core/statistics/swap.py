@@ -1,0 +1,183 @@
+"""List-swap randomisation: do two models differ on a number over all users, such as coverage?
+
+Bootstrapping users is wrong for such numbers, for they depend on how many users there are. If the two models
+were alike, each user's two lists could change places: that leaves the number of users as it is and gives the
+distribution of the difference under the null hypothesis, whatever the metric.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from metrics_core.metrics.exposure import Exposure
+from metrics_core.metrics.judged import Ints
+from metrics_core.metrics.listed import Items
+from metrics_core.statistics.paired import FEWEST_INFORMATIVE
+
+_BLOCK = 64  # resamples at a time; a multiple of 8
+# Equal differences of quotients may differ in their last digits.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+Measure = Callable[[Exposure], float]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Who is shown what by one model: a row a user and item of the top k, each item once for a user.
+
+    user, item : (rows,) numbers; both models number users and items alike
+    """
+
+    user: Ints
+    item: Ints
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """The difference of one measure, a - b, and its p value, NaN where under ten users' lists differ.
+
+    n_users   : users with a list from either
+    n_nonzero : of them those whose lists differ
+    """
+
+    difference: float
+    n_users: int
+    n_nonzero: int
+    p: float
+
+
+def swap_tests(
+    a: Shown,
+    b: Shown,
+    measures: Mapping[str, Measure],
+    *,
+    items: Items,
+    k: int | None,
+    resamples: int,
+    seed: int,
+) -> dict[str, Swapped]:
+    """P = (1 + resamples whose |difference| is at least the observed one) / (1 + resamples), for each measure.
+
+    Differences that are equal but for rounding count as equal: of a share of items, many are.
+    In a resample every user's lists change places with probability 1/2; a list and no list change places too.
+    Counts are whole numbers, so nothing depends on the order of rows or on the number of threads.
+
+    References
+    ----------
+    Fisher's randomisation; for retrieval: Smucker, Allan & Carterette (2007), CIKM, 623-632.
+    doi:10.1145/1321440.1321528
+    """
+    pair = _Pair.of(a, b, items.n_items)
+    observed = {
+        name: _gap(measure, pair.observed(), items, k) for name, measure in measures.items()
+    }
+    enough = pair.n_differing >= FEWEST_INFORMATIVE
+    extreme = dict.fromkeys(measures, 0)
+    for counts in pair.swapped(resamples, seed) if enough else ():
+        for name, measure in measures.items():
+            extreme[name] += _reaches(_gap(measure, counts, items, k), observed[name])
+    return {
+        name: Swapped(
+            gap,
+            pair.n_users,
+            pair.n_differing,
+            (1 + extreme[name]) / (1 + resamples) if enough and not math.isnan(gap) else math.nan,
+        )
+        for name, gap in observed.items()
+    }
+
+
+_Counts = tuple[
+    Ints, int, Ints, int
+]  # of each item with a, users with a list from a; the same of b
+
+
+def _gap(measure: Measure, counts: _Counts, items: Items, k: int | None) -> float:
+    of_a, users_a, of_b, users_b = counts
+    return measure(Exposure(of_a, users_a, k, items)) - measure(Exposure(of_b, users_b, k, items))
+
+
+def _reaches(gap: float, observed: float) -> bool:
+    return abs(gap) >= abs(observed) * (1 - _RELATIVE) - _ABSOLUTE
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The counts of both models, and what the swap of each user's lists does to those of a.
+
+    moves : (items, users whose lists differ) +1 for an item of b alone, -1 for an item of a alone
+    gains : (users whose lists differ) 1 for a list from b alone, -1 for a list from a alone
+    """
+
+    of_a: Ints
+    of_b: Ints
+    users_a: int
+    users_b: int
+    n_users: int
+    differing: Ints
+    moves: csc_array
+    gains: Ints
+
+    @classmethod
+    def of(cls, a: Shown, b: Shown, n_items: int) -> "_Pair":
+        n_users = 1 + max(a.user.max(initial=-1), b.user.max(initial=-1))
+        keys_a, keys_b = (np.sort(shown.user * n_items + shown.item) for shown in (a, b))
+        only_a, only_b = _without(keys_a, keys_b), _without(keys_b, keys_a)
+        moved = np.concatenate([only_b, only_a])
+        sign = np.repeat(np.array([1, -1], dtype=np.int32), [len(only_b), len(only_a)])
+        user = moved // n_items
+        differs = np.bincount(user, minlength=n_users) > 0
+        differing, place = np.flatnonzero(differs), (np.cumsum(differs) - 1)[user]
+        has_a, has_b = (np.bincount(s.user, minlength=n_users) > 0 for s in (a, b))
+        return cls(
+            np.bincount(a.item, minlength=n_items),
+            np.bincount(b.item, minlength=n_items),
+            int(has_a.sum()),
+            int(has_b.sum()),
+            int((has_a | has_b).sum()),
+            differing,
+            csc_array((sign, (moved % n_items, place)), shape=(n_items, len(differing))),
+            has_b[differing].astype(np.int64) - has_a[differing].astype(np.int64),
+        )
+
+    @property
+    def n_differing(self) -> int:
+        return len(self.differing)
+
+    def observed(self) -> _Counts:
+        return self.of_a, self.users_a, self.of_b, self.users_b
+
+    def swapped(self, resamples: int, seed: int) -> Iterator[_Counts]:
+        """The counts after each resample's swaps; what a gains, b loses."""
+        for bits in _blocks(self.differing, resamples, seed):
+            moved = self.moves @ bits
+            gained = self.gains @ bits
+            for n in range(bits.shape[1]):
+                change, users = moved[:, n].astype(np.int64), int(gained[n])
+                yield (
+                    self.of_a + change,
+                    self.users_a + users,
+                    self.of_b - change,
+                    self.users_b - users,
+                )
+
+
+def _without(keys: Ints, others: Ints) -> Ints:
+    """Those of the sorted keys that are not among the sorted others."""
+    if not len(others):
+        return keys
+    found = others[np.searchsorted(others, keys).clip(max=len(others) - 1)]
+    return keys[found != keys]
+
+
+def _blocks(users: Ints, resamples: int, seed: int) -> Iterator[NDArray[np.int32]]:
+    """(users, resamples) swaps as 0 and 1; a user's depend on the seed and the number of the user alone."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    n_users = 1 + int(users.max(initial=-1))
+    for start in range(0, resamples, _BLOCK):
+        drawn = random.integers(0, 256, (n_users, _BLOCK // 8), dtype=np.uint8)[users]
+        n = min(_BLOCK, resamples - start)
+        yield np.unpackbits(drawn, axis=1)[:, :n].astype(np.int32)

@@ -1,0 +1,186 @@
+"""The command `concord`. Each command imports what it needs when it runs, so that help answers at once."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+Command = Callable[[argparse.Namespace], None]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses a command that is none as everything else is refused: with what may be meant."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL)
+        if unknown is None:
+            super().error(message)
+        from metrics_core.checking.problems import Problem
+        from metrics_core.conventions.conventions import nearest
+
+        known = {name for action in self._actions for name in action.choices or ()}
+        fix = nearest(unknown[1].strip("'\""), known)
+        self.exit(2, f"{Problem('command line', f'{unknown[1]} is not a command', fix)}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that the command line names."""
+    from pipeline.running.announce import flush
+
+    parser = _parser()
+    try:
+        chosen = parser.parse_args(arguments)
+    except SystemExit:
+        flush()
+        raise
+    if "command" not in chosen:
+        parser.print_help()
+        flush()
+        return
+    from pipeline.running.lifetime import refuse_few_addresses
+
+    refuse_few_addresses()
+    from pipeline.running.stage import leave
+
+    sys.argv = [sys.argv[0], *chosen.how]
+    leave(lambda: chosen.command(chosen))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="concord",
+        description="Recommender evaluation that is pinned, reproducible and explainable. "
+        "The pipeline itself runs by `dvc repro`.",
+    )
+    how = parser.add_argument_group("how much is said")
+    for flags, said in {
+        ("-q", "--quiet"): "errors only",
+        ("-v", "--verbose"): "every step",
+        ("--log-json",): "a JSON object a line, on stderr",
+        ("--debug",): "show the traceback of an error",
+    }.items():
+        how.add_argument(
+            *flags, dest="how", action="append_const", const=flags[-1], default=[], help=said
+        )
+    commands = parser.add_subparsers(title="commands")
+    _add(
+        commands,
+        "validate",
+        _validate,
+        "check params.yaml and every input file, without evaluating",
+    )
+    _add(commands, "metrics", _metrics, "the metrics, their formulas and sources")
+    presets = _add(
+        commands, "presets", _presets, "the named conventions, the knobs of one, or `diff A B`"
+    )
+    presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
+    pin = _add(commands, "pin", _pin, "write a preset's values into params.yaml")
+    pin.add_argument("preset", help="a preset, such as ir_measures")
+    explain = _add(commands, "explain", _explain, "how one user's number came about")
+    explain.add_argument("user", help="a user's id")
+    explain.add_argument("metric", help="a label, such as nDCG@10")
+    explain.add_argument("--model", required=True, help="a model of params.yaml")
+    explain.add_argument(
+        "--versus",
+        metavar="PRESET",
+        help="beside it, as this preset defines it, on the scale of the data",
+    )
+    explain.add_argument("--markdown", action="store_true", help="as Markdown")
+    reconcile = _add(commands, "reconcile", _reconcile, "which definition gives this number?")
+    reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
+    reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
+    reconcile.add_argument("--model", required=True, help="a model of params.yaml")
+    _add(commands, "mend", _mend, "put aside files of DVC that a kill cut off")
+    diff = _add(commands, "diff", _diff, "did my change help? the results against a git revision")
+    diff.add_argument("revision", help="a commit, branch or tag, such as HEAD or HEAD~1")
+    diff.add_argument("--model", action="append", default=[], help="only this model; may repeat")
+    diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
+    diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
+    diff.add_argument("--json", action="store_true", help="every label, as JSON")
+    log = _add(commands, "log", _log, "were the last results logged to MLflow?")
+    log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
+    return parser
+
+
+def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
+    parser = commands.add_parser(name, help=said, description=said)
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _validate(_: argparse.Namespace) -> None:
+    from pipeline.commands.validate import validate
+
+    validate()
+
+
+def _metrics(_: argparse.Namespace) -> None:
+    from metrics_core.metrics.catalogue import CATALOGUE
+    from pipeline.commands.table import print_table
+
+    print_table(
+        ("metric", "formula", "conventions", "source"),
+        [(m.name, m.formula, ", ".join(m.knobs), m.source) for m in CATALOGUE],
+    )
+
+
+def _presets(chosen: argparse.Namespace) -> None:
+    from metrics_core.checking.problems import refuse
+    from pipeline.commands.presets import diff_presets, list_presets, show_preset
+
+    match chosen.names:
+        case []:
+            list_presets()
+        case ["diff", one, other]:
+            diff_presets(one, other)
+        case [name]:
+            show_preset(name)
+        case _:
+            what = f"`presets {' '.join(chosen.names)}` is not understood"
+            fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"
+            raise refuse("command line", what, fix)
+
+
+def _pin(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.pin import pin
+
+    pin(chosen.preset)
+
+
+def _explain(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.explain import explain
+
+    explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
+
+
+def _reconcile(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.reconcile import reconcile_number
+
+    reconcile_number(chosen.value, chosen.metric, chosen.model)
+
+
+def _mend(_: argparse.Namespace) -> None:
+    from pipeline.commands.mend import mend
+
+    mend()
+
+
+def _diff(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.diff import diff
+
+    how = {"anyway": chosen.anyway, "as_json": chosen.json}
+    diff(chosen.revision, chosen.model, chosen.metric, **how)
+
+
+def _log(chosen: argparse.Namespace) -> None:
+    from pipeline.commands.log import log_again, tell_what_is_logged
+
+    if chosen.again:
+        log_again()
+    else:
+        tell_what_is_logged()
+
+
+if __name__ == "__main__":
+    main()

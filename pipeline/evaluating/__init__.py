@@ -1,0 +1,1 @@
+"""Stage `evaluate`: lists and truth as loaded -> users' values and their summary."""

@@ -1,0 +1,26 @@
+"""The engine that params.yaml names, on the results of the load stages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from metrics_core.scoring.partition import Part, Task
+from pipeline.evaluating.engines import duckdb as duckdb_engine
+from pipeline.evaluating.engines import polars as polars_engine
+from pipeline.evaluating.engines.background import Background
+from pipeline.params.model import Params
+
+
+def partitions(params: Params, model: str, task: Task) -> Iterator[Part]:
+    """What the users of one model give, partition by partition."""
+    lists = Path(params.results.lists) / f"{model}.parquet"
+    data = Path(params.results.data)
+    train, items = (
+        data / f"{name}.parquet" if name in params.background else None
+        for name in ("train", "items")
+    )
+    background = Background(train, items)
+    truth = data / "truth.parquet"
+    if params.evaluation.engine == "polars":
+        return polars_engine.partitions(lists, truth, task, background)
+    rows = params.evaluation.rows_per_partition
+    return duckdb_engine.partitions(lists, truth, task, rows, background)

@@ -1,0 +1,50 @@
+"""Stage `load@<model>`: a model's file as it was left -> lists in rank order, and what was found in it."""
+
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from metrics_core.reading.lists import read_lists
+from pipeline.loading.input_files import lists_file, policies
+from pipeline.loading.quality import describe_lists, in_numbers
+from pipeline.loading.sorted_parquet import write_query
+from pipeline.loading.unchanged import unchanged
+from pipeline.params.model import Params
+from pipeline.params.read import read_params
+from pipeline.running.connections import workspace
+from pipeline.running.outputs import prepare, write_json
+from pipeline.running.progress import counted
+from pipeline.running.stage import model_argument, run
+
+
+def main() -> str:
+    params = read_params()
+    model = model_argument(params)
+    prepare(params.results, params.results.lists, params.results.quality)
+    with workspace() as connection:
+        return load(connection, params, model)
+
+
+def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
+    """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
+    table, pinned = lists_file(params, model), params.pinned
+    order = params.models[model].order
+    with unchanged(table.path):
+        found = read_lists(
+            connection,
+            table,
+            policies(params),
+            pinned.rankings,
+            order=order,
+            watch=counted,
+        )
+        known = describe_lists(connection, found, pinned)
+    quality = {"model": model} | known
+    lists = Path(params.results.lists) / f"{model}.parquet"
+    write_query(connection, f"SELECT * FROM {found.ranked.relation}", lists)
+    write_json(Path(params.results.quality) / f"{model}.json", quality)
+    return in_numbers(quality)
+
+
+if __name__ == "__main__":
+    run(main)

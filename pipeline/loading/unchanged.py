@@ -1,0 +1,52 @@
+"""An input that changes while it is read would give a result of no input at all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from metrics_core.checking.problems import refuse
+
+_State = dict[Path, tuple[int, int, int]]
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Refuses, when the block ends, a file or folder that is no longer what it was when the block began.
+
+    Raises
+    ------
+    InputError : size, time of the last change or identity of a file differs; the block's own errors are then
+        consequences, and give way to it
+    """
+    before = _state(path)
+    try:
+        yield
+    finally:
+        if before != (after := _state(path)):
+            raise refuse(
+                str(path), _difference(before, after), "let what writes it finish, then `dvc repro`"
+            )
+
+
+def _state(path: Path) -> _State:
+    files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    found = {}
+    for file in files:
+        try:
+            stat = file.stat()
+        except FileNotFoundError:
+            continue
+        found[file] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return found
+
+
+def _difference(before: _State, after: _State) -> str:
+    changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+    name = changed[0].name
+    if changed[0] not in after:
+        return f"{name} was removed while it was read"
+    if changed[0] not in before:
+        return f"{name} appeared while it was read"
+    sizes = [before[changed[0]][0], after[changed[0]][0]]
+    how = f" (from {sizes[0]:,} to {sizes[1]:,} bytes)" if sizes[0] != sizes[1] else ""
+    return f"{name} changed while it was read{how}"

@@ -1,0 +1,1 @@
+"""params.yaml: its shape, its checks, its lines."""

@@ -1,0 +1,236 @@
+"""What params.yaml may not say, in words: names of models, values beside their shape, values that contradict each other."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from metrics_core.conventions.conventions import ConventionError, Conventions, shown
+from metrics_core.conventions.presets import departures, unknown_preset
+from metrics_core.metrics.catalogue import idle_overrides
+from pipeline.params.label_checks import label_findings, metric_findings
+from pipeline.params.lines import Finding
+from pipeline.params.model import Params
+
+TRUTH = "truth"  # its files stand beside those of the models
+BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth
+_SHAPES = {  # in pydantic's own words: "Input should be a valid list"
+    "list_type": "write a list, such as [10]",
+    "string_type": "write a text",
+    "dict_type": "write a mapping, keys with values",
+    "model_type": "write a mapping, keys with values",
+    "bool_type": "write true or false",
+}
+MOST_CHARACTERS = 4096  # of a text
+MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")
+
+
+def text_findings(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[Finding]:
+    """Texts, keys too, that no file, page or server takes."""
+    if isinstance(content, dict):
+        for key, inner in content.items():
+            yield from _text_findings(key, (*keys, key), "the key ")
+            yield from text_findings(inner, (*keys, key))
+    elif isinstance(content, list):
+        for place, inner in enumerate(content):
+            yield from text_findings(inner, (*keys, place))
+    else:
+        yield from _text_findings(content, keys, "")
+
+
+def _text_findings(text: Any, keys: tuple[Any, ...], what: str) -> Iterator[Finding]:
+    if not isinstance(text, str):
+        return
+    odd = next((c for c in text if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+    if odd is not None:
+        yield keys, f"{what}{shown(text)} holds {odd!r}, which is no text", "leave it out"
+    if len(text) > MOST_CHARACTERS:
+        why = f"{what}{shown(text)} has {len(text):,} characters"
+        yield keys, why, f"use at most {MOST_CHARACTERS:,}"
+
+
+def model_name_findings(models: Any) -> Iterator[Finding]:
+    """DVC drops names that are no text without a word, and stumbles over dots, `@` and slashes."""
+    fix = (
+        "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; quote a name of digits only; "
+        f"{', '.join(map(repr, (TRUTH, *BACKGROUND)))} are taken"
+    )
+    alike = defaultdict(list)
+    for name in models if isinstance(models, dict) else []:
+        if not is_model_name(name):
+            yield ("models", name), f"{shown(name)} is no name of a model", fix
+        else:
+            alike[name.lower()].append(name)
+    for first, *others in alike.values():
+        for name in others:
+            what = f"{name!r} and {first!r} differ in capitals alone: their files are one on many disks"
+            yield ("models", name), what, "give one of them another name"
+
+
+def is_model_name(name: Any) -> bool:
+    return (
+        isinstance(name, str)
+        and MODEL_NAME.fullmatch(name) is not None
+        and name.lower() not in {TRUTH, *BACKGROUND}
+    )
+
+
+def shape_findings(
+    shape: type[BaseModel], found: Sequence[Any], told: Collection[tuple[Any, ...]] = ()
+) -> list[Finding]:
+    """All that pydantic found, but for what is told; a key that is missing because it is mistyped is told once."""
+    lacking = {tuple(each["loc"]) for each in found if each["type"] == "missing"}
+    mistyped = {
+        (*keys[:-1], near)
+        for each in found
+        if each["type"] == "extra_forbidden" and (keys := tuple(each["loc"]))
+        for near in _near(str(keys[-1]), _keys_at(shape, keys))
+    }
+    told_twice = lacking & mistyped
+    return [
+        _finding(shape, each)
+        for each in found
+        if (keys := tuple(each["loc"])) not in told_twice
+        and not any(keys[: len(known)] == known for known in told)
+    ]
+
+
+def early_findings(content: dict[str, Any], shapes: Sequence[Finding]) -> Iterator[Finding]:
+    """What can be told of conventions and metrics though something else has not its shape."""
+    wrong = {keys[0] for keys, _, _ in shapes}
+    if "conventions" not in wrong and "conventions" in content:
+        yield from convention_findings(content["conventions"])
+    metrics = [
+        keys for keys, _, _ in shapes if keys[:2] in {("evaluation",), ("evaluation", "metrics")}
+    ]
+    if "evaluation" in content and not metrics and "metrics" in content["evaluation"]:
+        yield from metric_findings(content["evaluation"]["metrics"])
+
+
+def _finding(shape: type[BaseModel], found: Any) -> Finding:
+    """What pydantic found, as a finding: unknown keys with what may be meant, values with what is allowed."""
+    keys = tuple(found["loc"])
+    if found["type"] == "extra_forbidden":
+        return keys, "is not a key that Concord knows", _meant(str(keys[-1]), _keys_at(shape, keys))
+    if found["type"] == "missing":
+        return keys, "is missing", f"add `{keys[-1]}:` there"
+    fix = _SHAPES.get(found["type"]) or _limit(found) or found["msg"].removeprefix("Value error, ")
+    if found["type"] == "literal_error" and isinstance(found["input"], str):
+        allowed = re.findall(r"'([^']*)'", found["ctx"]["expected"])
+        near = difflib.get_close_matches(found["input"], allowed, n=1)
+        fix += f"; did you mean {near[0]!r}?" if near else ""
+    return keys, f"is {shown(found['input'])}", fix[:1].lower() + fix[1:]
+
+
+def _limit(found: Any) -> str:
+    """The limit that a number, or the length of a list, does not keep; empty where it is something else."""
+    said = {"less_than_equal": "at most", "less_than": "less than", "too_long": "a list of at most"}
+    limits = [
+        found["ctx"][key] for key in ("le", "lt", "max_length") if key in found.get("ctx", ())
+    ]
+    return f"write {said[found['type']]} {limits[0]:,}" if found["type"] in said and limits else ""
+
+
+def _meant(key: str, known: list[str]) -> str:
+    near = _near(key, known)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"remove it; known here: {', '.join(known)}" if known else "remove it"
+
+
+def _near(key: str, known: list[str]) -> list[str]:
+    return difflib.get_close_matches(key, known, n=1)
+
+
+def _keys_at(shape: Any, keys: tuple[Any, ...]) -> list[str]:
+    """The keys that may stand where the last of `keys` does."""
+    for key in keys[:-1]:
+        shape = _below(shape, key)
+    found = [s for s in (shape, *_parts(shape)) if _is_shape(s)]
+    return sorted({name for each in found for name in each.model_fields})
+
+
+def _below(shape: Any, key: Any) -> Any:
+    for each in (shape, *_parts(shape)):
+        if _is_shape(each) and key in each.model_fields:
+            return each.model_fields[key].annotation
+        if get_origin(each) is dict:
+            return get_args(each)[1]
+    return shape  # a tag of a union: it names no key
+
+
+def _parts(shape: Any) -> Iterator[Any]:
+    """The members of a union, however deep it is wrapped."""
+    for part in get_args(shape) if get_origin(shape) is not dict else ():
+        yield part
+        yield from _parts(part)
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, type) and issubclass(shape, BaseModel)
+
+
+def value_findings(params: Params) -> list[Finding]:
+    """What the values say of each other, once their shape is right."""
+    return [
+        *convention_findings(params.conventions),
+        *label_findings(params),
+        *_segment_findings(params),
+        *_baseline_findings(params),
+        *_training_findings(params),
+    ]
+
+
+def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
+    """Conventions that are none, that nothing honours, or that are not those of the preset."""
+    problems = unknown_preset(conventions.get("preset"))
+    differing: dict[str, tuple[Any, Any]] = {}
+    try:
+        pinned = Conventions.from_mapping(conventions)
+        problems += idle_overrides(pinned)
+        differing = {} if problems else departures(pinned)
+    except ConventionError as error:
+        problems += error.problems
+    return [(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
+        (
+            ("conventions", knob),
+            f"is {value!r}, but preset {conventions['preset']!r} has {named!r}",
+            f"set it to {named!r}, or `preset: custom`",
+        )
+        for knob, (value, named) in differing.items()
+    ]
+
+
+def _segment_findings(params: Params) -> Iterator[Finding]:
+    for name, segmentation in params.segments.items():
+        keys, needs, ends = ("segments", name), segmentation.needs, segmentation.ends
+        if needs not in params.background:
+            fix = f"name the file as `background.{needs}`, or remove the entry"
+            yield keys, f"needs {needs}, which background does not name", fix
+        if any(low >= high for low, high in pairwise(ends)):
+            yield keys, f"{ends} does not rise", "give each end once, smallest first"
+
+
+def _baseline_findings(params: Params) -> Iterator[Finding]:
+    if params.comparison.baseline not in params.models:
+        near = difflib.get_close_matches(params.comparison.baseline, params.models, n=1)
+        fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(params.models)}"
+        what = f"{params.comparison.baseline!r} is not among the models"
+        yield ("comparison", "baseline"), what, fix
+
+
+def _training_findings(params: Params) -> Iterator[Finding]:
+    """Of two models on one training run, the metrics of the second would hide those of the first."""
+    seen: dict[str, str] = {}
+    for name, model in params.models.items():
+        run_id = model.training_run_id
+        if run_id and params.mlflow.attach == "metrics" and run_id in seen:
+            what = f"{run_id!r} is the training run of {seen[run_id]} too"
+            fix = "name another run, or set `mlflow.attach: child`"
+            yield ("models", name, "training_run_id"), what, fix
+        if run_id:
+            seen[run_id] = name

@@ -1,0 +1,114 @@
+"""YAML 1.2 that stays small however it is written: no bomb of aliases, no depth, no tags, no objects."""
+
+import re
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+
+from metrics_core.checking.problems import InputError, refuse
+
+BYTES = 1_000_000
+DEPTH = 30
+VALUES = 50_000  # with every alias written out
+_PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
+_PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+
+
+def load_yaml(text: str, where: str) -> Any:
+    """What the text says, in plain values.
+
+    Raises
+    ------
+    InputError : it is no YAML, or more than a file of parameters has any use for; `where` names it
+    """
+    if len(text) > BYTES:
+        raise too_large(where)
+    try:
+        _refuse_excess(text, where)
+        return YAML(typ="safe", pure=True).load(text)
+    except DuplicateKeyError as error:
+        raise _stands_twice(error, where) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{where}: line {mark.line + 1}" if mark else where
+        what = f"is not valid YAML: {_said(error)}"
+        tab = r"character '\t'" in _said(error)
+        fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
+        raise refuse(place, what, fix) from None
+    except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
+        what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
+        raise refuse(where, what, "mend what is named") from None
+
+
+def _stands_twice(error: DuplicateKeyError, where: str) -> InputError:
+    line = error.problem_mark.line
+    found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+    what = f"key {found[1]!r} stands twice" if found else "a key stands twice"
+    return refuse(f"{where}: line {line + 1}", what, "keep one of them")
+
+
+def _said(error: MarkedYAMLError) -> str:
+    """What the parser says, without its picture of the line."""
+    words = " ".join(part for part in (error.context, error.problem) if part)
+    return " ".join(words.split())
+
+
+def too_large(where: str) -> InputError:
+    fix = "keep data in files of its own, and name them"
+    return refuse(where, f"is larger than {BYTES:,} bytes", fix)
+
+
+def _refuse_excess(text: str, where: str) -> None:
+    """Reads the events one by one, before anything is built of them."""
+    count = _Count(where)
+    for event in YAML(typ="safe", pure=True).parse(text):
+        if isinstance(event, AliasEvent):
+            count.alias(event)
+        elif isinstance(event, CollectionEndEvent):
+            count.end()
+        elif isinstance(event, (ScalarEvent, CollectionStartEvent)):
+            count.value(event, opens=isinstance(event, CollectionStartEvent))
+
+
+class _Count:
+    """How many values there are so far, and in every anchor, were all aliases written out."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._total = 0
+        self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
+        self._size: dict[str, int] = {}
+
+    def value(self, event: Any, *, opens: bool) -> None:
+        tag = None if event.tag is None else str(event.tag)
+        if tag is not None and tag not in _PLAIN:
+            what = f"line {event.start_mark.line + 1} has the tag {tag!r}"
+            raise refuse(self._where, what, "write plain values: text, numbers, lists, mappings")
+        self._add(1)
+        if opens:
+            self._open.append((event.anchor, self._total - 1))
+            if len(self._open) > DEPTH:
+                what = f"line {event.start_mark.line + 1} is nested more than {DEPTH} deep"
+                raise refuse(self._where, what, "write it flat, as the params.yaml of the demo")
+        elif event.anchor:
+            self._size[event.anchor] = 1
+
+    def end(self) -> None:
+        anchor, before = self._open.pop()
+        if anchor:
+            self._size[anchor] = self._total - before
+
+    def alias(self, event: Any) -> None:
+        if any(anchor == event.anchor for anchor, _ in self._open):
+            what = f"line {event.start_mark.line + 1}: *{event.anchor} holds itself"
+            raise refuse(self._where, what, "write the values out")
+        self._add(self._size.get(event.anchor, 1))
+
+    def _add(self, values: int) -> None:
+        self._total += values
+        if self._total > VALUES:
+            what = f"holds more than {VALUES:,} values, aliases written out"
+            raise refuse(self._where, what, "keep data in files of its own, and name them")

@@ -1,0 +1,46 @@
+"""The JSON Schema of params.yaml, for editors: completion, allowed values and what a key means."""
+
+from typing import Any
+
+from metrics_core.conventions.conventions import KNOBS, Knob
+from pipeline.params.model import Params
+
+
+def params_schema() -> dict[str, Any]:
+    """What pydantic knows of the keys, and every convention with its values."""
+    schema = Params.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "params.yaml of Concord"
+    schema["properties"]["conventions"] = _conventions()
+    return schema
+
+
+def _conventions() -> dict[str, Any]:
+    knobs = {knob.name: _knob(knob) for knob in KNOBS}
+    return {
+        "type": "object",
+        "description": "What each number means, by value.",
+        "properties": {
+            "preset": {
+                "type": "string",
+                "description": "checked against the values; custom: no check",
+            },
+            **knobs,
+            "overrides": {
+                "type": "object",
+                "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
+                "additionalProperties": {"type": "object", "properties": knobs},
+            },
+        },
+        "required": ["preset", *knobs],
+        "additionalProperties": False,
+    }
+
+
+def _knob(knob: Knob) -> dict[str, Any]:
+    words = {"enum": list(knob.values)} if knob.values else {}
+    meaning = [knob.sentence, *(f"{word}: {means}" for word, means in knob.values.items() if means)]
+    described = {"description": "\n".join([*meaning, *([knob.form] if knob.form else [])])}
+    if not knob.form:
+        return described | words
+    return described | {"anyOf": [*([words] if words else []), {"not": {"type": "string"}}]}

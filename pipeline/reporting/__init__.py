@@ -1,0 +1,1 @@
+"""Stage `report`: the comparison -> pages."""

@@ -1,0 +1,63 @@
+"""The file of users' values: written partition by partition, with the same bytes however they are cut."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.running.outputs import whole
+
+ROWS_PER_GROUP = 131_072
+KEY = b"concord"
+
+
+class PerUserWriter:
+    """Gathers frames and writes them in row groups of a fixed size."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
+        self._waiting = schema.empty_table()
+
+    def write(self, values: pl.DataFrame) -> None:
+        table = values.to_arrow().cast(self._schema)
+        self._waiting = pa.concat_tables([self._waiting, table])
+        while len(self._waiting) >= ROWS_PER_GROUP:
+            self._flush(ROWS_PER_GROUP)
+
+    def close(self) -> None:
+        if len(self._waiting):
+            self._flush(len(self._waiting))
+        self._file.close()
+
+    def _flush(self, rows: int) -> None:
+        self._file.write_table(self._waiting.slice(0, rows).combine_chunks())
+        self._waiting = self._waiting.slice(rows)
+
+
+@contextmanager
+def per_user_writer(
+    path: Path, id_type: pa.DataType, labels: list[str], carried: dict[str, Any]
+) -> Iterator[PerUserWriter]:
+    """A writer of user and labels; `carried` (model, conventions, fingerprint) travels in the file's metadata."""
+    fields = [pa.field("user", id_type), *(pa.field(label, pa.float64()) for label in labels)]
+    text = json.dumps(carried, ensure_ascii=False, allow_nan=False)
+    schema = pa.schema(fields, metadata={KEY: text.encode()})
+    with whole(path) as beside:
+        writer = PerUserWriter(beside, schema)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def read_carried(path: Path) -> dict[str, Any]:
+    """What `per_user_writer` put into the metadata."""
+    metadata = pq.read_schema(path).metadata or {}
+    carried: dict[str, Any] = json.loads(metadata[KEY])
+    return carried

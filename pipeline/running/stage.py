@@ -1,0 +1,96 @@
+"""How every stage starts and ends: alone, announced, and with an exit code that says what happened."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from metrics_core.checking.problems import refuse
+from pipeline.params.model import PARAMS, Params
+from pipeline.running import announce
+from pipeline.running.announce import LOG
+from pipeline.running.claims import forget_claims, only_one
+from pipeline.running.credentials import without_credentials
+from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
+from pipeline.running.leftovers import remove_own
+from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
+
+BROKEN_PIPE = 141  # as shells count SIGPIPE
+
+
+def run(main: Callable[[], str | None]) -> NoReturn:
+    """Run a stage, the only one of its name, and leave the process; `main` says what it did."""
+
+    def alone() -> None:
+        began, stage = time.monotonic(), _name()
+        with only_one(stage) as killed:
+            if killed:
+                LOG.warning("%s: %s", stage, killed_before(killed))
+            said = main()
+        announce.ended(stage, said, time.monotonic() - began)
+
+    leave(alone)
+
+
+def leave(work: Callable[[], None]) -> NoReturn:
+    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else."""
+    debug = DEBUG in sys.argv
+    arguments = announce.set_up(sys.argv)
+    sys.argv = [argument for argument in arguments if argument != DEBUG]
+    try:
+        stop_in_order(_tidy)
+        work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        announce.forget_stdout()
+        sys.exit(BROKEN_PIPE)
+    except (Exception, KeyboardInterrupt) as error:  # the outermost frame: nothing is hidden
+        if stopped := told_to_stop():
+            _stopped(stopped)
+        if debug:
+            print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
+        else:
+            LOG.error("%s", without_credentials(in_words(error)))
+        announce.flush()
+        sys.exit(exit_code(error))
+    if stopped := told_to_stop():
+        _stopped(stopped)
+    sys.exit(0)
+
+
+def _tidy() -> None:
+    remove_own()
+    forget_claims()
+
+
+def model_argument(params: Params) -> str:
+    """The model that the command line names."""
+    return argument(list(params.models), "a model")
+
+
+def argument(known: Sequence[str], what: str) -> str:
+    """The one argument of the command line, refused if it is none of what params.yaml names."""
+    names = sys.argv[1:]
+    if len(names) == 1 and names[0] in known:
+        return names[0]
+    given = " ".join(names) if names else "nothing"
+    fix = f"name one of those in {PARAMS}: {', '.join(known)}"
+    raise refuse("command line", f"{given!r} is not {what}", fix)
+
+
+def _stopped(by: Stopped) -> NoReturn:
+    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), by.name)
+    with suppress(OSError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(by.exit_code)  # at once: what libraries say of their unfinished work helps nobody
+
+
+def _name() -> str:
+    """`load popularity`, from `python -m pipeline.loading.load popularity`."""
+    module = sys.modules["__main__"].__spec__
+    stage = module.name.rpartition(".")[2].replace("_", "-") if module else sys.argv[0]
+    return " ".join([stage, *sys.argv[1:]])

@@ -1,0 +1,117 @@
+"""Stage `log`: the report and each model's results -> MLflow, once. Only this and `pipeline.tracking` import mlflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from metrics_core.checking.row_checks import in_words
+from pipeline.params.model import Params
+from pipeline.params.read import read_params
+from pipeline.running.announce import LOG, say
+from pipeline.running.outputs import prepare
+from pipeline.running.stage import run
+from pipeline.tracking.circumstances import circumstances
+from pipeline.tracking.client import experiment_id, opened
+from pipeline.tracking.contents import Contents, contents
+from pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
+from pipeline.tracking.run_content import RunContent
+from pipeline.tracking.runs import Place, Runs, fill, is_finished
+from pipeline.tracking.store import Tracking, TrackingError
+from pipeline.tracking.training import attached, training_runs
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+
+TAG_OF_MODEL = "concord.run."  # + the model: on the comparison, the id of the run that holds it
+
+
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.mlflow)
+    return log(params)
+
+
+def log(params: Params) -> str:
+    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks; says how many runs there are.
+
+    Raises
+    ------
+    InputError : a result is missing, or a model names a training run that is not there
+    TrackingError : MLflow cannot be reached, or refuses, and `mlflow.required` is true
+    """
+    what = contents(params)
+    try:
+        run_ids = send(params, what)
+    except TrackingError as error:
+        if params.mlflow.required:
+            raise
+        LOG.warning("warning: not logged: %s", error)
+        write_not_logged(params, what, error)
+        return "nothing logged"
+    write_logged(params, what, run_ids)
+    return in_words(len(what.models), "model")
+
+
+def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
+    """Brings everything to MLflow, what it should have already too if `again`; the ids of the runs that hold it."""
+    tracking = Tracking(params.mlflow.tracking_uri)
+    how = circumstances(["dvc.lock", *vars(params.results).values()])
+    with tracking.ready(), opened(tracking) as client:
+        training = training_runs(client, params)
+        place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
+        runs = Runs(client, how, again=again)
+        with runs.ended_if_interrupted():
+            run_ids = _log_all(runs, place, what, training)
+    say(f"to look: {tracking.to_look}")
+    return run_ids
+
+
+def _log_all(runs: Runs, place: Place, what: Contents, training: Mapping[str, Run]) -> RunIds:
+    """The comparison is begun first, so that models can name it as their parent, and finished last."""
+    comparison = runs.begun(what.comparison, place)
+    parent_id = comparison.info.run_id
+    below = Place(place.experiment, parent_id)
+    models = {
+        content.name: _log_model(runs, below, content, training.get(content.name))
+        for content in what.models
+    }
+    for model, run_id in models.items():
+        tag = TAG_OF_MODEL + model
+        if comparison.data.tags.get(tag) != run_id:
+            runs.client.set_tag(parent_id, tag, run_id)
+    _finish(runs, comparison, what.comparison)
+    return RunIds(parent_id, models)
+
+
+def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | None) -> str:
+    """The id of the run that holds the model's results.
+
+    A run stays below the comparison that it was first part of; a later one names it in its tags.
+    """
+    if training is None:
+        return _finish(runs, runs.begun(content, place), content)
+    trained = training.info
+    if content.training and content.training.attach == "child":
+        below = Place(trained.experiment_id, trained.run_id)
+        return _finish(runs, runs.begun(content, below), content)
+    is_new = attached(runs.client, training, content, again=runs.again)
+    say(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
+    return str(trained.run_id)
+
+
+def _finish(runs: Runs, found: Run, content: RunContent) -> str:
+    run_id = str(found.info.run_id)
+    if is_finished(found) and runs.again:
+        fill(runs.client, found, content)
+        say(f"{content.name}: complete, run {run_id}")
+    elif is_finished(found):
+        say(f"{content.name}: already there, run {run_id}")
+    else:
+        runs.finished(found, content)
+        say(f"{content.name}: logged as run {run_id}")
+    return run_id
+
+
+if __name__ == "__main__":
+    run(main)

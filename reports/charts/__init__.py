@@ -1,0 +1,1 @@
+"""The pictures: each takes the comparison and gives an SVG."""

@@ -1,0 +1,116 @@
+"""From an Altair chart to an SVG that can stand inside the page: same bytes on every machine, named, without scripts.
+
+Nothing in a chart may be placed by the width of its text, because that depends on the fonts a machine has: sizes,
+margins, domains, ticks and the places of all labels are given as numbers.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+
+from reports.charts.palette import light
+
+_WHOSE = "\N{INVISIBLE SEPARATOR}"
+_SVG = "http://www.w3.org/2000/svg"
+ElementTree.register_namespace("", _SVG)
+_PAINT = {"fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"}
+_PLACE = {"d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"}
+_TEXT = {"text-anchor", "font-size", "font-weight"}
+_KEPT = _PAINT | _PLACE | _TEXT
+
+Layers = Sequence[alt.Chart]
+
+
+def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
+    """A chart on these rows; every mark says in `description` what a hover shows."""
+    return alt.Chart(alt.InlineData(values=list(rows)))
+
+
+def told(text: str, *models: str) -> str:
+    """A mark's `description`: what a hover shows, and whose mark it is. The page can then light up or hide a model."""
+    return _WHOSE.join([*models, text])
+
+
+def picture(
+    layers: Layers,
+    size: tuple[int, int],
+    margins: dict[str, int],
+    title: str,
+    description: str,
+    *,
+    own_scales: bool = False,
+) -> Markup:
+    """The layers as one inline SVG of `size` within `margins`, announced by title and description.
+
+    own_scales : does each layer bring scales of its own for x and y?
+    """
+    width, height = size
+    chart = alt.layer(*layers).properties(
+        width=width, height=height, padding=margins, autosize=alt.AutoSizeParams(type="none")
+    )
+    if own_scales:
+        chart = chart.resolve_scale(x="independent", y="independent")
+    chart = chart.configure_view(stroke=None).configure(aria=False, background="transparent")
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
+    full_width = width + margins["left"] + margins["right"]
+    full_height = height + margins["top"] + margins["bottom"]
+    clean = ElementTree.Element(
+        f"{{{_SVG}}}svg",
+        {"class": "chart", "role": "img", "viewBox": f"0 0 {full_width} {full_height}"}
+        | {"width": str(full_width), "height": str(full_height)},
+    )
+    ElementTree.SubElement(clean, f"{{{_SVG}}}title").text = title
+    ElementTree.SubElement(clean, f"{{{_SVG}}}desc").text = description
+    clean.extend(kept for child in root if (kept := _cleaned(child)) is not None)
+    # ElementTree has escaped every text and attribute.
+    return Markup(ElementTree.tostring(clean, encoding="unicode"))
+
+
+def axis(ticks: Sequence[float], labels: str, *, grid: bool) -> alt.Axis:
+    """An axis with these ticks; `labels` is a Vega expression over `datum.value`."""
+    return alt.Axis(
+        values=list(ticks),
+        labelExpr=labels,
+        title=None,
+        grid=grid,
+        gridColor=light("line"),
+        domain=False,
+        ticks=False,
+        labelColor=light("ink-faint"),
+        labelFontSize=12,
+        labelPadding=8,
+        labelOverlap=False,
+        labelBound=False,
+        labelFlush=False,
+        labelLimit=0,
+    )
+
+
+def _cleaned(element: ElementTree.Element) -> ElementTree.Element | None:
+    """The element without Vega's bookkeeping; a mark's description becomes the title that browsers show."""
+    if element.get("display") == "none" or element.get("class") in {"background", "foreground"}:
+        return None
+    said = {k: _rounded(v) for k, v in element.attrib.items() if k in _KEPT}
+    idle = {"opacity"} if said.get("opacity") == "1" else set()
+    idle |= set() if "stroke" in said else {"stroke-width"}
+    kept = ElementTree.Element(element.tag, {k: v for k, v in said.items() if k not in idle})
+    kept.text = element.text
+    kept.extend(child for found in element if (child := _cleaned(found)) is not None)
+    *models, about = element.get("aria-label", "").split(_WHOSE)
+    kept.attrib |= dict(zip(("data-model", "data-other"), models, strict=False))
+    if about:
+        title = ElementTree.Element(f"{{{_SVG}}}title")
+        title.text = about
+        kept.insert(0, title)
+    is_leaf = element.tag != f"{{{_SVG}}}g"
+    return kept if is_leaf or len(kept) else None
+
+
+def _rounded(numbers: str) -> str:
+    """Two decimals of a pixel are plenty."""
+    return re.sub(r"-?\d+\.\d{3,}(e-?\d+)?", lambda found: f"{float(found[0]):.2f}", numbers)

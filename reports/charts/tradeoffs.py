@@ -1,0 +1,155 @@
+"""Accuracy against what lies beyond it: one small picture a pair of labels, and the front of models.
+
+A model is beaten by another that is at least as good on both labels and better on one; the front is not beaten.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import altair as alt
+from markupsafe import Markup
+
+from reports.charts.curves import all_series
+from reports.charts.palette import light
+from reports.charts.scales import nice_ticks, shortened, tick_digits
+from reports.charts.svg import axis, picture, told, values
+from reports.writing import numbers
+from reports.writing.results import Results
+
+Entry = Mapping[str, Any]
+Point = dict[str, Any]
+_SIZE = (286, 230)
+_MARGINS = {"left": 44, "right": 20, "top": 14, "bottom": 34}
+_LINE, _LETTER = 11, 6.4  # pixels: the height of a name, the width of a letter at most
+_MARK = 6  # pixels from the middle of a mark to its edge
+_SHIFTS = (0, -8, 8, -15, 15, -22, 22)  # pixels that a name may be above or below its mark
+_BESIDE = 10  # pixels between a mark and its name
+_LONGEST = 16  # characters of a name
+_TOLD = 4  # names in a sentence
+
+
+def entries(results: Results) -> list[Entry]:
+    """Those with two models or more to compare."""
+    return [e for e in results.comparison.get("tradeoffs") or [] if len(e["points"]) > 1]
+
+
+def sentence(results: Results, entry: Entry) -> str:
+    """Who is on the front, and how many others are beaten."""
+    order = results.models
+    front = sorted((p["model"] for p in entry["points"] if p["pareto"]), key=order.index)
+    beaten = len(entry["points"]) - len(front)
+    more = f" and {len(front) - _TOLD} more" if len(front) > _TOLD else ""
+    rest = f" {beaten} {'other is' if beaten == 1 else 'others are'}." if beaten else ""
+    return f"Beaten by no other model: {', '.join(front[:_TOLD])}{more}.{rest}"
+
+
+def coordinate(entry: Entry, point: Mapping[str, Any], which: str) -> str:
+    """X or y of a point as it is written."""
+    of_all = [each[which] for each in entry["points"]]
+    return numbers.number(point[which], 3 if max(map(abs, of_all)) <= 1 else 2)
+
+
+def tradeoff_chart(results: Results, entry: Entry) -> Markup:
+    """Models as marks: filled on the front, hollow where another model beats them."""
+    points = _points(results, entry)
+    ends = {which: _ends([point[which] for point in points]) for which in "xy"}
+    scales = {which: alt.Scale(domain=list(ends[which]), nice=False, zero=False) for which in "xy"}
+    x, y = alt.X("x:Q", scale=scales["x"]), alt.Y("y:Q", scale=scales["y"])
+    front = sorted((p for p in points if p["pareto"]), key=lambda p: (p["x"], p["y"]))
+    line = values(front).mark_line(strokeWidth=1.25, color=light("ink-faint"), strokeDash=[4, 3])
+    marks = values(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
+    names = values(_placed(points, ends))
+    layers = [
+        line.encode(x=x.axis(None), y=y.axis(None), order="x:Q"),
+        marks.encode(
+            x=x.axis(_axis(ends["x"])),
+            y=y.axis(_axis(ends["y"])),
+            shape=alt.Shape("shape:N", scale=None),
+            stroke=alt.Stroke("colour:N", scale=None),
+            fill=alt.Fill("inside:N", scale=None),
+            description="about:N",
+        ),
+        *(
+            names.transform_filter(alt.datum.align == side)
+            .mark_text(align=side, baseline="middle", fontSize=12, limit=0, aria=True)
+            .encode(
+                description="whose:N",
+                x=alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None),
+                y=alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None),
+                text="name:N",
+                color=alt.Color("colour:N", scale=None),
+            )
+            for side in ("left", "right")
+        ),
+    ]
+    title = f"{entry['y']} against {entry['x']}"
+    return picture(layers, _SIZE, _MARGINS, title, sentence(results, entry), own_scales=True)
+
+
+def _points(results: Results, entry: Entry) -> list[Point]:
+    series = {each.model: each for each in all_series(results)}
+    named = {model for model, each in series.items() if each.named}
+    return [
+        {
+            **point,
+            "colour": series[point["model"]].colour,
+            "shape": series[point["model"]].shape,
+            "inside": series[point["model"]].colour if point["pareto"] else light("page"),
+            "name": shortened(point["model"], _LONGEST),
+            "named": point["model"] in named or point["pareto"],
+            "about": told(
+                f"{point['model']}: {entry['x']} {coordinate(entry, point, 'x')}, "
+                f"{entry['y']} {coordinate(entry, point, 'y')}",
+                point["model"],
+            ),
+            "whose": told("", point["model"]),
+        }
+        for point in entry["points"]
+    ]
+
+
+def _ends(found: Sequence[float]) -> tuple[float, float]:
+    """All values with a little room."""
+    low, high = min(found), max(found)
+    room = 0.09 * (high - low) or 0.05 * abs(high) or 0.05
+    return low - room, high + room
+
+
+def _axis(ends: tuple[float, float]) -> alt.Axis:
+    ticks = nice_ticks(*ends, 4)
+    return axis(ticks, f"format(datum.value, '.{tick_digits(ticks)}f')", grid=True)
+
+
+def _placed(points: Sequence[Point], ends: Mapping[str, tuple[float, float]]) -> list[Point]:
+    """The names beside their marks, where they cover no other name or mark; from the top. Without room, none."""
+    width, height = _SIZE
+    at = {
+        p["model"]: (_pixel(p["x"], ends["x"], width), height - _pixel(p["y"], ends["y"], height))
+        for p in points
+    }
+    taken = [(x - _MARK, x + _MARK, y) for x, y in at.values()]
+    placed = []
+    named = [point for point in points if point["named"]]
+    for point in sorted(named, key=lambda p: (at[p["model"]][1], p["model"])):
+        x, y = at[point["model"]]
+        length = _LETTER * len(point["name"])
+        for shift, align in product(_SHIFTS, ("left", "right")):
+            text_x = x + _BESIDE if align == "left" else x - _BESIDE
+            begin = text_x if align == "left" else text_x - length
+            place = (begin, begin + length, y + shift)
+            inside = begin >= 0 and place[1] <= width + _MARGINS["right"]
+            if inside and not any(_cover(place, other) for other in taken):
+                taken.append(place)
+                placed.append({**point, "align": align, "text_x": text_x, "text_y": y + shift})
+                break
+    return placed
+
+
+def _cover(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    """Do two boxes (left, right, middle) overlap?"""
+    return one[0] < other[1] and other[0] < one[1] and abs(one[2] - other[2]) < _LINE
+
+
+def _pixel(value: float, ends: tuple[float, float], size: int) -> float:
+    return (value - ends[0]) / (ends[1] - ends[0]) * size

@@ -1,0 +1,1 @@
+"""What stands in each section of the page, as rows of text."""

@@ -1,0 +1,54 @@
+"""Ten users whom the choice of the model concerns most, as text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.writing import numbers
+from reports.writing.results import Results
+
+Example = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One user: `found` counts the relevant items in both lists; `wins` says whether the first model is better."""
+
+    user: str
+    values: str
+    difference: str
+    wins: bool
+    known: str
+    found_a: int
+    found_b: int
+    content: Example
+
+
+def examples(results: Results) -> Example | None:
+    """The largest wins and losses of one model against another; None where there are none."""
+    found: Example | None = results.comparison.get("examples")
+    return found if found and found["users"] else None
+
+
+def users(results: Results, found: Example) -> list[Shown]:
+    digits = results.difference_digits(found["label"])
+    upwards = results.metrics[found["label"]]["higher_is_better"]
+    return [
+        Shown(
+            user=user["user"],
+            values=f"{numbers.number(user['value_a'], digits)} against {numbers.number(user['value_b'], digits)}",
+            difference=numbers.signed(user["difference"], digits),
+            wins=(user["difference"] > 0) is upwards,
+            known=_known(user["n_train"]),
+            found_a=sum(item["relevant"] for item in user["list_a"]),
+            found_b=sum(item["relevant"] for item in user["list_b"]),
+            content=user,
+        )
+        for user in found["users"]
+    ]
+
+
+def _known(n: int | None) -> str:
+    if n is None:
+        return ""
+    return "new to the train" if n == 0 else f"{n:,} interaction{'s' * (n > 1)} in the train"

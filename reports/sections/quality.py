@@ -1,0 +1,106 @@
+"""What was found in the data, as rows of counts: one per model, and the facts of the truth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.writing.numbers import count, share
+from reports.writing.results import Results
+
+_TRUTH_WORDS = {
+    "path": "File",
+    "format": "Format",
+    "rows": "Rows",
+    "users": "Users",
+    "items": "Items",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A count, what it is of (a share, a policy) and whether a reader should notice it."""
+
+    text: str
+    beside: str
+    notable: bool
+    value: float | None
+
+
+def columns(results: Results) -> list[str]:
+    k = results.main_k
+    return [
+        "Users with a list",
+        "Users without a list",
+        f"Lists shorter than {k}",
+        "Tied rows",
+        "Duplicates",
+        "Rank against score",
+        f"Judged in the top {k}",
+    ]
+
+
+def found_in(results: Results, model: str) -> list[Found]:
+    quality = results.comparison["quality"][model]
+    users, k = quality["users"], str(results.main_k)
+    evaluated = users["evaluated"]
+    with_list = evaluated - users["without_list"]
+    judged = quality["judged_share"].get(k)
+    return [
+        Found(count(with_list), f"of {count(evaluated)}", False, with_list),
+        _part(users["without_list"], evaluated),
+        _part(users["shorter_than"].get(k), evaluated),
+        _under_policy(quality["ties"]),
+        _under_policy(quality["duplicates"]),
+        _users_only(quality["rank_score_disagreements"]["users"]),
+        Found(share(judged), "", False, judged),
+    ]
+
+
+def _part(n: int | None, of: int) -> Found:
+    return Found(count(n), share(n / of) if n and of else "", bool(n), n)
+
+
+def _under_policy(finding: Mapping[str, Any]) -> Found:
+    n = finding["rows"]
+    beside = f"{count(finding['users'])} users; {finding['policy']}" if n else ""
+    return Found(count(n), beside, bool(n), n)
+
+
+def _users_only(n: int) -> Found:
+    return Found(count(n), "users" if n else "", bool(n), n)
+
+
+def warnings(results: Results) -> list[tuple[str, str]]:
+    """Everything a reader should notice before trusting a difference: (whose, sentence)."""
+    quality = results.comparison["quality"]
+    known = [name for name in [*results.models, "truth"] if name in quality]
+    return [
+        (name, note)
+        for name in known
+        for note in [*_counted(quality[name]), *quality[name].get("notes", [])]
+    ]
+
+
+def _counted(quality: Mapping[str, Any]) -> list[str]:
+    users = quality.get("users")
+    if not isinstance(users, Mapping) or not users["without_list"]:
+        return []
+    n, evaluated = users["without_list"], users["evaluated"]
+    are = "user has" if n == 1 else "users have"
+    return [f"{count(n)} of {count(evaluated)} evaluated {are} no list ({share(n / evaluated)})."]
+
+
+def truth_facts(results: Results) -> list[tuple[str, str]]:
+    truth = results.comparison["quality"].get("truth", {})
+    facts = [(word, _plain(truth[key])) for key, word in _TRUTH_WORDS.items() if key in truth]
+    grades = truth.get("grades")
+    if isinstance(grades, Mapping):
+        facts.append(("Grades", ", ".join(f"{grade}: {_plain(n)}" for grade, n in grades.items())))
+    duplicates = truth.get("duplicates")
+    if isinstance(duplicates, Mapping):
+        facts.append(("Duplicates", f"{_plain(duplicates['rows'])} rows; {duplicates['policy']}"))
+    return facts
+
+
+def _plain(value: Any) -> str:
+    return count(value) if isinstance(value, int) else str(value)

@@ -1,0 +1,91 @@
+"""`mc.evaluate` equals the definitions: every metric, every value of every knob."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import metrics_core as mc
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.conventions.presets import defines
+from tests.metrics_core.metrics import reference
+from tests.metrics_core.metrics.strategies import (
+    LABELS,
+    VALUES,
+    Case,
+    Labels,
+    cases,
+    conventions,
+    population,
+    possible,
+)
+
+TOLERANCE = 1e-12
+
+
+def _same(ours: float | None, theirs: float | None) -> bool:
+    if ours is None or theirs is None:
+        return ours is theirs
+    if math.isnan(ours) or math.isnan(theirs):
+        return math.isnan(ours) and math.isnan(theirs)
+    return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> list[tuple[Any, ...]]:
+    """(label, user or `mean`, ours, the definition's) wherever the two disagree."""
+    result = case.evaluate(pinned, labels)
+    per_user = {row.pop("user"): row for row in result.per_user.to_dicts()}
+    ranked = {(name, k): case.ranked(name, k, pinned) for name, k, _ in labels.values()}
+    found = []
+    for label, (name, k, parameters) in labels.items():
+        users = [(u, (ranked[name, k].get(u), truth)) for u, truth in case.evaluated().items()]
+        for user, data in users:
+            ours = per_user.get(user, {}).get(label)
+            theirs = reference.value(name, data[0], data[1], k, pinned, **parameters)
+            found += [] if _same(ours, theirs) else [(label, user, ours, theirs)]
+        mean = reference.mean_of(name, [data for _, data in users], k, pinned, **parameters)
+        if not _same(result[label], mean):
+            found.append((label, "mean", result[label], mean))
+    return found
+
+
+POPULATION = population(seed=20)
+KNOB_VALUES = [(name, value) for name, values in VALUES.items() for value in values]
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"), KNOB_VALUES, ids=lambda part: str(part).replace(" ", "")
+)
+def test_every_value_of_every_knob_equals_its_definition(knob: str, value: Any) -> None:
+    base = {"duplicates": "keep", "ideal": "truth_at_k", "relevance_threshold": 1}
+    pinned = possible(mc.preset("standard", **{**base, knob: value}))
+    if value == "error":
+        with pytest.raises(ValueError, match=knob):
+            POPULATION.evaluate(pinned, LABELS)
+        return
+
+    assert _differences(POPULATION, pinned) == []
+
+
+@given(case=cases(), pinned=conventions())
+def test_random_users_under_random_conventions_equal_the_definitions(
+    case: Case, pinned: Conventions
+) -> None:
+    assert _differences(case, pinned) == []
+
+
+@given(case=cases(unique=True))
+def test_lists_without_ties_and_copies_pass_where_both_are_refused(case: Case) -> None:
+    strict = mc.preset("standard", ties="error", duplicates="error")
+
+    assert _differences(case, strict) == []
+
+
+@pytest.mark.parametrize("preset", mc.presets())
+def test_every_preset_equals_the_definitions(preset: str) -> None:
+    copies = mc.preset(preset).duplicates != "error"
+
+    labels = {label: parts for label, parts in LABELS.items() if defines(preset, parts[0])}
+
+    assert _differences(population(seed=21, copies=copies), mc.preset(preset), labels) == []

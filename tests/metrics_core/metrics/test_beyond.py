@@ -1,0 +1,469 @@
+"""The metrics beyond accuracy: worked examples, the definitions on random worlds, and the edges."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+from math import log, log2, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics_core.metrics import beyond, exposure
+from metrics_core.metrics.exposure import Exposure, expose
+from metrics_core.metrics.listed import Items, Listed
+from tests.metrics_core.metrics import reference_beyond as reference
+from tests.metrics_core.metrics.reference_beyond import World
+
+approx = pytest.approx
+nan = math.nan
+
+# Train users: item 0 has 4, item 1 has 2, items 2 and 3 have 1, items 4 and 5 are cold; 4 users, 8 interactions.
+# Item 5 is in no catalogue and in no category.
+WORLD = World(
+    n_items=6,
+    train={"ann": [0, 1], "bob": [0, 1, 2], "cy": [0], "dee": [0, 3]},
+    catalogue={0, 1, 2, 3, 4},
+    features={
+        0: (1, 0, 0),
+        1: (1, 1, 0),
+        2: (0, 1, 0),
+        3: (0, 0, 1),
+        4: (0, 1, 1),
+        5: (0, 0, 0),
+    },
+    lists={"ann": [2, 4, 0], "bob": [0, 1], "cy": [], "eve": [5]},
+    relevant={"ann": {4, 0, 3}, "bob": {1}},
+)
+SAME_FEATURES = dict.fromkeys(range(6), (0.0, 1.0))
+
+Knobs = Mapping[str, Any]
+MIUF: Knobs = {"novelty_population": "users", "novelty_norm": "none", "cold_item": "one_user"}
+
+# metric, knobs, k, then ann, bob, cy (no list) and eve (one cold item, no history)
+WORKED: list[tuple[Any, ...]] = [
+    ("user_coverage", {"user_coverage_kind": "any"}, 3, 1, 1, 0, 1),
+    ("user_coverage", {"user_coverage_kind": "full"}, 3, 1, 0, 0, 0),
+    ("user_coverage", {"user_coverage_kind": "full"}, 1, 1, 1, 0, 1),
+    ("user_coverage", {"user_coverage_kind": "full"}, None, 1, 1, 0, 1),
+    # users 1, cold, 4 | 4, 2 | cold, of 4
+    ("novelty", MIUF, 3, (log2(4) + log2(4) + 0) / 3, (0 + log2(2)) / 2, nan, log2(4)),
+    ("novelty", MIUF, 1, log2(4), 0, nan, log2(4)),
+    ("novelty", {**MIUF, "cold_item": "skip"}, 3, (log2(4) + 0) / 2, log2(2) / 2, nan, nan),
+    ("novelty", {**MIUF, "cold_item": "zero"}, 3, (log2(4) + 0) / 3, log2(2) / 2, nan, 0),
+    (
+        "novelty",
+        {**MIUF, "novelty_norm": "log2_users"},
+        3,
+        (2 / log2(4) + 2 / log2(4) + 0) / 3,
+        (1 / log2(4)) / 2,
+        nan,
+        1,
+    ),
+    (
+        "novelty",
+        {**MIUF, "novelty_population": "interactions", "cold_item": "zero"},
+        3,
+        (log2(8 / 1) + log2(8 / 4)) / 3,
+        (log2(8 / 4) + log2(8 / 2)) / 2,
+        nan,
+        0,
+    ),
+    ("average_popularity", {}, 3, (1 + 0 + 4) / 3, (4 + 2) / 2, nan, 0),
+    ("average_popularity", {}, 1, 1, 4, nan, 0),
+    # 4 of 8 interactions are half of them: the head is item 0; beyond that item 1 belongs to it
+    ("long_tail", {"longtail_head": 0.5}, 3, 2 / 3, 1 / 2, nan, 1),
+    ("long_tail", {"longtail_head": 0.51}, 3, 2 / 3, 0 / 2, nan, 1),
+    ("long_tail", {"longtail_head": 0.8}, 3, 1 / 3, 0 / 2, nan, 1),  # 7 of 8: item 2 before item 3
+    ("long_tail", {"longtail_head": 1.0}, 3, 1 / 3, 0 / 2, nan, 1),  # a cold item is tail
+    # ann: {1}, {1, 2}, {0}; bob: {0}, {0, 1}
+    (
+        "intra_list_diversity",
+        {"ild_distance": "cosine"},
+        3,
+        ((1 - 1 / sqrt(2)) + 1 + 1) / 3,
+        1 - 1 / sqrt(2),
+        nan,
+        nan,
+    ),
+    ("intra_list_diversity", {"ild_distance": "jaccard"}, 3, (1 / 2 + 1 + 1) / 3, 1 / 2, nan, nan),
+    ("intra_list_diversity", {"ild_distance": "hamming"}, 3, (1 + 3 + 2) / 3, 1, nan, nan),
+    ("intra_list_diversity", {"ild_distance": "hamming"}, 2, 1, 1, nan, nan),
+    # catalogue of 5; popularity ranks: item 0 has 1, item 1 has 2, items 2 and 3 have 3
+    (
+        "serendipity",
+        {"serendipity_kind": "popularity"},
+        3,
+        (0 + (4 / 5 - 0) + 0) / 3,  # item 2 is not relevant; item 0 at rank 3: 3/5 - 5/5 < 0
+        (0 + 0) / 2,  # item 1 at rank 2: 4/5 - 4/5
+        nan,
+        0,
+    ),
+    # ann had {0} and {0, 1}; item 4 is {1, 2}, item 0 is {0}. bob had those and {1}; item 1 is {0, 1}
+    (
+        "serendipity",
+        {"serendipity_kind": "history"},
+        3,
+        (0 + (1 - (0 + 1 / 2) / 2) + (1 - (1 + 1 / sqrt(2)) / 2)) / 3,
+        (0 + (1 - (1 / sqrt(2) + 1 + 1 / sqrt(2)) / 3)) / 2,
+        nan,
+        nan,
+    ),
+    # ann: p = (3/4, 1/4, 0), q = (1/3, 1/2, 1/6). bob: p = (1/2, 1/2, 0), q = (3/4, 1/4, 0)
+    (
+        "calibration",
+        {"calibration_alpha": 0.1},
+        3,
+        3 / 4 * log((3 / 4) / (0.9 / 3 + 0.1 * 3 / 4)) + 1 / 4 * log((1 / 4) / (0.9 / 2 + 0.1 / 4)),
+        1 / 2 * log((1 / 2) / (0.9 * 3 / 4 + 0.1 / 2)) + 1 / 2 * log((1 / 2) / (0.9 / 4 + 0.1 / 2)),
+        nan,
+        nan,
+    ),
+    # ann's popularity 1, 0, 4 takes the places 2, 3, 1; places 1, 2, 3: 1 - 6 (1 + 1 + 4) / (3 (9 - 1))
+    ("popularity_correlation", {}, 3, 1 - 6 * (1 + 1 + 4) / (3 * 8), 1, nan, nan),
+    ("popularity_correlation", {}, 1, nan, nan, nan, nan),
+]
+
+# Top 2: item 0 and item 1 for bob, 2 and 4 for ann, 5 for eve. Top 3: item 0 for ann, too.
+WORKED_EXPOSURE = [
+    ("coverage", {"coverage_items": "catalogue"}, 2, 4 / 5),  # item 5 is not in the catalogue
+    ("coverage", {"coverage_items": "train"}, 2, 3 / 4),  # items 4 and 5 are cold
+    ("coverage", {"coverage_items": "catalogue"}, 1, 2 / 5),
+    # of the catalogue, top 3: 0 1 1 1 2
+    ("gini", {"gini_items": "catalogue"}, 3, (-4 * 0 - 2 * 1 + 0 * 1 + 2 * 1 + 4 * 2) / (5 * 5)),
+    ("gini", {"gini_items": "recommended"}, 3, (-4 - 2 + 0 + 2 + 4 * 2) / (5 * 6)),
+    ("gini", {"gini_items": "recommended"}, 2, 0),
+    ("entropy", {"entropy_base": 2, "entropy_norm": "none"}, 2, log2(5)),
+    ("entropy", {"entropy_base": "2", "entropy_norm": "none"}, 2, log2(5)),
+    ("entropy", {"entropy_base": "e", "entropy_norm": "none"}, 3, 2 / 6 * log(3) + 4 / 6 * log(6)),
+    ("entropy", {"entropy_base": "e", "entropy_norm": "recommended_items"}, 2, log(5) / 5),
+    # three users with a list; only ann and bob share an item: overlaps 1/3, 0, 0
+    ("personalization", {}, 3, 1 - (1 / 3 + 0 + 0) / 3),
+    ("personalization", {}, 2, 1),
+]
+
+
+def _items(world: World) -> Items:
+    number = np.arange(world.n_items)
+    features = world.features
+    vectors = (
+        None if features is None else np.array([features[int(i)] for i in number], dtype=float)
+    )
+    return Items(
+        n_train_users=world.n_train_users,
+        n_interactions=world.n_interactions,
+        users=np.array([world.train_users(int(i)) for i in number], dtype=np.int64),
+        in_catalogue=np.isin(number, sorted(world.catalogue)),
+        features=vectors,
+    )
+
+
+def _listed(world: World) -> Listed:
+    users = list(world.lists)
+    rows = [
+        (number, rank, item, item in world.relevant.get(user, set()))
+        for number, user in enumerate(users)
+        for rank, item in enumerate(world.lists[user], 1)
+    ]
+    before = [(number, item) for number, user in enumerate(users) for item in world.history(user)]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4)
+    history = np.array(before, dtype=np.int64).reshape(-1, 2)
+    return Listed(
+        n_users=len(users),
+        n_listed=np.array([len(world.lists[user]) for user in users], dtype=np.int64),
+        row_user=table[:, 0],
+        row_rank=table[:, 1],
+        row_item=table[:, 2],
+        row_relevant=table[:, 3].astype(bool),
+        history_user=history[:, 0],
+        history_item=history[:, 1],
+        items=_items(world),
+    )
+
+
+@pytest.mark.parametrize("example", WORKED)
+def test_worked_example(example: tuple[Any, ...]) -> None:
+    metric, knobs, k, *of_users = example
+
+    values = getattr(beyond, metric)(_listed(WORLD), k, **knobs)
+
+    assert list(values) == approx(of_users, rel=1e-14, abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.parametrize(("metric", "knobs", "k", "expected"), WORKED_EXPOSURE)
+def test_worked_example_over_all_users(
+    metric: str, knobs: Knobs, k: int | None, expected: float
+) -> None:
+    value = getattr(exposure, metric)(expose(_listed(WORLD), k), **knobs)
+
+    assert value == approx(expected, rel=1e-14, abs=1e-15)
+
+
+def _every(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Every combination of the knobs' values."""
+    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+PER_USER: list[tuple[str, dict[str, Any]]] = [
+    (metric, knobs)
+    for metric, combinations in {
+        "user_coverage": _every(user_coverage_kind=("any", "full")),
+        "novelty": _every(
+            novelty_population=("users", "interactions"),
+            novelty_norm=("none", "log2_users"),
+            cold_item=("one_user", "skip", "zero"),
+        ),
+        "average_popularity": _every(),
+        "long_tail": _every(longtail_head=(0.07, 0.2, 0.5, 0.8, 1.0)),
+        "intra_list_diversity": _every(ild_distance=("cosine", "jaccard", "hamming")),
+        "serendipity": _every(serendipity_kind=("popularity", "history")),
+        "calibration": _every(calibration_alpha=(0.01, 0.3, 1.0)),
+        "popularity_correlation": _every(),
+    }.items()
+    for knobs in combinations
+]
+OVER_USERS: list[tuple[str, dict[str, Any]]] = [
+    (metric, knobs)
+    for metric, combinations in {
+        "coverage": _every(coverage_items=("catalogue", "train")),
+        "gini": _every(gini_items=("catalogue", "recommended")),
+        "entropy": _every(entropy_base=(2, "e"), entropy_norm=("none", "recommended_items")),
+        "personalization": _every(),
+    }.items()
+    for knobs in combinations
+]
+CUTOFFS = (None, 1, 2, 3, 10)
+USERS = ("u0", "u1", "u2", "u3", "u4")
+BINARY = st.sampled_from((0.0, 1.0))
+REAL = st.floats(-3, 3).map(lambda x: round(x, 2))
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, numbers: st.SearchStrategy[float] = BINARY) -> World:
+    """Users with and without list and history; items that are cold, off the catalogue and without features."""
+    n_items = draw(st.integers(1, 8))
+    item = st.integers(0, n_items - 1)
+    depth = draw(st.sampled_from((1, 3, 9)))
+    vector = st.lists(numbers, min_size=depth, max_size=depth)
+    vectors = st.lists(vector, min_size=n_items, max_size=n_items)
+    known = draw(st.none() | vectors | vectors)
+    own = st.sampled_from(USERS)
+    distinct = st.lists(item, unique=True, max_size=6)
+    return World(
+        n_items=n_items,
+        train=draw(st.dictionaries(st.sampled_from((*USERS, "other")), distinct)),
+        catalogue=draw(st.sets(item)),
+        features=None if known is None else dict(enumerate(known)),
+        lists=draw(st.dictionaries(own, distinct)),
+        relevant=draw(st.dictionaries(own, st.sets(item))),
+    )
+
+
+def _differences(world: World, metrics: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+    listed = _listed(world)
+    found = []
+    for (metric, knobs), k in product(metrics, CUTOFFS):
+        ours = getattr(beyond, metric)(listed, k, **knobs)
+        theirs = [getattr(reference, metric)(world, user, k, **knobs) for user in world.lists]
+        same = approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True)
+        found += [] if list(ours) == same else [(metric, knobs, k, list(ours), theirs)]
+    return found
+
+
+@given(world=worlds())
+def test_every_metric_equals_its_definition_under_every_knob(world: World) -> None:
+    assert _differences(world, PER_USER) == []
+
+
+@given(world=worlds(numbers=REAL))
+def test_cosines_of_vectors_equal_their_definitions(world: World) -> None:
+    of_vectors: list[tuple[str, dict[str, Any]]] = [
+        ("intra_list_diversity", {"ild_distance": "cosine"}),
+        ("serendipity", {"serendipity_kind": "history"}),
+    ]
+
+    assert _differences(world, of_vectors) == []
+
+
+@given(world=worlds())
+def test_every_metric_over_all_users_equals_its_definition(world: World) -> None:
+    for (metric, knobs), k in product(OVER_USERS, CUTOFFS):
+        ours = getattr(exposure, metric)(expose(_listed(world), k), **knobs)
+        theirs = getattr(reference, metric)(world, k, **knobs)
+        assert ours == approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True), (metric, knobs, k)
+
+
+@given(world=worlds(), cut=st.integers(0, 5))
+def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
+    users = list(world.lists)
+    parts = [
+        _listed(replace(world, lists={u: world.lists[u] for u in some}))
+        for some in (users[:cut], users[cut:])
+    ]
+    whole = _listed(world)
+
+    for (metric, knobs), k in product(PER_USER, CUTOFFS):
+        kernel = getattr(beyond, metric)
+        apart = np.concatenate([kernel(part, k, **knobs) for part in parts])
+        assert apart.tobytes() == kernel(whole, k, **knobs).tobytes()
+    for k in CUTOFFS:
+        added = expose(parts[0], k) + expose(parts[1], k)
+        together = expose(whole, k)
+        assert added.counts.tolist() == together.counts.tolist()
+        assert added.n_users == together.n_users
+
+
+@given(world=worlds())
+def test_values_stay_in_their_ranges(world: World) -> None:
+    listed = _listed(world)
+    bounded: list[tuple[Callable[..., Any], Knobs]] = [
+        (beyond.long_tail, {"longtail_head": 0.8}),
+        (beyond.intra_list_diversity, {"ild_distance": "cosine"}),
+        (beyond.intra_list_diversity, {"ild_distance": "jaccard"}),
+        (beyond.novelty, {**MIUF, "novelty_norm": "log2_users"}),
+        (beyond.serendipity, {"serendipity_kind": "popularity"}),
+    ]
+    for (metric, knobs), k in product(bounded, CUTOFFS):
+        values = metric(listed, k, **knobs)
+        defined = values[~np.isnan(values)]
+        assert (defined >= 0).all(), (metric, k)
+        assert (defined <= 1).all(), (metric, k)
+    assert not (beyond.calibration(listed, None, calibration_alpha=0.01) < 0).any()
+    assert not (np.abs(beyond.popularity_correlation(listed, None)) > 1 + 1e-12).any()
+
+
+def test_no_list_at_all_leaves_every_mean_undefined() -> None:
+    listed = _listed(replace(WORLD, lists={"ann": [], "bob": []}))
+
+    for metric, knobs in PER_USER:
+        expected = [0, 0] if metric == "user_coverage" else [nan, nan]
+        values = getattr(beyond, metric)(listed, 3, **knobs)
+        assert list(values) == approx(expected, nan_ok=True), metric
+    shown = expose(listed, 3)
+    assert exposure.coverage(shown, coverage_items="catalogue") == 0
+    assert math.isnan(exposure.gini(shown, gini_items="catalogue"))
+    assert math.isnan(exposure.entropy(shown, entropy_base=2, entropy_norm="none"))
+    assert math.isnan(exposure.personalization(shown))
+
+
+def test_nobody_listed_gives_no_values() -> None:
+    listed = _listed(replace(WORLD, lists={}))
+
+    for metric, knobs in PER_USER:
+        assert getattr(beyond, metric)(listed, 3, **knobs).shape == (0,)
+    assert expose(listed, 3).counts.tolist() == [0] * 6
+
+
+def test_without_train_every_item_is_cold_and_novelty_is_undefined() -> None:
+    listed = _listed(replace(WORLD, train={}))
+
+    assert np.isnan(beyond.novelty(listed, 3, **MIUF)).all()
+    assert list(beyond.average_popularity(listed, 3)) == approx([0, 0, nan, 0], nan_ok=True)
+    tail = beyond.long_tail(listed, 3, longtail_head=0.8)
+    assert list(tail) == approx([1, 1, nan, 1], nan_ok=True)
+    assert math.isnan(exposure.coverage(expose(listed, 3), coverage_items="train"))
+
+
+def test_one_train_user_carries_no_information_to_divide_by() -> None:
+    listed = _listed(replace(WORLD, train={"ann": [0, 1]}))
+
+    plain = beyond.novelty(listed, 2, **MIUF)
+    normed = beyond.novelty(listed, 2, **{**MIUF, "novelty_norm": "log2_users"})
+
+    assert list(plain) == approx([0, 0, nan, 0], nan_ok=True)
+    assert np.isnan(normed).all()
+
+
+def test_one_user_is_alone_and_has_no_personalization() -> None:
+    shown = expose(_listed(replace(WORLD, lists={"ann": [0, 1]})), 2)
+
+    assert shown.n_users == 1
+    assert math.isnan(exposure.personalization(shown))
+
+
+def test_one_item_for_everybody_is_the_least_varied() -> None:
+    world = replace(WORLD, lists={"ann": [0], "bob": [0], "cy": [0]})
+    shown = expose(_listed(world), 1)
+
+    assert exposure.personalization(shown) == 0
+    assert exposure.entropy(shown, entropy_base=2, entropy_norm="none") == 0
+    assert exposure.gini(shown, gini_items="recommended") == 0
+    assert exposure.gini(shown, gini_items="catalogue") == 4 * 3 / (5 * 3)  # (n - 1) / n
+
+
+def test_a_copy_in_a_list_is_the_same_user_and_counts_once_in_the_exposure() -> None:
+    listed = _listed(replace(WORLD, lists={"ann": [1, 0, 1], "bob": [1]}))
+
+    assert expose(listed, 3).counts.tolist() == [1, 2, 0, 0, 0, 0]
+    assert expose(listed, 1).counts.tolist() == [0, 2, 0, 0, 0, 0]
+    assert list(beyond.average_popularity(listed, 3)) == approx([(2 + 4 + 2) / 3, 2])
+
+
+@pytest.mark.parametrize("n_categories", [3, 5, 6])
+def test_rounding_takes_no_distance_and_no_divergence_below_0(n_categories: int) -> None:
+    alike = dict.fromkeys(range(6), (1.0,) * n_categories)
+    listed = _listed(replace(WORLD, features=alike, lists={"cy": [0, 1, 2]}))
+
+    assert beyond.intra_list_diversity(listed, 3, ild_distance="cosine") >= 0
+    assert beyond.calibration(listed, 3, calibration_alpha=0.01) >= 0
+
+
+def test_a_list_in_the_proportions_of_the_history_is_perfectly_calibrated() -> None:
+    listed = _listed(replace(WORLD, lists={"ann": [1, 0], "bob": [2, 1, 0]}))
+
+    assert list(beyond.calibration(listed, None, calibration_alpha=0.01)) == approx([0, 0])
+
+
+def test_equal_features_are_at_distance_0_and_surprise_nobody() -> None:
+    listed = _listed(replace(WORLD, features=SAME_FEATURES))
+
+    for distance in ("cosine", "jaccard", "hamming"):
+        values = beyond.intra_list_diversity(listed, 3, ild_distance=distance)
+        assert list(values) == approx([0, 0, nan, nan], nan_ok=True)
+    surprise = beyond.serendipity(listed, 3, serendipity_kind="history")
+    assert list(surprise) == approx([0, 0, nan, nan], nan_ok=True)
+
+
+def test_popular_first_is_exactly_1_popular_last_exactly_minus_1_and_equals_are_undefined() -> None:
+    listed = _listed(
+        replace(WORLD, lists={"up": [0, 1, 2, 4], "down": [4, 2, 1, 0], "tied": [2, 3]})
+    )
+
+    correlation = beyond.popularity_correlation(listed, None)
+
+    assert correlation[0] == 1.0
+    assert correlation[1] == -1.0
+    assert math.isnan(correlation[2])
+
+
+@pytest.mark.parametrize("distance", ["jaccard", "hamming"])
+def test_categories_that_are_no_categories_are_refused(distance: str) -> None:
+    listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (0.5, 1.0))))
+
+    with pytest.raises(ValueError, match="features of 0 and 1"):
+        beyond.intra_list_diversity(listed, 3, ild_distance=distance)
+
+
+def test_negative_features_have_no_distribution() -> None:
+    listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (-1.0, 2.0))))
+
+    with pytest.raises(ValueError, match="none below 0"):
+        beyond.calibration(listed, 3, calibration_alpha=0.01)
+
+
+def test_exposures_of_different_cutoffs_do_not_add_up() -> None:
+    listed = _listed(WORLD)
+
+    with pytest.raises(ValueError, match="same cutoff"):
+        expose(listed, 1) + expose(listed, 2)
+
+
+def test_the_sums_of_an_exposure_stay_whole_numbers_at_a_hundred_million_users() -> None:
+    items = replace(_items(WORLD), in_catalogue=np.ones(2, dtype=bool))
+    shown = Exposure(np.array([10**8, 10**8]), 10**8, 2, items)
+
+    assert exposure.personalization(shown) == 0
+    assert exposure.gini(shown, gini_items="catalogue") == 0

@@ -1,0 +1,121 @@
+"""Labels: their grammar, and what is refused."""
+
+import re
+
+import pytest
+
+from metrics_core.conventions.presets import preset
+from metrics_core.metrics.catalogue import CATALOGUE, METRIC, expand, is_pooled, parse
+from metrics_core.metrics.spelling import ALSO, NAMES, label_meant
+
+
+@pytest.mark.parametrize(
+    "text", ["nDCG@10", "AP", "AP(rel=2)@100", "RBP(p=0.8)@20", "RBP(p=0.5,rel=3)", "Rprec"]
+)
+def test_a_label_is_written_as_it_is_read(text: str) -> None:
+    assert str(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nDGC@10", r"did you mean 'nDCG@10'\?"),
+        ("P@10000000000000000000", "cutoffs go up to 1,000,000; without one the whole list counts"),
+        ("P@" + "9" * 5000, "is longer than 100 characters"),
+        ("P@\u0663", "write it as name"),
+        ("P@0", "cutoffs start at 1"),
+        ("P@-1", "write it as name, parameters, cutoff"),
+        ("Rprec@10", "Rprec takes no cutoff"),
+        ("RBP@10", "needs p between 0 and 1"),
+        ("RBP(p=1)@10", "needs p between 0 and 1"),
+        ("P(p=0.5)@10", "'p=0.5' is no parameter of P"),
+        ("RBP(p=0.5,p=0.6)@10", "'p=0.6' is no parameter"),
+        ("", "write it as name, parameters, cutoff"),
+    ],
+)
+def test_a_wrong_label_is_refused_with_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("recall@20", "R@20"),
+        ("Recall@k", "R"),
+        ("map", "AP"),
+        ("map(rel=2)@100", "AP(rel=2)@100"),
+        ("mAP_at_10", "AP@10"),
+        ("ap", "AP"),
+        ("precision", "P"),
+        ("Precision @ 5", "P@5"),
+        ("P_10", "P@10"),
+        ("hr", "Hit"),
+        ("HR@10", "Hit@10"),
+        ("hit_rate@5", "Hit@5"),
+        ("hit-ratio", "Hit"),
+        ("mrr", "RR"),
+        ("mrr(p=0.4)@5", "RR@5"),
+        ("recip_rank", "RR"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndgc10", "nDCG@10"),
+        ("f1_score@5", "F1@5"),
+        ("f1_5", "F1@5"),
+        ("R-precision@10", "Rprec"),
+        ("rbp@20", "RBP(p=0.8)@20"),
+        ("gini_index", "Gini"),
+        ("catalog coverage@10", "Coverage@10"),
+        ("personalisation@10", "Personalization@10"),
+        ("mrr@0", "RR"),
+    ],
+)
+def test_other_spellings_are_refused_with_the_label_that_is_meant(text: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"did you mean {meant!r}?")):
+        parse(text)
+    assert parse(meant)
+
+
+@pytest.mark.parametrize("text", ["banana", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"])
+def test_where_nothing_is_meant_nothing_is_proposed(text: str) -> None:
+    with pytest.raises(ValueError, match="metric") as refused:
+        parse(text)
+    assert "did you mean" not in str(refused.value)
+
+
+def test_every_spelling_is_of_a_metric_and_of_one_only() -> None:
+    assert set(NAMES.values()) == set(METRIC)
+    assert sum(len({name.casefold(), *others.split()}) for name, others in ALSO.items()) == len(
+        NAMES
+    )
+    assert all(label_meant(f"{spelling}@7") for spelling in NAMES)
+
+
+def test_all_wrong_labels_are_told_at_once() -> None:
+    with pytest.raises(ValueError, match="R@5") as refused:
+        expand(["recall@5", "P", "map", "P@5"], [5])
+
+    assert [line.partition(":")[0] for line in str(refused.value).splitlines()] == [
+        "metric 'recall@5'", "metric 'map'", "metrics",
+    ]  # fmt: skip
+
+
+def test_metrics_are_expanded_over_cutoffs_in_order() -> None:
+    labels = [str(label) for label in expand(["P", "Rprec", "AP@100", "RBP(p=0.8)"], [10, 5])]
+
+    assert labels == ["P@5", "P@10", "Rprec", "AP@100", "RBP(p=0.8)@5", "RBP(p=0.8)@10"]
+
+
+def test_a_label_named_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="P@5 is named more than once"):
+        expand(["P", "P@5"], [5])
+
+
+def test_pooled_means_are_known() -> None:
+    assert is_pooled(parse("P@5"), preset("standard", precision_aggregate="micro"))
+    assert is_pooled(parse("F1@5"), preset("standard", f1_aggregate="of_means"))
+    assert not is_pooled(parse("R@5"), preset("standard", precision_aggregate="micro"))
+
+
+def test_every_row_has_a_formula_and_a_source() -> None:
+    assert all(metric.formula.startswith(metric.name) and metric.source for metric in CATALOGUE)

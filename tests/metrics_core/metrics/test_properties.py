@@ -1,0 +1,277 @@
+"""What holds for every metric of the catalogue, whatever the lists."""
+
+import inspect
+import math
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import metrics_core as mc
+from metrics_core.conventions.conventions import KNOB, Conventions
+from metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by
+from tests.metrics_core.metrics.strategies import (
+    GRADES,
+    TEXT_ITEMS,
+    VALUES,
+    Case,
+    cases,
+    conventions,
+    population,
+    possible,
+)
+
+STANDARD = mc.preset("standard")
+EVERY = [metric for metric in CATALOGUE if metric.family in {"accuracy", "agreement"}]
+METRICS = [metric for metric in EVERY if not metric.reads_judged]  # what is not relevant is a miss
+PARAMETERS = {"p": 0.7, "halflife": 5}
+A_LITTLE = 1e-12
+
+Lists = dict[str, list[str]]
+Truth = dict[str, dict[str, float]]
+UNJUDGED = tuple(f"unjudged{i}" for i in range(60))
+
+one_list = st.lists(st.sampled_from(TEXT_ITEMS), min_size=1, max_size=8, unique=True)
+one_truth = st.dictionaries(st.sampled_from(TEXT_ITEMS), st.sampled_from(GRADES), max_size=7)
+
+
+def _label(metric: Metric, k: int | None) -> str:
+    inside = "(" + ",".join(f"{name}={PARAMETERS[name]:g}" for name in metric.parameters) + ")"
+    stem = metric.name + (inside if metric.parameters else "")
+    return f"{stem}@{k}" if k is not None and metric.takes_k else stem
+
+
+def _labels(k: int | None) -> list[str]:
+    return [_label(metric, k) for metric in EVERY]
+
+
+def _values(
+    recs: Any, truth: Any, k: int | None, conventions: Conventions = STANDARD
+) -> dict[str, list[float]]:
+    """Metric: the users' values, sorted by user."""
+    frame = mc.evaluate(recs, truth, metrics=_labels(k), conventions=conventions).per_user
+    return {m.name: frame[_label(m, k)].to_list() for m in EVERY}
+
+
+def _two(first: list[str], second: list[str], grades: dict[str, float]) -> tuple[Lists, Truth]:
+    """The same user twice, with two lists."""
+    return {"1": first, "2": second}, {"1": grades, "2": grades}
+
+
+def _bits(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple(v.hex() if isinstance(v, float) else v for v in row) for row in frame.iter_rows()]
+
+
+@given(case=cases(), k=st.sampled_from([None, 1, 3, 12]))
+def test_values_are_in_bounds_under_standard(case: Case, k: int | None) -> None:
+    first = mc.preset("standard", duplicates="first")
+    frame = mc.evaluate(
+        case.recs(), case.judgements(), metrics=_labels(k), conventions=first, users=case.users
+    ).per_user
+
+    for metric in EVERY:
+        low, high = metric.range
+        values = [v for v in frame[_label(metric, k)].to_list() if v is not None]
+        assert all(math.isnan(v) or low <= v <= high + A_LITTLE for v in values), metric.name
+
+
+@given(listed=one_list, grades=one_truth, k=st.sampled_from([None, 1, 2, 3, 5]))
+def test_the_ideal_list_is_never_beaten(
+    listed: list[str], grades: dict[str, float], k: int | None
+) -> None:
+    relevant = [item for item, grade in grades.items() if grade >= 1]
+    assume(relevant)
+    ideal = sorted(relevant, key=lambda item: -grades[item])
+
+    values = _values(*_two(ideal, listed, grades), k)
+
+    for metric in METRICS:
+        best, other = values[metric.name]
+        assert (best >= other - A_LITTLE) is metric.higher_is_better, metric.name
+
+
+@given(listed=one_list, grades=one_truth)
+def test_the_ideal_list_scores_1_where_1_can_be_reached(
+    listed: list[str], grades: dict[str, float]
+) -> None:
+    relevant = [item for item, grade in grades.items() if grade >= 1]
+    assume(relevant)
+    ideal = sorted(relevant, key=lambda item: -grades[item])
+
+    values = _values({"u": ideal}, {"u": grades}, None)
+
+    assert all(
+        values[name] == [1.0] for name in ("P", "R", "F1", "Hit", "AP", "RR", "nDCG", "Rprec")
+    )
+
+
+@given(listed=one_list, grades=one_truth, k=st.integers(1, 9), pinned=conventions())
+def test_appending_an_irrelevant_item_below_never_helps(
+    listed: list[str], grades: dict[str, float], k: int, pinned: Conventions
+) -> None:
+    without, with_it = zip(
+        *_values(*_two(listed, [*listed, "unjudged"], grades), k, pinned).values(), strict=True
+    )
+
+    for metric, before, after in zip(EVERY, without, with_it, strict=True):
+        if metric not in METRICS:
+            continue
+        if before is None or math.isnan(before):
+            assert repr(before) == repr(after), metric.name
+        else:
+            assert after <= before + A_LITTLE, metric.name
+
+
+@given(listed=one_list, grades=one_truth, k=st.integers(1, 9), data=st.data())
+def test_moving_a_relevant_item_up_never_hurts(
+    listed: list[str], grades: dict[str, float], k: int, data: st.DataObject
+) -> None:
+    positions = [i for i, item in enumerate(listed) if i and grades.get(item, 0) >= 1]
+    assume(positions)
+    i = data.draw(st.sampled_from(positions))
+    assume(grades.get(listed[i - 1], 0) < grades[listed[i]])
+    moved = [*listed[: i - 1], listed[i], listed[i - 1], *listed[i + 1 :]]
+
+    values = _values(*_two(listed, moved, grades), k)
+
+    for metric in METRICS:
+        before, after = values[metric.name]
+        assert after >= before - A_LITTLE, metric.name
+
+
+@given(case=cases(), pinned=conventions(), seed=st.integers(0, 9))
+def test_the_order_of_users_and_rows_does_not_change_a_bit(
+    case: Case, pinned: Conventions, seed: int
+) -> None:
+    assume(case.form != "dict" and not (case.form == "score" and pinned.ties in {"input", "given"}))
+    shuffled = random.Random(seed)
+    labels = _labels(3)
+
+    def evaluate(*, shuffle: bool) -> mc.Result:
+        recs, truth, users = case.recs(), case.judgements(), case.users
+        if shuffle:
+            recs = recs.sample(fraction=1, shuffle=True, seed=seed)
+            if pinned.ideal != "truth_given_order_at_k":  # whose point is the order of the truth
+                truth = truth.sample(fraction=1, shuffle=True, seed=seed)
+            users = users and shuffled.sample(users, k=len(users))
+        return mc.evaluate(recs, truth, metrics=labels, conventions=pinned, users=users)
+
+    straight, mixed = evaluate(shuffle=False), evaluate(shuffle=True)
+
+    assert _bits(straight.per_user) == _bits(mixed.per_user)
+    assert _bits(straight.summary) == _bits(mixed.summary)
+
+
+@given(listed=one_list, grades=one_truth)
+def test_the_other_users_do_not_change_a_bit(listed: list[str], grades: dict[str, float]) -> None:
+    others = {f"{i:02}": listed[i % len(listed) :] for i in range(40)}
+
+    values = _values(others, dict.fromkeys(others, grades), 3)
+
+    for metric in EVERY:
+        alike = values[metric.name][:: len(listed)]  # the users who have the whole list
+        assert len({value.hex() for value in alike}) == 1, metric.name
+
+
+@given(listed=one_list, grades=one_truth)
+def test_a_cutoff_beyond_the_list_counts_misses(
+    listed: list[str], grades: dict[str, float]
+) -> None:
+    padded = [*listed, *UNJUDGED][:50]
+
+    values = _values(*_two(listed, padded, grades), 50)
+
+    for metric in METRICS:
+        short, full = values[metric.name]
+        assert short.hex() == full.hex(), metric.name
+
+
+@given(listed=one_list, grades=one_truth)
+def test_beyond_list_and_truth_the_cutoff_does_not_matter(
+    listed: list[str], grades: dict[str, float]
+) -> None:
+    pairs = [
+        (_label(metric, 20), _label(metric, 50))
+        for metric in METRICS
+        if metric.takes_k and metric.name not in {"P", "F1"}  # these divide by k
+    ]
+    labels = [label for pair in pairs for label in pair]
+
+    frame = mc.evaluate({"u": listed}, {"u": grades}, metrics=labels, conventions=STANDARD).per_user
+
+    for at_20, at_50 in pairs:
+        assert frame[at_20].item().hex() == frame[at_50].item().hex(), at_20
+
+
+@given(listed=one_list, grades=one_truth, k=st.integers(1, 9), data=st.data())
+def test_swapping_items_of_equal_grade_changes_nothing(
+    listed: list[str], grades: dict[str, float], k: int, data: st.DataObject
+) -> None:
+    first, second = (data.draw(st.sampled_from(range(len(listed)))) for _ in range(2))
+    swapped = list(listed)
+    swapped[first], swapped[second] = listed[second], listed[first]
+    assume(grades.get(listed[first], 0) == grades.get(listed[second], 0))
+
+    values = _values(*_two(listed, swapped, grades), k)
+
+    for metric in METRICS:
+        straight, other = values[metric.name]
+        assert straight.hex() == other.hex(), metric.name
+
+
+@given(listed=one_list, grades=one_truth, k=st.sampled_from([None, 1, 3]))
+def test_a_grade_below_the_threshold_is_as_good_as_none(
+    listed: list[str], grades: dict[str, float], k: int | None
+) -> None:
+    relevant = {item: grade for item, grade in grades.items() if grade >= 1}
+
+    values = _values({"1": listed, "2": listed}, {"1": grades, "2": relevant}, k)
+
+    for metric in METRICS:
+        judged, without = values[metric.name]
+        assert judged.hex() == without.hex(), metric.name
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
+def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric) -> None:
+    named = inspect.signature(metric.function).parameters.values()
+    keyword_only = [p for p in named if p.kind is p.KEYWORD_ONLY]
+
+    assert {p.name for p in keyword_only} <= set(KNOB) | set(metric.parameters)
+    assert all(p.default is p.empty for p in keyword_only)  # a convention is pinned, never presumed
+
+
+POPULATION = population(seed=22, size=300)
+# equal denominators would make micro and macro precision equal
+EXPOSED = {"duplicates": "keep", "precision_denominator": "min_k_relevant"}
+
+
+def _columns(pinned: Conventions) -> dict[str, list[Any]]:
+    """Metric: the users' values and the means, bit for bit."""
+    labels = dict.fromkeys([*_labels(1), *_labels(3), *_labels(6)])
+    result = mc.evaluate(
+        POPULATION.recs(), POPULATION.judgements(), metrics=list(labels), conventions=pinned
+    )
+    found: dict[str, list[Any]] = {}
+    for label in labels:
+        users = _bits(result.per_user.select(label))
+        found.setdefault(label.partition("@")[0].partition("(")[0], []).append(
+            (users, result[label].hex())
+        )
+    return found
+
+
+@pytest.mark.parametrize("knob", KNOB)
+def test_a_knob_changes_those_metrics_that_the_catalogue_says_it_changes(knob: str) -> None:
+    before = _columns(mc.preset("standard", **EXPOSED))
+    changed = set()
+    for value in VALUES[knob]:
+        pinned = mc.preset("standard", **{**EXPOSED, knob: value})
+        if value != "error" and possible(pinned) == pinned:
+            after = _columns(pinned)
+            changed |= {name for name in before if before[name] != after[name]}
+
+    assert changed == set(changed_by(knob)) & set(before)

@@ -1,0 +1,74 @@
+"""Holm and Benjamini-Hochberg against examples by hand and scipy."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from metrics_core.statistics.pairs import adjust, benjamini_hochberg, holm
+
+NAN = math.nan
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+def test_holm_by_hand() -> None:
+    adjusted = holm(np.array([0.01, 0.04, 0.03, 0.005]))
+
+    # rising: .005 x 4 = .02, .01 x 3 = .03, .03 x 2 = .06, .04 x 1 = .04, which may not fall below .06
+    assert adjusted == pytest.approx([0.01 * 3, 0.03 * 2, 0.03 * 2, 0.005 * 4])
+
+
+def test_benjamini_hochberg_by_hand() -> None:
+    adjusted = benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.005]))
+
+    # rising: .005 x 4/1 = .02, .01 x 4/2 = .02, .03 x 4/3 = .04, .04 x 4/4 = .04
+    assert adjusted == pytest.approx([0.01 * 4 / 2, 0.04 * 4 / 4, 0.03 * 4 / 3, 0.005 * 4 / 1])
+
+
+def test_missing_tests_are_no_members_of_the_family() -> None:
+    assert holm(np.array([NAN, 0.01, NAN, 0.02])) == pytest.approx(
+        [NAN, 0.01 * 2, NAN, 0.02 * 1], nan_ok=True
+    )
+    assert benjamini_hochberg(np.array([NAN, 0.01, 0.03])) == pytest.approx(
+        [NAN, 0.01 * 2 / 1, 0.03 * 2 / 2], nan_ok=True
+    )
+    assert holm(np.array([])).size == 0
+    assert np.isnan(holm(np.array([NAN]))).all()
+
+
+def test_primary_comparisons_are_one_family_and_the_others_another() -> None:
+    p = np.array([0.01, 0.02, 0.03, 0.04, NAN])
+    primary = np.array([True, False, True, False, True])
+
+    adjusted = adjust(p, primary)
+
+    assert adjusted == pytest.approx([0.01 * 2, 0.02 * 2 / 1, 0.03, 0.04 * 2 / 2, NAN], nan_ok=True)
+
+
+@given(P_VALUES)
+def test_benjamini_hochberg_is_that_of_scipy(p: list[float]) -> None:
+    assert benjamini_hochberg(np.array(p)) == pytest.approx(false_discovery_control(p), rel=1e-12)
+
+
+@given(P_VALUES)
+def test_holm_equals_its_definition(p: list[float]) -> None:
+    """p_(i) adjusted = max over j <= i of (m - j + 1) p_(j), at most 1."""
+    rising, m = sorted(p), len(p)
+    expected = {
+        value: min(1.0, max((m - j) * rising[j] for j in range(i + 1)))
+        for i, value in enumerate(rising)
+    }
+
+    assert holm(np.array(p)) == pytest.approx([expected[value] for value in p], rel=1e-12)
+
+
+@given(P_VALUES)
+def test_adjusting_never_makes_a_p_value_smaller_and_keeps_their_order(p: list[float]) -> None:
+    for method in (holm, benjamini_hochberg):
+        adjusted = method(np.array(p))
+        assert (adjusted >= np.array(p) * (1 - 1e-12)).all()
+        assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
+        assert adjusted.max() <= 1

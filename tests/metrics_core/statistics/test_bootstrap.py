@@ -1,0 +1,129 @@
+"""Poisson bootstrap: the closed form where there is one, and the same bits however it is computed."""
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from metrics_core.statistics.bootstrap import HEAVIEST, best_probability, interval, weighted_means
+from metrics_core.statistics.exact import on_grid
+
+NAN = math.nan
+
+
+def _values(seed: int, users: int = 2000, columns: int = 3) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((users, columns)) < 0.4, rng.random((users, columns)), 0.0)
+
+
+def test_spread_of_the_means_is_the_standard_error() -> None:
+    values = _values(1)
+
+    means = weighted_means(values, resamples=4000, seed=1)
+
+    expected = values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    assert means.std(axis=0, ddof=1) == pytest.approx(expected, rel=0.05)
+    assert means.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=4 * expected.max() / 63)
+
+
+def test_weights_are_those_of_poisson() -> None:
+    users = 200_000
+    values = np.ones((users, 1)) * np.arange(users)[:, None]
+
+    # the mean of the user numbers is centred, and its variance is that of n weighted numbers
+    means = weighted_means(values, resamples=400, seed=2)[:, 0]
+
+    assert means.std() == pytest.approx(users / math.sqrt(12) / math.sqrt(users), rel=0.1)
+    assert poisson.ppf(1 - 0.5 / (1 << 16), 1) <= HEAVIEST
+
+
+def test_all_columns_see_the_same_users() -> None:
+    values = _values(3, columns=1)
+    twice = np.column_stack([values, values, 2 * values])
+
+    means = weighted_means(twice, resamples=50, seed=1)
+
+    assert (means[:, 0] == means[:, 1]).all()
+    assert means[:, 2] == pytest.approx(2 * means[:, 0])
+
+
+def test_a_user_counts_only_where_there_is_a_value() -> None:
+    values = np.array([[1.0, NAN], [3.0, NAN], [NAN, NAN], [NAN, 5.0]] * 50)
+
+    means = weighted_means(values, resamples=200, seed=1)
+
+    assert (means[:, 1] == 5.0).all()
+    assert means[:, 0].mean() == pytest.approx(2.0, abs=0.03)
+    assert np.isnan(weighted_means(np.full((5, 1), NAN), resamples=3, seed=1)).all()
+
+
+def test_more_resamples_begin_with_the_same_ones() -> None:
+    values = _values(4)
+
+    fewer, more = (weighted_means(values, resamples=n, seed=1) for n in (70, 200))
+
+    assert (more[:64] == fewer[:64]).all()
+
+
+def test_the_probability_of_being_the_best_by_hand() -> None:
+    means = np.array([[1.0, 2.0, 2.0], [3.0, 1.0, 2.0], [1.0, 4.0, NAN], [NAN, NAN, NAN]])
+
+    # of three resamples: the second and third share one, the first has one, the second has one
+    assert best_probability(means, higher_is_better=True) == pytest.approx(
+        [1 / 3, 1.5 / 3, 0.5 / 3]
+    )
+    assert best_probability(means, higher_is_better=False) == pytest.approx([2 / 3, 1 / 3, 0])
+    assert np.isnan(best_probability(means[3:], higher_is_better=True)).all()
+
+
+def test_interval_holds_values_that_occur() -> None:
+    samples = np.arange(1000.0)[::-1]
+
+    assert interval(samples, 0.9375) == (31.0, 968.0)
+    assert np.isnan(interval(np.array([NAN]), 0.95)).all()
+
+
+@pytest.mark.parametrize("largest", [1e-3, 1.0, 37.5, 1e6])
+def test_sums_on_the_grid_are_exact_in_any_order(largest: float) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.random((50_000, 1)) * largest
+    values[0] = largest
+    weights = rng.integers(0, HEAVIEST + 1, len(values)).astype(np.float64)
+
+    rounded = on_grid(values, HEAVIEST)[:, 0]
+
+    terms = weights * rounded
+    assert float(np.add.reduce(terms)) == math.fsum(terms) == float(terms[::-1].cumsum()[-1])
+    assert np.abs(rounded - values[:, 0]).max() <= largest * HEAVIEST * len(values) / 2**52
+
+
+_PRINT = """
+import hashlib, numpy as np
+from metrics_core.statistics.bootstrap import weighted_means
+from metrics_core.statistics.max_t import max_t
+values = np.random.default_rng(1).random((20_000, 12))
+pairs = [(column, np.full(len(column), 0.5)) for column in values.T]
+found = weighted_means(values, resamples=100, seed=1), max_t(pairs, resamples=100, seed=1)
+print(hashlib.sha256(b"".join(each.tobytes() for each in found)).hexdigest())
+"""
+
+
+def test_threads_change_no_bit() -> None:
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", _PRINT],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+
+    assert len(hashes) == 1
+    assert len(hashes.pop().strip()) == hashlib.sha256().digest_size * 2

@@ -1,0 +1,205 @@
+"""Paired differences: against scipy, by hand, and what must hold whatever the values."""
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import ttest_rel
+
+from metrics_core.statistics.pairs import Paired, compare, pairs
+
+Floats = NDArray[np.float64]
+CONFIDENCE = 0.95
+T_11 = 2.2009851600916  # 97.5 % point of t with 11 degrees of freedom, from a table
+
+
+def one(a: Floats | list[float], b: Floats | list[float]) -> Paired:
+    values = {"a": np.array(a, dtype=np.float64), "b": np.array(b, dtype=np.float64)}
+    (found,) = compare(values, [("a", "b")], confidence=CONFIDENCE)
+    return found
+
+
+def test_twelve_users_by_hand() -> None:
+    a = [1.0] * 9 + [0.0] * 3
+    b = [0.0] * 9 + [1.0] * 2 + [0.0]
+
+    found = one(a, b)
+
+    mean = (9 - 2 + 0) / 12
+    spread = math.sqrt((9 * (1 - mean) ** 2 + 2 * (-1 - mean) ** 2 + 1 * (0 - mean) ** 2) / 11)
+    assert found.mean_a == 9 / 12
+    assert found.mean_b == 2 / 12
+    assert found.difference == mean
+    assert found.relative == pytest.approx((7 / 12) / (2 / 12))
+    assert found.effect_size == pytest.approx(mean / spread)
+    assert found.ci_low == pytest.approx(mean - T_11 * spread / math.sqrt(12))
+    assert found.ci_high == pytest.approx(mean + T_11 * spread / math.sqrt(12))
+    assert (found.above, found.below, found.equal) == (9 / 12, 2 / 12, 1 / 12)
+    assert (found.n_users, found.n_nonzero) == (12, 11)
+
+
+@pytest.mark.parametrize("n", [10, 31, 1000])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 5.0])
+def test_interval_and_p_are_those_of_scipy(n: int, shift: float) -> None:
+    rng = np.random.default_rng(n)
+    a, b = rng.random(n) + shift, rng.random(n)
+
+    found, expected = one(a, b), ttest_rel(a, b)
+
+    interval = expected.confidence_interval(CONFIDENCE)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (found.ci_low, found.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_users_without_a_value_in_either_model_are_left_out() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.random(40), rng.random(40)
+    kept = one(a[5:35], b[5:35])
+    a[:5], b[35:] = np.nan, np.nan
+
+    assert one(a, b) == kept
+    assert kept.n_users == 30
+
+
+def test_identical_values_have_neither_interval_nor_p() -> None:
+    found = one([0.5] * 20, [0.5] * 20)
+
+    assert (found.difference, found.n_users, found.n_nonzero) == (0.0, 20, 0)
+    assert (found.above, found.equal, found.below) == (0.0, 1.0, 0.0)
+    assert math.isnan(found.p)
+    assert math.isnan(found.ci_low)
+
+
+def test_constant_difference_has_an_interval_of_no_width_and_p_0() -> None:
+    found = one([0.3] * 20, [0.2] * 20)
+
+    assert found.ci_low == found.ci_high == found.difference == pytest.approx(0.1)
+    assert found.p == 0.0
+    assert math.isnan(found.effect_size)
+
+
+@pytest.mark.parametrize("differing", [0, 1, 9])
+def test_fewer_than_ten_users_who_differ_give_no_interval(differing: int) -> None:
+    found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
+
+    assert found.n_nonzero == differing
+    assert found.difference == differing / (differing + 500)
+    assert math.isnan(found.ci_low)
+    assert math.isnan(found.p)
+    assert not found.caution
+
+
+@pytest.mark.parametrize(("differing", "caution"), [(10, True), (29, True), (30, False)])
+def test_fewer_than_thirty_users_who_differ_ask_for_caution(differing: int, caution: bool) -> None:
+    found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
+
+    assert found.caution is caution
+    assert found.ci_low < found.difference < found.ci_high
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_hardly_any_user_is_no_error(n: int) -> None:
+    found = one([1.0] * n, [0.5] * n)
+
+    assert found.n_users == n
+    assert math.isnan(found.ci_low)
+    assert math.isnan(found.difference) == (n == 0)
+
+
+def test_relative_change_needs_a_mean_above_0() -> None:
+    assert one([0.5, 0.5], [0.25, 0.25]).relative == (0.5 - 0.25) / 0.25
+    assert math.isnan(one([0.5, 0.5], [0.0, 0.0]).relative)
+    assert math.isnan(one([0.5, 0.5], [-0.5, -0.5]).relative)
+
+
+def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
+    rng = np.random.default_rng(4)
+
+    found = one(rng.random(50), rng.random(50)).of_means(0.30, 0.25)
+
+    assert (found.mean_a, found.mean_b, found.difference) == (0.30, 0.25, 0.30 - 0.25)
+    assert found.n_users == 50
+    assert all(math.isnan(x) for x in (found.ci_low, found.ci_high, found.p, found.above))
+
+
+def test_every_pair_is_compared_once_with_the_baseline_second() -> None:
+    assert pairs(["pop", "knn", "als"], "knn") == [("pop", "knn"), ("als", "knn"), ("pop", "als")]
+    assert pairs(["knn"], "knn") == []
+
+
+def test_means_are_over_the_users_of_the_pair() -> None:
+    values = {
+        "a": np.array([0.0, 0.0, 1.0, 1.0]),
+        "b": np.array([0.0, 1.0, 1.0, np.nan]),
+        "c": np.array([1.0, 0.0, 0.0, 0.0]),
+    }
+
+    ab, ac = compare(values, [("a", "b"), ("a", "c")], confidence=CONFIDENCE)
+
+    assert (ab.mean_a, ab.mean_b, ab.n_users) == (1 / 3, 2 / 3, 3)
+    assert (ac.mean_a, ac.mean_b, ac.n_users) == (2 / 4, 1 / 4, 4)
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[Floats, Floats]:
+    """Users' values as metrics have them: many zeros, many ties, some undefined."""
+    n = draw(st.integers(12, 60))
+    value = st.one_of(
+        st.just(0.0), st.floats(0, 1, width=32), st.sampled_from([1 / 3, 1.0, math.nan])
+    )
+    a, b = (np.array(draw(st.lists(value, min_size=n, max_size=n))) for _ in range(2))
+    return a, b
+
+
+@given(columns())
+def test_swapping_the_models_turns_the_sign_and_nothing_else(both: tuple[Floats, Floats]) -> None:
+    a, b = both
+    forth, back = one(a, b), one(b, a)
+
+    assert same(forth.difference, -back.difference)
+    assert same(forth.ci_low, -back.ci_high)
+    assert same(forth.ci_high, -back.ci_low)
+    assert same(forth.p, back.p)
+    assert same(forth.above, back.below)
+    assert same(forth.effect_size, -back.effect_size)
+
+
+@given(columns(), st.randoms(use_true_random=False))
+def test_the_order_of_the_users_changes_no_bit(both: tuple[Floats, Floats], random: Random) -> None:
+    a, b = both
+    order = list(range(len(a)))
+    random.shuffle(order)
+
+    assert repr(one(a[order], b[order])) == repr(one(a, b))
+
+
+@given(columns(), st.sampled_from([0.5, 2.0, 1024.0]))
+def test_scaling_by_a_power_of_two_scales_the_interval_exactly(
+    both: tuple[Floats, Floats], factor: float
+) -> None:
+    a, b = both
+    plain, scaled = one(a, b), one(factor * a, factor * b)
+
+    assert same(scaled.ci_low, factor * plain.ci_low)
+    assert same(scaled.p, plain.p)
+    assert same(scaled.effect_size, plain.effect_size)
+
+
+@given(columns(), st.integers(-4, 4))
+def test_a_shift_of_both_models_changes_no_difference(
+    both: tuple[Floats, Floats], shift: int
+) -> None:
+    grid = [np.round(column * 64) / 64 for column in both]  # so that the shift is exact
+    plain, shifted = one(grid[0], grid[1]), one(grid[0] + shift, grid[1] + shift)
+
+    assert same(shifted.difference, plain.difference)
+    assert same(shifted.ci_low, plain.ci_low)
+    assert same(shifted.p, plain.p)
+
+
+def same(x: float, y: float) -> bool:
+    return x == y or (math.isnan(x) and math.isnan(y))

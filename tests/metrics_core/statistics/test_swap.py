@@ -1,0 +1,143 @@
+"""The list-swap test: against every possible swap of a small case, and what must hold whatever the lists."""
+
+import math
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+from metrics_core.metrics.exposure import Exposure, coverage, gini, personalization
+from metrics_core.metrics.listed import Items
+from metrics_core.statistics.swap import Measure, Shown, Swapped, swap_tests
+
+N_ITEMS = 30
+ITEMS = Items(1, 1, np.ones(N_ITEMS, dtype=np.int64), np.ones(N_ITEMS, dtype=bool), None)
+MEASURES: dict[str, Measure] = {
+    "Coverage": partial(coverage, coverage_items="catalogue"),
+    "Gini": partial(gini, gini_items="catalogue"),
+    "Personalization": personalization,
+}
+Lists = list[list[int]]
+
+
+def _lists(seed: int, users: int, popular: float, k: int = 3) -> Lists:
+    rng = np.random.default_rng(seed)
+    weights = np.arange(1, N_ITEMS + 1) ** -popular
+    shares = weights / weights.sum()
+    return [rng.choice(N_ITEMS, k, replace=False, p=shares).tolist() for _ in range(users)]
+
+
+def _shown(lists: Lists) -> Shown:
+    rows = [(user, item) for user, held in enumerate(lists) for item in held]
+    users, items = zip(*rows, strict=True) if rows else ((), ())
+    return Shown(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
+
+
+def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str, Swapped]:
+    return swap_tests(
+        _shown(a), _shown(b), MEASURES, items=ITEMS, k=3, resamples=resamples, seed=seed
+    )
+
+
+def _gap(name: str, a: Lists, b: Lists) -> float:
+    of_a, of_b = (
+        Exposure(
+            np.bincount([i for held in lists for i in held], minlength=N_ITEMS),
+            sum(bool(held) for held in lists),
+            3,
+            ITEMS,
+        )
+        for lists in (a, b)
+    )
+    return MEASURES[name](of_a) - MEASURES[name](of_b)
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_p_is_the_share_of_all_swaps_that_differ_as_much(name: str) -> None:
+    a, b = _lists(1, 10, 0.2), _lists(2, 10, 1.5)
+    b[3] = []  # a user without list changes place too
+    gaps = []
+    for swaps in product([False, True], repeat=10):
+        swapped = [(y, x) if swap else (x, y) for x, y, swap in zip(a, b, swaps, strict=True)]
+        gaps.append(_gap(name, [x for x, _ in swapped], [y for _, y in swapped]))
+    observed = _gap(name, a, b)
+    exact = np.mean([abs(gap) >= abs(observed) - 1e-11 for gap in gaps])
+
+    found = _tests(a, b, resamples=4000)[name]
+
+    assert found.difference == observed
+    assert (found.n_users, found.n_nonzero) == (10, 10)
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
+
+
+def _distinct(exposure: Exposure) -> float:
+    return float(np.count_nonzero(exposure.counts))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_differences_that_are_equal_but_for_rounding_are_equal(seed: int) -> None:
+    a, b = _lists(seed, 12, 0.4), _lists(seed + 100, 12, 0.8)
+    measures: dict[str, Measure] = {
+        "share": lambda exposure: _distinct(exposure) / 60,
+        "whole number": _distinct,
+    }
+
+    found = swap_tests(_shown(a), _shown(b), measures, items=ITEMS, k=3, resamples=499, seed=seed)
+
+    assert found["share"].p == found["whole number"].p
+
+
+def test_models_change_places() -> None:
+    a, b = _lists(3, 40, 0.5), _lists(4, 40, 1.0)
+    forward, backward = _tests(a, b), _tests(b, a)
+
+    for name, found in forward.items():
+        assert backward[name].p == found.p
+        assert backward[name].difference == -found.difference
+
+
+def test_rows_in_any_order_and_items_that_both_show() -> None:
+    a, b = _lists(5, 40, 0.5), _lists(6, 40, 0.9)
+    shown, rng = _shown(a), np.random.default_rng(0)
+    mixed = rng.permutation(len(shown.user))
+    shuffled = Shown(shown.user[mixed], shown.item[mixed])
+
+    found = swap_tests(shuffled, _shown(b), MEASURES, items=ITEMS, k=3, resamples=999, seed=1)
+
+    assert found == _tests(a, b)
+
+
+def test_under_ten_users_with_different_lists_there_is_no_test() -> None:
+    a = _lists(7, 50, 0.5)
+    nine, ten = [list(held) for held in a], [list(held) for held in a]
+    for n, lists in ((9, nine), (10, ten)):
+        for user in range(n):
+            lists[user] = [(item + 1) % N_ITEMS for item in a[user]]
+
+    assert math.isnan(_tests(a, nine)["Coverage"].p)
+    assert _tests(a, nine)["Coverage"].n_nonzero == 9
+    assert _tests(a, ten)["Coverage"].p > 0
+    assert math.isnan(_tests(a, a)["Gini"].p)
+    assert _tests(a, a)["Gini"].difference == 0
+
+
+def test_what_is_undefined_has_no_p() -> None:
+    a, b = _lists(8, 20, 0.5), _lists(9, 20, 0.5)
+
+    found = swap_tests(_shown(a), _shown(b), MEASURES, items=ITEMS, k=None, resamples=99, seed=1)
+
+    assert math.isnan(found["Personalization"].p)  # which needs a cutoff
+    assert found["Coverage"].p > 0
+
+
+def test_true_null_hypotheses_are_rejected_as_often_as_they_may_be() -> None:
+    rejected = dict.fromkeys(MEASURES, 0)
+    for seed in range(200):
+        lists = _lists(seed + 1000, 60, 0.8), _lists(seed + 5000, 60, 0.8)
+        for name, found in _tests(*lists, resamples=99, seed=seed).items():
+            rejected[name] += found.p <= 0.05
+
+    # 200 x 0.05 = 10, give or take 3; discrete numbers make it fewer
+    assert all(count <= 19 for count in rejected.values())
+    assert sum(rejected.values()) > 5

@@ -1,0 +1,121 @@
+"""Each verdict by an example, in both directions, and error rates and coverage by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+
+from metrics_core.statistics.pairs import Paired, compare, holm, verdict
+
+ALPHA = 0.05
+
+
+def found(low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100) -> Paired:
+    return Paired(
+        mean_a=0.5,
+        mean_b=0.5 - (low + high) / 2,
+        difference=(low + high) / 2,
+        n_users=n_users,
+        n_nonzero=n_nonzero,
+        above=0.1,
+        equal=0.8,
+        below=0.1,
+        ci_low=low,
+        ci_high=high,
+    )
+
+
+EXAMPLES = [
+    # interval, adjusted p, smallest difference that matters, verdict
+    ((0.006, 0.020), 0.001, 0.005, "better"),
+    ((0.004, 0.020), 0.001, 0.005, "better_below_threshold"),
+    ((0.005, 0.020), 0.001, 0.005, "better_below_threshold"),
+    ((0.001, 0.004), 0.001, 0.005, "equivalent"),
+    ((-0.005, 0.005), 0.900, 0.005, "equivalent"),
+    ((-0.006, 0.004), 0.700, 0.005, "undecided"),
+    ((-0.001, 0.020), 0.080, 0.005, "undecided"),
+    ((0.006, 0.020), 0.060, 0.005, "undecided"),
+    ((0.001, 0.020), 0.001, 0.0, "better"),
+    ((-0.001, 0.001), 0.900, 0.0, "undecided"),
+]
+MIRROR = {"better": "worse", "better_below_threshold": "worse_below_threshold"}
+
+
+@pytest.mark.parametrize(("interval", "p", "min_effect", "expected"), EXAMPLES)
+def test_verdict(interval: tuple[float, float], p: float, min_effect: float, expected: str) -> None:
+    low, high = interval
+    mirrored = MIRROR.get(expected, expected)
+
+    assert _verdict(found(low, high), p, min_effect) == expected
+    assert _verdict(found(-high, -low), p, min_effect) == mirrored
+    assert _verdict(found(-high, -low), p, min_effect, higher_is_better=False) == expected
+    assert _verdict(found(low, high), p, min_effect, higher_is_better=False) == mirrored
+
+
+def test_few_informative_users_give_no_verdict() -> None:
+    assert _verdict(found(0.006, 0.020, n_nonzero=9), math.nan, 0.005) == "too_few_users"
+    assert _verdict(found(0.006, 0.020, n_nonzero=10), 0.001, 0.005) == "better"
+    assert _verdict(found(math.nan, math.nan, n_nonzero=0), math.nan, 0.005) == "identical"
+    assert (
+        _verdict(found(math.nan, math.nan, n_users=0, n_nonzero=0), math.nan, 0.0)
+        == "too_few_users"
+    )
+
+
+def test_a_pooled_mean_has_no_interval_and_no_verdict() -> None:
+    assert _verdict(found(0.006, 0.020).of_means(0.4, 0.3), math.nan, 0.005) == "no_interval"
+
+
+def test_a_threshold_that_does_not_exist_cannot_be_passed() -> None:
+    assert _verdict(found(0.006, 0.020), 0.001, math.nan) == "better_below_threshold"
+    assert _verdict(found(-0.006, 0.020), 0.300, math.nan) == "undecided"
+
+
+def _verdict(paired: Paired, p: float, min_effect: float, *, higher_is_better: bool = True) -> str:
+    return verdict(paired, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=higher_is_better)
+
+
+RUNS = 2000
+USERS = 1000
+
+
+def _simulated(true_difference: float, seed: int) -> list[Paired]:
+    """Two models whose values are tied and mostly 0, as ranking metrics are; four users in ten have a hit."""
+    rng = np.random.default_rng(seed)
+    results = []
+    for _ in range(RUNS):
+        easy = rng.random(USERS)
+        a, b = (
+            np.where(rng.random(USERS) < chance * easy, 1 / rng.integers(1, 11, USERS), 0.0)
+            for chance in (0.8 + true_difference, 0.8)
+        )
+        results += compare({"a": a, "b": b}, [("a", "b")], confidence=0.95)
+    return results
+
+
+MEAN_RECIPROCAL = sum(1 / rank for rank in range(1, 11)) / 10  # of a hit at a random rank of ten
+MONTE_CARLO = 4 * math.sqrt(0.05 * 0.95 / RUNS)  # four standard errors of a share near 5 %: 0.019
+
+
+def test_equal_models_are_told_apart_in_five_of_a_hundred_runs() -> None:
+    share = np.mean([result.p < ALPHA for result in _simulated(0.0, seed=1)])
+
+    assert share == pytest.approx(0.05, abs=MONTE_CARLO)
+
+
+def test_the_interval_covers_the_true_difference_in_95_of_a_hundred_runs() -> None:
+    truth = 0.1 / 2 * MEAN_RECIPROCAL  # chance + 0.1 times a mean ease of 1/2
+    covered = [result.ci_low <= truth <= result.ci_high for result in _simulated(0.1, seed=2)]
+
+    assert np.mean(covered) == pytest.approx(0.95, abs=MONTE_CARLO)
+
+
+def test_holm_keeps_the_chance_of_any_false_finding_among_equal_models() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.random((4000, 10))  # ten true null hypotheses in each of 4,000 studies
+
+    any_false = np.mean([holm(row).min() < ALPHA for row in p])
+
+    assert any_false == pytest.approx(
+        1 - (1 - 0.05 / 10) ** 10, abs=4 * math.sqrt(0.05 * 0.95 / 4000)
+    )

@@ -1,0 +1,226 @@
+"""`concord pin` on copies of the real params.yaml: values change, every other byte stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import metrics_core as mc
+from metrics_core.checking.problems import InputError
+from metrics_core.conventions.conventions import KNOB
+from pipeline.commands.pin import pin
+from pipeline.params.read import read_params
+from tests.project import ROOT
+
+REAL = (ROOT / "params.yaml").read_bytes().decode()
+PARAMS = Path("params.yaml")
+Start = Callable[[str], None]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    monkeypatch.chdir(tmp_path)
+    return lambda text: _write(text)
+
+
+def _write(text: str) -> None:
+    PARAMS.write_bytes(text.encode())
+
+
+def _now() -> str:
+    return PARAMS.read_bytes().decode()
+
+
+def _changed(before: str, old: str, new: str) -> str:
+    assert before.count(old) == 1
+    return before.replace(old, new)
+
+
+def _around_value(line: str) -> tuple[str, str]:
+    """All that is not the value: the key with its indentation; the comment with the space before it."""
+    key, _, rest = line.partition(": ")
+    value, mark, comment = rest.partition("#")
+    return key, value[len(value.rstrip()) :] + mark + comment
+
+
+@pytest.mark.parametrize("name", mc.presets())
+def test_only_value_parts_differ_and_params_are_accepted(start: Start, name: str) -> None:
+    start(REAL)
+
+    pin(name)
+
+    before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
+    assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
+    others = [line for line in before if line.strip().split(":")[0] not in {*KNOB, "preset", "overrides"}]  # fmt: skip
+    assert [line for line in after if line in others] == others
+    pinned, wanted = read_params().pinned, mc.preset(name)
+    own = {knob for knob in KNOB if KNOB[knob].scale and wanted.knobs()[knob] is not None}
+    assert {k: v for k, v in pinned.as_dict().items() if k not in own} == {
+        k: v for k, v in wanted.as_dict().items() if k not in own
+    }
+
+
+@pytest.mark.parametrize("name", mc.presets())
+def test_there_and_back_gives_the_same_bytes(start: Start, name: str) -> None:
+    start(REAL)
+
+    pin(name)
+    pin("standard")
+
+    assert _now() == REAL
+
+
+def test_line_ends_lists_spaces_and_quotes_stay_as_they_were_written(start: Start) -> None:
+    text = _changed(REAL, "  ks: [1, 3, 5, 10, 20]", "  ks:\n  - 1\n  - 5")
+    text = _changed(text, "title: Demo shop", "title:   'Demo shop'")
+    text = _changed(text, "  gain: linear #", '  gain:   "linear"   #')
+    text = _changed(text, "  round: null #", "  round: ~ #").replace("\n", "\r\n")
+    start(text)
+
+    pin("wikipedia_exp")
+
+    wanted = _changed(text, "preset: standard", "preset: wikipedia_exp")
+    wanted = _changed(wanted, "ties: item_asc", "ties: given")
+    wanted = _changed(wanted, "duplicates: error", "duplicates: keep")
+    assert _now() == _changed(wanted, '"linear"', '"exp2"')
+
+
+def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
+    head, section, rest = REAL.partition("conventions:\n")
+    own, _, others = rest.partition("\n\nreport:")
+    start(f"{head}report:{others}\n{section}{own}")
+
+    pin("recbole")
+
+    assert _now().endswith(
+        "# per metric, such as {RR: {rr_cutoff: none}}; RR@k: for its labels with a cutoff"
+    )
+    assert read_params().pinned.preset == "recbole"
+
+
+def test_an_empty_value_and_null_take_a_value(start: Start) -> None:
+    start(_changed(REAL, "  round: null #", "  round: #"))
+
+    pin("recbole")
+
+    assert "  round: {mean: 4} # null |" in _now()
+    assert read_params().pinned.round == {"mean": 4}
+
+
+def test_the_scale_of_the_grades_stays_unless_the_preset_says_null(start: Start) -> None:
+    start(_changed(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
+
+    pin("ranx")
+    kept = read_params().pinned
+    pin("ms_recommenders")
+    nulled = read_params().pinned
+
+    assert (kept.relevance_threshold, kept.err_max_grade) == (2, 3)
+    assert (nulled.relevance_threshold, nulled.err_max_grade) == (None, 3)
+    assert "  relevance_threshold: null # the lowest grade" in _now()
+
+
+def test_missing_conventions_are_added_in_order_with_what_they_allow(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = ("  hlu_norm:", "  ties:", "  overrides:")
+    kept = [line for line in REAL.splitlines(keepends=True) if not line.startswith(without)]
+    start("".join(kept))
+
+    pin("standard")
+
+    new = [line for line in _now().splitlines() if line.startswith(without)]
+    ties = f"  ties: item_asc # {KNOB['ties'].allowed()}"
+    assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
+    assert [line for line in _now().splitlines(keepends=True) if line.rstrip() not in new] == kept
+    assert list(read_params().conventions) == ["preset", *KNOB, "overrides"]
+    assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rest", ["conventions:\n", ""])
+def test_a_section_without_entries_is_filled(start: Start, rest: str) -> None:
+    head, section, tail = REAL.partition("conventions:\n")
+    after = tail[tail.index("\nreport:") :]
+    start(head + rest + after)
+
+    pin("standard")
+
+    assert section
+    assert read_params().pinned == mc.preset("standard")
+    assert _now().startswith(head)
+    assert after.rstrip() in _now()
+
+
+def test_overrides_over_several_lines_give_way(start: Start) -> None:
+    block = "  overrides: # mine\n    RR:\n      rr_cutoff: none\n\nreport:"
+    text = _changed(REAL, "preset: standard", "preset: custom")
+    line = next(line for line in REAL.splitlines() if line.startswith("  overrides:"))
+    start(_changed(text, f"{line}\n\nreport:", block))
+
+    pin("standard")
+
+    assert "  overrides: # mine\n    {}\n\nreport:" in _now()
+    assert read_params().pinned.overrides == {}
+
+
+def test_it_says_what_changed_and_what_comes_next(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(REAL)
+
+    pin("recohut_method0")
+
+    assert capsys.readouterr().out == (
+        "preset: standard → recohut_method0\n"
+        "ties: item_asc → given\n"
+        "duplicates: error → keep\n"
+        "discount: {log: 2} → {jk: 2}\n"
+        "ideal: truth_at_k → retrieved\n"
+        "pinned recohut_method0 in params.yaml; next: dvc repro\n"
+    )
+
+
+def test_a_change_of_the_name_alone_is_told(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start(_changed(REAL, "preset: standard", "preset: custom"))
+
+    pin("standard")
+    pin("standard")
+
+    assert capsys.readouterr().out == (
+        "preset: custom → standard\n"
+        "pinned standard in params.yaml; next: dvc repro\n"
+        "params.yaml already has every value of standard.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "message"),
+    [
+        ("Demo shop", "Demo shop", "rankx", "'rankx' is not a preset\n  fix: did you mean 'ranx'?"),
+        ("Demo shop", "Demo shop", "params.yaml", "params.yaml is what is pinned"),
+        ("engine: duckdb #", "engine: spark #", "ranx", "evaluation.engine: is 'spark'"),
+        ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
+        ("report:\n", "models:\n", "ranx", "key 'models' stands twice"),
+        ("gain: linear", "gain: &g linear", "ranx", "conventions.gain: cannot be edited in place"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_leaves_the_file_alone(
+    start: Start, old: str, new: str, name: str, message: str
+) -> None:
+    text = _changed(REAL, old, new)
+    start(text)
+
+    with pytest.raises(InputError) as refused:
+        pin(name)
+
+    assert message in str(refused.value)
+    assert _now() == text
+    assert [path.name for path in Path().iterdir()] == ["params.yaml"]
+
+
+@pytest.mark.usefixtures("start")
+def test_outside_a_project_it_says_where_to_run() -> None:
+    with pytest.raises(InputError, match="run in the root of the project"):
+        pin("ranx")

@@ -1,0 +1,160 @@
+"""`concord presets diff`: where two sets of conventions differ, in words."""
+
+from pathlib import Path
+
+import pytest
+
+import metrics_core as mc
+from metrics_core.checking.problems import InputError
+from metrics_core.conventions.conventions import KNOB
+from metrics_core.metrics.catalogue import changed_by
+from pipeline.commands.presets import diff_presets
+from tests.project import ROOT
+
+WIDE = "400"  # columns: no cell is wrapped
+
+
+def _shown(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """The cells of each row."""
+    diff_presets(one, other)
+    lines = capsys.readouterr().out.splitlines()
+    return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", WIDE)
+
+
+def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert _shown("wikipedia", "recohut_method0", capsys) == [
+        ["convention", "wikipedia", "recohut_method0", "changes"],
+        [
+            "discount",
+            "log: 2 (ln b / ln(i + 1))",
+            "jk: 2 (1 / max(1, log_b i), so that the first b ranks are not discounted)",
+            "DCG, nDCG",
+        ],
+        [
+            "ideal",
+            "truth_at_k (the relevant items of the truth, best first, cut at k)",
+            "retrieved (the relevant items of the whole list, best first, cut at k)",
+            "nDCG",
+        ],
+    ]
+
+
+@pytest.mark.parametrize("other", [name for name in mc.presets() if name != "standard"])
+def test_every_knob_that_differs_is_named_and_no_other(
+    other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = mc.preset("standard").knobs(), mc.preset(other).knobs()
+
+    header, *rows = _shown("standard", other, capsys)
+
+    assert header == ["convention", "standard", other, "changes"]
+    general = [row[0] for row in rows if ", for " not in row[0]]
+    assert general == [knob for knob in KNOB if ours[knob] != theirs[knob]]
+
+
+def test_narrow_knobs_name_the_metrics_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = _shown("standard", "recpack", capsys)
+
+    assert changed_by("hit_kind") == ["Hit"]
+    assert [row[-1] for row in rows if row[0] == "hit_kind"] == ["Hit"]
+
+
+def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = _shown("ms_recommenders", "ms_spark_map", capsys)
+
+    assert [row for row in rows if ", for " in row[0]] == [
+        [
+            "user_no_recs, for nDCG",
+            "zero (the value is 0)",
+            "drop (the user is left out of the metric)",
+            "nDCG",
+        ]
+    ]
+
+
+def test_a_metric_whose_overrides_agree_is_not_said_to_change(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {row[0]: row[-1] for row in _shown("standard", "ir_measures", capsys)}
+
+    assert told["rr_cutoff"] == "no metric"  # RR is cut at k in both
+    assert told["ties"] == "every metric"
+    assert (
+        told["score_dtype"] == "every metric but RR@k, RBP, ERR, Judged"
+    )  # of RR those with a cutoff
+
+
+def test_params_yaml_is_what_is_pinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    assert _shown("params.yaml", "wikipedia", capsys) == [
+        ["convention", "params.yaml", "wikipedia", "changes"],
+        [
+            "ties",
+            "item_asc (by item, ascending: integers as numbers, text by code point)",
+            "given (scores are ignored: the rank column, or else the order of the rows)",
+            "every metric",
+        ],
+        [
+            "duplicates",
+            "error (duplicates are refused)",
+            "keep (copies stay, and each counts where the metric counts copies)",
+            "every metric",
+        ],
+    ]
+
+
+@pytest.mark.parametrize("names", [("params.yaml", "standard"), ("standard", "params.yaml")])
+def test_the_scale_of_the_data_is_no_difference_to_a_preset(
+    names: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    on_five_stars = text.replace("relevance_threshold: 1", "relevance_threshold: 4")
+    of_errs_own = on_five_stars.replace("preset: standard", "preset: custom").replace(
+        "overrides: {}", "overrides: {ERR: {relevance_threshold: 3}}"
+    )
+    (tmp_path / "params.yaml").write_text(of_errs_own, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    diff_presets(*names)
+
+    same = f"{names[0]} and {names[1]} are the same in every convention.\n"
+    assert capsys.readouterr().out == same
+
+
+def test_no_threshold_at_all_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+
+    rows = _shown("params.yaml", "ms_recommenders", capsys)
+
+    assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
+
+
+@pytest.mark.parametrize("name", mc.presets())
+def test_a_preset_is_the_same_as_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    diff_presets(name, name)
+
+    assert capsys.readouterr().out == f"{name} and {name} are the same in every convention.\n"
+
+
+@pytest.mark.parametrize("names", [("rankx", "ranx"), ("ranx", "rankx")])
+def test_an_unknown_preset_is_refused_with_the_nearest(names: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match=r"'rankx' is not a preset\n  fix: did you mean 'ranx'\?"):
+        diff_presets(*names)

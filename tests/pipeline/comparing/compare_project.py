@@ -1,0 +1,149 @@
+"""Results of the evaluate stage on disk, with users' values that a test chooses, as the `compare` stage finds them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from metrics_core.conventions.presets import preset
+from metrics_core.metrics.catalogue import is_pooled, parse
+from metrics_core.scoring.summary import summarise
+from pipeline.params.model import Params
+from pipeline.running.outputs import write_json, write_parquet
+from pipeline.running.per_user_file import per_user_writer
+from tests.pipeline.loading.load_project import FOLDERS, INPUT
+
+Values = Mapping[
+    str, Sequence[float | None]
+]  # label -> one value a user; None: left out of the metric
+TRUTH = "ab" * 32
+
+
+def params_of(
+    root: Path, models: Sequence[str], *, metrics: list[str], ks: list[int], **settings: Any
+) -> Params:
+    """Checked parameters; `settings` are those of `comparison`, and knobs of the conventions."""
+    knobs = {name: settings.pop(name) for name in list(settings) if name not in _COMPARISON}
+    comparison = {
+        "baseline": models[0],
+        "primary": [f"{metrics[0]}@{ks[0]}"],
+        "confidence": 0.95,
+        "min_effect": 0.005,
+        "adjustment": "holm",
+        "wilcoxon": False,
+        "resamples": 199,
+        "seed": 1,
+        **settings,
+    }
+    return Params.model_validate(
+        {
+            "data": {"truth": {"path": "truth.parquet"}},
+            "background": {},
+            "models": {model: {"path": f"{model}.csv"} for model in models},
+            "input": INPUT,
+            "evaluation": {
+                "metrics": metrics,
+                "ks": ks,
+                "engine": "duckdb",
+                "rows_per_partition": 1000,
+                "panel": False,
+            },
+            "comparison": comparison,
+            "segments": {},
+            "conventions": preset("standard", **knobs).as_dict(),
+            "report": {"title": "Demo shop"},
+            "mlflow": {
+                "tracking_uri": "sqlite:///mlflow.db",
+                "experiment": "demo",
+                "required": True,
+                "attach": "child",
+            },
+            "results": {folder: str(root / folder) for folder in FOLDERS},
+        }
+    )
+
+
+_COMPARISON = (
+    "baseline",
+    "primary",
+    "confidence",
+    "min_effect",
+    "adjustment",
+    "wilcoxon",
+    "resamples",
+    "seed",
+)
+
+
+def write_evaluation(
+    params: Params,
+    model: str,
+    values: Values,
+    *,
+    users: Sequence[int] | Sequence[str] | None = None,
+    truth: str = TRUTH,
+) -> None:
+    """All files that `load` and `evaluate` leave of one model."""
+    folders, pinned = params.results, params.pinned
+    n = len(next(iter(values.values())))
+    frame = pl.DataFrame(
+        {"user": list(range(n)) if users is None else users, **values}, strict=False
+    )
+    frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
+    carried = {"model": model, "conventions": pinned.as_dict(), "fingerprint": pinned.fingerprint}
+    id_type = pa.string() if frame.schema["user"] == pl.String else pa.int64()
+    path = Path(folders.per_user) / f"{model}.parquet"
+    with per_user_writer(path, id_type, list(values), carried) as writer:
+        writer.write(frame)
+    summaries = {label: _summary(frame[label], label, params) for label in values}
+    _write_lists(params, model, frame["user"])
+    write_json(
+        Path(folders.metrics) / f"{model}.json", {k: v["mean"] for k, v in summaries.items()}
+    )
+    write_json(
+        Path(folders.quality) / f"{model}.json", {"model": model, "rows": 10 * n, "notes": []}
+    )
+    write_json(Path(folders.quality) / "truth.json", {"rows": 3 * n})
+    write_json(
+        Path(folders.summary) / f"{model}.json",
+        {
+            **carried,
+            "metrics": summaries,
+            "users": {"evaluated": n},
+            "judged_share": {"10": 0.5},
+            "inputs": {
+                "truth": {"path": "truth.parquet", "sha256": truth, "md5": "cd" * 16},
+                "lists": {"path": f"{model}.csv", "sha256": "ef" * 32, "md5": "01" * 16},
+            },
+            "versions": {"concord": "0.1.0", "numpy": "2.4.6"},
+        },
+    )
+
+
+def _write_lists(params: Params, model: str, users: pl.Series) -> None:
+    """Two items a user, one of which the truth knows."""
+    n = len(users)
+    lists = pl.DataFrame(
+        {
+            "user": pl.concat([users, users]).sort(),
+            "item": [f"i{rank}" for _ in range(n) for rank in (1, 2)],
+            "rank": [1, 2] * n,
+        }
+    )
+    write_parquet(Path(params.results.lists) / f"{model}.parquet", lists)
+    truth = pl.DataFrame({"user": users.sort(), "item": ["i1"] * n, "grade": [1.0] * n})
+    write_parquet(Path(params.results.data) / "truth.parquet", truth)
+
+
+def _summary(column: pl.Series, text: str, params: Params) -> dict[str, Any]:
+    label = parse(text)
+    values = column.drop_nulls().to_numpy()
+    parts = (values, np.ones_like(values)) if is_pooled(label, params.pinned) else ()
+    summary = summarise(
+        label, values, params.pinned, confidence=params.comparison.confidence, parts=parts
+    )
+    return {name: None if math.isnan(number) else number for name, number in vars(summary).items()}

@@ -1,0 +1,516 @@
+"""Stage `compare`: what it writes, what it refuses, what it removes."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import wilcoxon
+
+from metrics_core.checking.problems import InputError
+from pipeline.comparing.choices import read_choices
+from pipeline.comparing.compare import compare
+from pipeline.comparing.tables import metric_rows
+from pipeline.params.model import Params
+from pipeline.running.outputs import write_json, write_text
+from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+
+MODELS = ["popularity", "ease", "als"]
+LABELS = ["nDCG@5", "nDCG@10", "R@5", "R@10"]
+
+
+def project(root: Path, **settings: Any) -> Params:
+    params = params_of(root, MODELS, metrics=["nDCG", "R"], ks=[10, 5], **settings)
+    rng = np.random.default_rng(5)
+    shared = rng.random(400)
+    for model, skill in zip(MODELS, (0.4, 0.6, 0.59), strict=True):
+        hits = np.where(rng.random(400) < 0.1, rng.random(400), shared) < skill
+        write_evaluation(
+            params, model, {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
+        )
+    return params
+
+
+def result(params: Params) -> dict[str, Any]:
+    compare(params)
+    path = Path(params.results.comparison) / "comparison.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
+    (found,) = [
+        row
+        for row in comparison["differences"]
+        if (row["label"], row["a"], row["b"]) == (label, a, b)
+    ]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
+    comparison = result(project(tmp_path, primary=["nDCG@10", "R@10"]))
+
+    assert list(comparison) == [
+        "schema", "title", "baseline", "primary", "confidence", "models", "metrics", "ks",
+        "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples",
+        "warnings", "checked", "quality", "conventions", "provenance", "covers",
+    ]  # fmt: skip
+    assert comparison["models"] == MODELS
+    assert comparison["ks"] == [5, 10]
+    assert [m["label"] for m in comparison["metrics"]] == ["R@5", "R@10", "nDCG@5", "nDCG@10"]
+    assert [m["primary"] for m in comparison["metrics"]] == [False, True, False, True]
+    assert len(comparison["leaderboard"]) == 4 * 3
+    pairs = [("ease", "popularity"), ("als", "popularity"), ("ease", "als")]
+    assert [(d["a"], d["b"]) for d in comparison["differences"]] == pairs * 4
+    assert [d["vs_baseline"] for d in comparison["differences"][:3]] == [True, True, False]
+    assert list(comparison["quality"]) == [*MODELS, "truth"]
+    assert comparison["quality"]["als"]["users"] == {"evaluated": 400}
+    assert comparison["conventions"]["preset"] == "standard"
+    gain = next(k for k in comparison["conventions"]["knobs"] if k["name"] == "gain")
+    assert gain["value"] == "linear"
+    assert gain["changes"] == ["nDCG"]
+    assert [i["role"] for i in comparison["provenance"]["inputs"]] == ["truth", *MODELS]
+    assert "do not cover retraining" in comparison["covers"]
+
+
+def test_metrics_say_to_which_curve_over_k_they_belong(tmp_path: Path) -> None:
+    metrics = ["nDCG", "nDCG(rel=3)", "RBP(p=0.8)"]
+    choices = read_choices(params_of(tmp_path, MODELS, metrics=metrics, ks=[5, 10]))
+
+    stems = [row["stem"] for row in metric_rows(choices)]
+
+    assert stems == ["nDCG"] * 2 + ["nDCG(rel=3)"] * 2 + ["RBP(p=0.8)"] * 2
+
+
+def test_difference_is_that_of_the_users_values(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10])
+    write_evaluation(params, "pop", {"nDCG@10": [0.0] * 30 + [0.5] * 10})
+    write_evaluation(params, "als", {"nDCG@10": [0.5] * 30 + [0.5] * 5 + [0.0] * 5})
+
+    found = row(result(params), "nDCG@10", "als", "pop")
+
+    mean = (30 * 0.5 - 5 * 0.5) / 40
+    assert (found["mean_a"], found["mean_b"]) == (35 * 0.5 / 40, 10 * 0.5 / 40)
+    assert found["difference"] == mean
+    assert found["relative"] == mean / (10 * 0.5 / 40)
+    assert (found["better"], found["equal"], found["worse"]) == (30 / 40, 5 / 40, 5 / 40)
+    assert (found["n_users"], found["n_nonzero"], found["caution"]) == (40, 35, False)
+    assert found["p_adjusted"] == found["p"]  # one pair, one primary label
+    assert (found["adjustment"], found["min_effect"], found["verdict"]) == ("holm", 0.005, "better")
+
+
+def test_holm_over_primary_labels_and_benjamini_hochberg_over_the_others(tmp_path: Path) -> None:
+    comparison = result(project(tmp_path, primary=["nDCG@10", "R@10"]))
+
+    primary = sorted(d["p"] for d in comparison["differences"] if d["primary"])
+    smallest = min((d for d in comparison["differences"] if d["primary"]), key=lambda d: d["p"])
+    assert smallest["p_adjusted"] == primary[0] * len(primary)
+    assert len(primary) == 3 * 2
+    others = [d for d in comparison["differences"] if not d["primary"]]
+    largest = max(others, key=lambda d: d["p"])
+    assert largest["p_adjusted"] == largest["p"]
+    assert {d["adjustment"] for d in others} == {"bh"}
+
+
+def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    compare(params)
+    folder = Path(params.results.comparison)
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    compare(params)
+
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    both = [
+        "best", "conventions", "curves", "differences", "distributions", "examples", "gaps", "inputs", "leaderboard",
+        "metrics", "panel", "panel_presets", "quality", "segments", "tradeoffs", "warnings",
+    ]  # fmt: skip
+    tables = {f"{name}.{ending}" for name in both for ending in ("csv", "parquet")}
+    assert set(first) == {"comparison.json", *tables}
+
+
+def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    comparison = result(params)
+    folder = Path(params.results.comparison)
+
+    for name in ("metrics", "leaderboard", "differences"):
+        assert pl.read_parquet(folder / f"{name}.parquet").to_dicts() == comparison[name]
+        assert pl.read_csv(folder / f"{name}.csv").height == len(comparison[name])
+    curves = pl.read_csv(folder / "curves.csv")
+    assert curves.equals(pl.read_parquet(folder / "curves.parquet"))
+    assert curves.columns == ["metric", "k", "model", "value"]
+    means = {(r["label"], r["model"]): r["mean"] for r in comparison["leaderboard"]}
+    assert {(f"{m}@{k}", model): v for m, k, model, v in curves.iter_rows()} == means
+
+
+def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "ease", "copy", "als"], metrics=["nDCG"], ks=[5, 10])
+    strong, near, weak = (
+        [1.0] * 60 + [0.0] * 40,
+        [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0],
+        [0.0] * 100,
+    )
+    for model, values in zip(params.models, (weak, strong, strong, near), strict=True):
+        write_evaluation(params, model, {"nDCG@5": values, "nDCG@10": values})
+
+    comparison = result(params)
+    rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
+
+    assert {model: r["best"] for model, r in rows.items()} == {
+        "pop": False, "ease": True, "copy": True, "als": False,
+    }  # fmt: skip
+    assert {model: r["indistinguishable_from_best"] for model, r in rows.items()} == {
+        "pop": False, "ease": True, "copy": True, "als": True,
+    }  # fmt: skip
+    assert row(comparison, "nDCG@5", "ease", "copy")["verdict"] == "identical"
+    assert row(comparison, "nDCG@5", "ease", "copy")["p"] is None
+    others = [
+        r["indistinguishable_from_best"]
+        for r in comparison["leaderboard"]
+        if r["label"] == "nDCG@10"
+    ]
+    assert others == [None] * 4
+
+
+def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10])
+    numbers = list(range(1, 41))
+    texts = sorted(map(str, range(11, 51)))  # "11", "12", … as text, ten users further on
+    write_evaluation(params, "pop", {"nDCG@10": [u / 100 for u in numbers]}, users=numbers)
+    write_evaluation(params, "als", {"nDCG@10": [int(u) / 50 for u in texts]}, users=texts)
+
+    comparison = result(params)
+    found = row(comparison, "nDCG@10", "als", "pop")
+
+    assert found["n_users"] == 30
+    assert found["difference"] == pytest.approx(sum(u / 50 - u / 100 for u in range(11, 41)) / 30)
+    assert found["worse"] == 0.0
+    assert any(
+        "als and pop do not have values for the same users" in s for s in comparison["verdicts"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("undefined", "n_users", "difference"),
+    [
+        ("skip", 20, 0.5),
+        ("zero", 40, (20 * 0.5 + 10 * 1.0 - 10 * 0.5) / 40),
+        ("propagate", 0, None),
+    ],
+)
+def test_undefined_values_count_as_they_do_in_the_mean(
+    tmp_path: Path, undefined: str, n_users: int, difference: float | None
+) -> None:
+    nan = math.nan
+    params = params_of(tmp_path, ["pop", "als"], metrics=["AP"], ks=[10], undefined=undefined)
+    write_evaluation(params, "pop", {"AP@10": [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5})
+    write_evaluation(params, "als", {"AP@10": [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5})
+
+    found = row(result(params), "AP@10", "als", "pop")
+
+    assert found["n_users"] == n_users
+    assert found["difference"] == difference
+
+
+def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
+    params = params_of(
+        tmp_path, ["pop", "als"], metrics=["P"], ks=[10], precision_aggregate="micro"
+    )
+    write_evaluation(params, "pop", {"P@10": [0.1] * 50})
+    write_evaluation(params, "als", {"P@10": [0.3] * 50})
+
+    comparison = result(params)
+    found = row(comparison, "P@10", "als", "pop")
+
+    assert found["difference"] == pytest.approx(0.3 - 0.1)
+    assert (found["verdict"], found["ci_low"], found["p"]) == ("no_interval", None, None)
+    flags = [r["indistinguishable_from_best"] for r in comparison["leaderboard"]]
+    assert flags == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("min_effect", "of_5", "of_10"),
+    [
+        ("10%", 0.1 * 0.5, 0.1 * 0.25),
+        (0.02, 0.02, 0.02),
+        ({"nDCG@5": "20%", "default": 0.01}, 0.2 * 0.5, 0.01),
+        ({"nDCG@5": 0, "nDCG@10": 0.3}, 0.0, 0.3),
+    ],
+)
+def test_smallest_difference_that_matters(
+    tmp_path: Path, min_effect: Any, of_5: float, of_10: float
+) -> None:
+    params = params_of(
+        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[5, 10], min_effect=min_effect
+    )
+    for model in params.models:
+        write_evaluation(params, model, {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20})
+
+    comparison = result(params)
+
+    assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(of_5)
+    assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
+
+
+@pytest.mark.parametrize("n_models", [12, 50])
+def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(
+    tmp_path: Path, n_models: int
+) -> None:
+    models = [f"m{n:02}" for n in range(n_models)]
+    params = params_of(tmp_path, models, metrics=["nDCG", "R"], ks=[5])
+    rng = np.random.default_rng(3)
+    for n, model in enumerate(models):
+        hits = (rng.random(60) < 0.2 + n / 100).tolist()
+        write_evaluation(params, model, {"nDCG@5": hits, "R@5": hits[::-1]})
+
+    comparison = result(params)
+
+    labels = [found["label"] for found in comparison["differences"]]
+    assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
+    assert labels.count("R@5") == n_models - 1
+    assert len(comparison["leaderboard"]) == 2 * n_models
+
+
+def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "als", "other"], metrics=["nDCG"], ks=[10])
+    easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
+    lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
+    write_evaluation(params, "pop", {"nDCG@10": [*easy, *hard]})
+    write_evaluation(params, "als", {"nDCG@10": [*lower, *[None] * 60]})
+    write_evaluation(params, "other", {"nDCG@10": [*([0.1] * 60), *hard]})
+
+    comparison = result(params)
+    flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
+    shares = {r["model"]: r["probability"] for r in comparison["best"]}
+
+    assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
+    assert comparison["verdicts"][0].startswith("als has the highest nDCG@10: 0.7")
+    assert (
+        "On nDCG@10, pop is nevertheless better than als on the users whom both have values for."
+        in comparison["verdicts"]
+    )
+    assert flags == {"pop": True, "als": True, "other": False}
+    assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        (  # p by t 0.045, by sign flips 0.055
+            [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04],
+            "not significant by joint sign flips of 1 comparison",
+        ),
+        (  # p by t 0.054, by sign flips 0.033
+            [-0.03, 0.09, 0.16, 0.42, 0.01, 0.05, -0.09, 0.13, 0.13, 0.08, 0.08, -0.04],
+            "not decided, as the interval includes 0",
+        ),
+    ],
+)
+def test_sign_flips_never_say_more_than_the_interval(
+    tmp_path: Path, gaps: list[float], words: str
+) -> None:
+    params = params_of(
+        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10],
+        adjustment="max_t", min_effect=0, resamples=999,
+    )  # fmt: skip
+    write_evaluation(params, "pop", {"nDCG@10": [0.0] * len(gaps)})
+    write_evaluation(params, "als", {"nDCG@10": gaps})
+
+    comparison = result(params)
+    found = row(comparison, "nDCG@10", "als", "pop")
+
+    assert found["verdict"] == "undecided"
+    assert found["p_adjusted"] >= max(0.05, found["p"])
+    assert words in " ".join(comparison["verdicts"])
+
+
+def test_a_single_model_is_no_error(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop"], metrics=["nDCG"], ks=[10])
+    write_evaluation(params, "pop", {"nDCG@10": [0.5] * 20})
+
+    comparison = result(params)
+
+    assert comparison["differences"] == []
+    assert comparison["verdicts"] == [
+        "pop is the only model: 0.500 on nDCG@10, and nothing to compare it with."
+    ]
+    assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"primary": ["nDGC@10"]},
+            "params.yaml: comparison.primary: 'nDGC@10' is not evaluated\n"
+            "  fix: did you mean 'nDCG@10'? (or add it to evaluation.metrics and evaluation.ks)",
+        ),
+        (
+            {"primary": ["nDCG@10", "nDCG @10"]},
+            "params.yaml: comparison.primary: names nDCG@10 more than once\n  fix: name each label once",
+        ),
+        (
+            {"min_effect": {"nDCG@50": 0.1, "default": 0.0}},
+            "params.yaml: comparison.min_effect: 'nDCG@50' is not evaluated\n"
+            "  fix: did you mean 'nDCG@5'? (or add it to evaluation.metrics and evaluation.ks)",
+        ),
+        (
+            {"min_effect": {"nDCG@10": 0.1}},
+            "params.yaml: comparison.min_effect: says nothing for R@10 and 2 more labels\n"
+            "  fix: add `default:` for the labels that it does not name",
+        ),
+    ],
+)
+def test_labels_that_are_not_evaluated_are_refused(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    params = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
+
+    with pytest.raises(InputError) as refused:
+        compare(params)
+    assert str(refused.value) == message
+
+
+def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    (tmp_path / "per_user/als.parquet").unlink()
+    (tmp_path / "summary/ease.json").unlink()
+
+    with pytest.raises(InputError) as refused:
+        compare(params)
+    assert [problem.where for problem in refused.value.problems] == [
+        str(tmp_path / "summary/ease.json"),
+        str(tmp_path / "per_user/als.parquet"),
+    ]
+    assert not (tmp_path / "comparison").exists()
+
+
+def test_results_under_other_conventions_are_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], gain="exp2")
+    write_evaluation(other, "als", dict.fromkeys(LABELS, [0.5] * 400))
+
+    with pytest.raises(InputError) as refused:
+        compare(params)
+    assert str(refused.value) == (
+        f"{tmp_path}/per_user/als.parquet: als was evaluated under other conventions than params.yaml pins: "
+        "gain was 'exp2' and is 'linear'\n  fix: run `dvc repro evaluate@als`"
+    )
+
+
+def test_results_without_a_primary_label_are_refused(tmp_path: Path) -> None:
+    params = project(tmp_path, primary=["R@10"])
+    write_evaluation(params, "als", dict.fromkeys(LABELS[:3], [0.5] * 400))
+
+    with pytest.raises(InputError) as refused:
+        compare(params)
+    assert str(refused.value) == (
+        f"{tmp_path}/per_user/als.parquet: has no R@10, which comparison.primary in params.yaml names\n"
+        "  fix: run `dvc repro evaluate@als`"
+    )
+
+
+def test_results_on_another_truth_are_refused(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    write_evaluation(params, "als", dict.fromkeys(LABELS, [0.5] * 400), truth="99" * 32)
+
+    with pytest.raises(InputError, match="als was evaluated on another truth than popularity"):
+        compare(params)
+
+
+def test_results_of_models_that_left_params_are_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = project(tmp_path)
+    for folder in ("per_user", "metrics", "summary", "quality"):
+        for path in (tmp_path / folder).glob("als.*"):
+            path.rename(path.with_stem("old"))
+    _rename_inside(tmp_path, "old")
+    write_text(tmp_path / "lists/old.parquet", "lists")
+    kept = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
+
+    compare(kept)
+
+    left = sorted(
+        path.name for path in tmp_path.rglob("*") if path.is_file() and path.stem == "old"
+    )
+    assert left == []
+    assert (
+        "removed 5 result files of old, which params.yaml no longer names"
+        in capsys.readouterr().out
+    )
+    assert (tmp_path / "quality/truth.json").is_file()
+
+
+def test_files_of_background_that_left_params_are_removed(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    known = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
+    write_json(tmp_path / "data/users.json", known)
+    write_text(tmp_path / "data/users.parquet", "users")
+    write_json(tmp_path / "data/items.json", {"hello": 1})  # not Concord's
+    write_text(tmp_path / "data/items.parquet", "mine")
+
+    compare(params)
+
+    left = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert left == ["items.json", "items.parquet", "truth.parquet"]
+
+
+def test_files_that_are_not_results_of_a_model_stay(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    mine = [
+        tmp_path / "quality/notes.json",
+        tmp_path / "lists/mine.parquet",
+        tmp_path / "metrics/x.json",
+    ]
+    for path in mine:
+        write_json(path, {"hello": 1})
+
+    compare(params)
+
+    assert all(path.is_file() for path in mine)
+
+
+def _rename_inside(root: Path, model: str) -> None:
+    for folder in ("summary", "quality"):
+        path = root / folder / f"{model}.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": model})
+
+
+def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
+    asked = result(project(tmp_path / "asked", wilcoxon=True))
+    silent = result(project(tmp_path / "silent"))
+    found = row(asked, "nDCG@10", "als", "popularity")
+    values = {
+        m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
+    }
+    gaps = (values["als"]["nDCG@10"] - values["popularity"]["nDCG@10"]).drop_nans().to_numpy()
+
+    expected: Any = wilcoxon(gaps[gaps != 0])
+    assert found["p_wilcoxon"] == pytest.approx(expected.pvalue)
+    assert {each["p_wilcoxon"] for each in silent["differences"]} == {None}
+    assert [each["verdict"] for each in asked["differences"]] == [
+        each["verdict"] for each in silent["differences"]
+    ]
+
+
+def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
+    primary = ["nDCG@10", "R@10"]
+    by_holm = result(project(tmp_path / "holm", primary=primary))
+    jointly = result(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+
+    for ours, theirs in zip(jointly["differences"], by_holm["differences"], strict=True):
+        assert ours["p"] == theirs["p"]
+        if ours["primary"]:
+            assert ours["adjustment"] == "max_t"
+            assert ours["p_adjusted"] is None or 1 / 200 <= ours["p_adjusted"] <= 1
+        else:
+            assert ours["p_adjusted"] == theirs["p_adjusted"]
+    assert any(
+        d["p_adjusted"] != h["p_adjusted"]
+        for d, h in zip(jointly["differences"], by_holm["differences"], strict=True)
+    )

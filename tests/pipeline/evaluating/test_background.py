@@ -1,0 +1,139 @@
+"""Train and catalogue: from the files as they are to the metrics beyond accuracy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import metrics_core as mc
+from metrics_core.checking.problems import InputError
+from metrics_core.metrics.catalogue import parse
+from metrics_core.scoring.partition import Task
+from metrics_core.scoring.summary import summarise_catalogue
+from pipeline.evaluating.engines import duckdb as duckdb_engine
+from pipeline.evaluating.engines import polars as polars_engine
+from pipeline.evaluating.engines.background import Background
+from pipeline.loading.load_background import load_background
+from pipeline.params.model import BackgroundFile, Params
+from pipeline.running.connections import workspace
+from tests.pipeline.loading.load_project import loaded_background, params_of
+
+PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
+OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
+USERS = [f"u{n:02}" for n in range(30)]
+ITEMS = [str(n) for n in range(20)]
+LISTS = {u: [str((n * 5 + 3 * j) % 23) for j in range(1 + n % 6)] for n, u in enumerate(USERS)}
+TRUTH = {u: [str((n * 5 + 3 * j) % 23) for j in range(2)] for n, u in enumerate(USERS)}
+TRAIN = {u: [str((n * n + j * j) % 17) for j in range(1 + n % 4)] for n, u in enumerate(USERS)}
+CATEGORIES = {i: [f"c{int(i) % 3}", f"d{int(i) % 4}"] for i in ITEMS}
+
+
+def _long(lists: dict[str, list[str]]) -> pl.DataFrame:
+    rows = [(user, item) for user, items in lists.items() for item in dict.fromkeys(items)]
+    return pl.DataFrame(rows, schema=["user", "item"], orient="row")
+
+
+def _with_background(params: Params, **files: dict[str, Any]) -> Params:
+    known = {name: BackgroundFile.model_validate(file) for name, file in files.items()}
+    return params.model_copy(update={"background": known})
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(tmp_path)
+    _long(TRAIN).rename({"item": "sku"}).write_csv("train.csv")
+    joined = {item: "|".join(held) for item, held in CATEGORIES.items()}
+    pl.DataFrame({"item": list(joined), "genres": list(joined.values())}).write_csv("items.csv")
+    return _with_background(
+        params_of("lists.csv"),
+        train={"path": "train.csv", "columns": {"item": "sku"}},
+        items={"path": "items.csv", "columns": {"categories": "genres"}},
+    )
+
+
+def _expected() -> mc.Result:
+    return mc.evaluate(
+        LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=mc.preset("standard"),
+        train=TRAIN, items=CATEGORIES, input={"unknown_items": "keep"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_engines_and_ranges_give_what_the_library_gives(project: Params, integers: bool) -> None:
+    for name in ("train", "items"):
+        with workspace() as connection:
+            load_background(connection, project, name)
+    ranks = pl.int_range(1, pl.len() + 1).over("user").alias("rank")
+    lists = _long(LISTS).with_columns(ranks).sort("user", "rank")
+    truth = _long(TRUTH).with_columns(grade=pl.lit(1.0)).sort("user")
+    if integers:
+        lists, truth = (frame.cast({"item": pl.Int64}) for frame in (lists, truth))
+    lists.write_parquet("lists.parquet", row_group_size=20)
+    truth.write_parquet("truth.parquet")
+    data = Path(project.results.data)
+    background = Background(data / "train.parquet", data / "items.parquet")
+    task = Task([parse(label) for label in [*PER_USER, *OVERALL]], mc.preset("standard"))
+    files = Path("lists.parquet"), Path("truth.parquet")
+
+    parts = list(duckdb_engine.partitions(*files, task, 20, background))
+    (whole,) = polars_engine.partitions(*files, task, background)
+
+    expected = _expected()
+    assert len(parts) > 2
+    assert whole.values.select("user", *PER_USER).equals(expected.per_user)
+    assert pl.concat([p.values for p in parts]).select("user", *PER_USER).equals(expected.per_user)
+    for label in OVERALL:
+        exposure = parts[0].exposures[label]
+        for part in parts[1:]:
+            exposure += part.exposures[label]
+        found = summarise_catalogue(parse(label), exposure, task.conventions)
+        assert found.mean == expected[label]
+
+
+def test_quality_says_what_was_read(project: Params) -> None:
+    for name in ("train", "items"):
+        with workspace() as connection:
+            load_background(connection, project, name)
+
+    train, items = (
+        json.loads(Path(f"results/data/{name}.json").read_text()) for name in ("train", "items")
+    )
+    assert (train["path"], train["users"], train["item_type"]) == ("train.csv", 30, "text")
+    assert (items["rows"], items["features"]) == (20, "categories")
+
+
+def test_an_item_that_stands_twice_is_refused(project: Params) -> None:
+    pl.DataFrame({"item": ["a", "a"], "genres": ["x", "y"]}).write_csv("items.csv")
+
+    with workspace() as connection, pytest.raises(InputError, match="'a' stands more than once"):
+        load_background(connection, project, "items")
+
+    assert not Path("results").exists()
+
+
+def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
+    _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
+    _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
+    task = Task([parse("Novelty@3")], mc.preset("standard"))
+
+    with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
+        list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
+
+
+@pytest.mark.bad_input(59, "blanks around categories are stripped")
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_blanks_around_categories_are_no_part_of_them(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    held = {"a": ["Action", " Comedy"], "b": ["Comedy "]}
+    if form == "csv":
+        rows = "".join(f"{item},{' | '.join(own)}\n" for item, own in held.items())
+        Path("i.csv").write_text(f"item,categories\n{rows}")
+    else:
+        lines = (json.dumps({"item": item, "categories": own}) for item, own in held.items())
+        Path("i.jsonl").write_text("\n".join(lines))
+    rows_read, _ = loaded_background("items", f"i.{form}")
+    assert [row["categories"] for row in rows_read] == [["Action", "Comedy"], ["Comedy"]]

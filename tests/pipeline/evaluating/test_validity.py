@@ -1,0 +1,322 @@
+"""Counts and warnings that tell whether an evaluation can be trusted."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.comparing.checked import checked_kinds
+from pipeline.comparing.choices import read_choices
+from pipeline.comparing.evaluations import Evaluation
+from pipeline.comparing.warnings import warning_rows
+from pipeline.evaluating.validity import validity
+from pipeline.params.model import BackgroundFile, Params
+from pipeline.running.outputs import write_json
+from tests.pipeline.comparing.compare_project import params_of
+
+USERS = [f"u{n:02}" for n in range(12)]
+Rows = list[tuple[Any, ...]]
+
+
+def _write(folder: Path, name: str, rows: Rows, columns: list[str]) -> Path:
+    path = folder / f"{name}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(rows, schema=columns, orient="row").write_parquet(path)
+    return path
+
+
+def _lists(folder: Path, items: dict[str, list[str]], scores: list[float] | None = None) -> Path:
+    rows = [
+        (user, item, rank, scores[rank - 1] if scores else None)
+        for user, held in items.items()
+        for rank, item in enumerate(held, 1)
+    ]
+    frame = pl.DataFrame(rows, schema={"user": pl.String, "item": pl.String, "rank": pl.Int64, "score": pl.Float64}, orient="row")  # fmt: skip
+    path = folder / "lists.parquet"
+    (frame if scores else frame.drop("score")).write_parquet(path)
+    return path
+
+
+def test_places_with_items_of_the_train_are_counted_up_to_each_cutoff(tmp_path: Path) -> None:
+    lists = _lists(tmp_path, {"a": ["x", "y", "z"], "b": ["z", "y", "x"], "stranger": ["x"]})
+    truth = _write(tmp_path, "truth", [("a", "q", 1.0), ("b", "q", 1.0)], ["user", "item", "grade"])
+    train = _write(tmp_path, "train", [("a", "x"), ("a", "z"), ("b", "y")], ["user", "item"])
+
+    found = validity(lists, truth, train, ks=[1, 2, 3], threshold=1)["by_cutoff"]
+
+    # a: x (rank 1) and z (rank 3); b: y (rank 2); the stranger is unknown to the truth
+    assert [found[k]["shown"] for k in "123"] == [2, 4, 6]
+    assert [found[k]["in_train"] for k in "123"] == [1, 2, 3]
+    assert [found[k]["future"] for k in "123"] == [None] * 3
+
+
+def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: Path) -> None:
+    lists = _lists(tmp_path, {"a": ["old", "new"], "b": ["new", "unseen"]})
+    truth = _write(
+        tmp_path,
+        "truth",
+        [("a", "q", 1.0, 10.0), ("a", "r", 1.0, 20.0), ("b", "q", 1.0, 40.0)],
+        ["user", "item", "grade", "time"],
+    )
+    train = _write(
+        tmp_path, "train", [("c", "old", 5.0), ("c", "new", 30.0)], ["user", "item", "time"]
+    )
+
+    found = validity(lists, truth, train, ks=[1, 2], threshold=1)["by_cutoff"]
+
+    assert (found["1"]["future"], found["2"]["future"]) == (
+        0,
+        1,
+    )  # `new`, for a, whose truth ends at 20
+
+
+def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
+    lists = _lists(tmp_path, {"a": ["x", "y", "z"], "b": ["x", "y", "z"]}, [3.0, 2.0, 2.0])
+    truth = _write(tmp_path, "truth", [("a", "x", 1.0)], ["user", "item", "grade"])
+
+    found = validity(lists, truth, None, ks=[1, 2, 3], threshold=1)["by_cutoff"]
+
+    assert [found[k]["tied"] for k in "123"] == [0, 1, 0]
+
+
+def test_ids_of_different_types_meet_as_text(tmp_path: Path) -> None:
+    lists = _write(tmp_path, "lists", [("1", "10", 1)], ["user", "item", "rank"])
+    truth = _write(tmp_path, "truth", [(1, 11, 1.0)], ["user", "item", "grade"])
+    train = _write(tmp_path, "train", [(1, 10)], ["user", "item"])
+
+    found = validity(lists, truth, train, ks=[1], threshold=1)
+
+    assert found["by_cutoff"]["1"]["in_train"] == 1
+
+
+def test_users_have_a_fingerprint_that_no_order_changes(tmp_path: Path) -> None:
+    truth = _write(tmp_path, "truth", [("a", "x", 1.0), ("b", "x", 1.0)], ["user", "item", "grade"])
+    found = [
+        validity(_lists(tmp_path, lists), truth, None, ks=[1], threshold=1)["users"]
+        for lists in ({"a": ["x"], "b": ["y"]}, {"b": ["x"], "a": ["x"]}, {"a": ["x"]})
+    ]
+
+    assert found[0] == found[1] != found[2]
+
+
+def _full(**counts: int) -> dict[str, int]:
+    names = {"users": 12, "longest": 12, "length": 5, "with_relevant": 12, "holding_all": 12}
+    return names | counts
+
+
+def _evaluation(
+    *,
+    full: dict[str, int] | None = None,
+    k: dict[str, Any] | None = None,
+    users: str = "same",
+    without_list: int = 0,
+    shorter: int = 0,
+    order: str = "score",
+) -> Evaluation:
+    at_k = {"shown": 100, "in_train": 0, "future": None, "tied": 0} | (k or {})
+    summary = {
+        "validity": {
+            "users": users,
+            "full_lists": full or _full(holding_all=3),
+            "by_cutoff": {"10": at_k},
+        },
+        "users": {
+            "evaluated": 100,
+            "in_lists": 100 - without_list,
+            "without_list": without_list,
+            "shorter_than": {"10": shorter},
+        },
+        "judged_share": {"10": 0.2},
+    }
+    return Evaluation(Path("-"), Path("-"), summary, {"items": 50, "order": order})
+
+
+def _kinds(
+    root: Path, evaluations: dict[str, Evaluation], grades: dict[str, int] | None = None
+) -> dict[str, dict[str, Any]]:
+    params = _params(root, grades)
+    return {row["kind"]: row for row in warning_rows(params, read_choices(params), evaluations)}
+
+
+def _params(root: Path, grades: dict[str, int] | None = None) -> Params:
+    params = params_of(root, ["pop", "als"], metrics=["nDCG"], ks=[10])
+    write_json(Path(params.results.quality) / "truth.json", {"grades": grades or {"1": 5}})
+    return params
+
+
+def test_sound_lists_raise_no_warning(tmp_path: Path) -> None:
+    assert _kinds(tmp_path, {"pop": _evaluation(), "als": _evaluation()}) == {}
+
+
+@pytest.mark.parametrize(
+    ("als", "kind", "severity", "words"),
+    [
+        ({"full": _full()}, "sampled_candidates", "serious", "exactly|5 items"),
+        ({"k": {"in_train": 2}}, "train_items_recommended", "serious", "2 % of the top 10 (als)"),
+        ({"k": {"future": 3}}, "future_items", "serious", "3 % of the top 10 (als)"),
+        ({"users": "other", "without_list": 7}, "user_sets_differ", "serious", "7 users (7 %)"),
+        ({"k": {"tied": 30}}, "ties_at_cutoff", "notice", "30 % of the users (als)"),
+        ({"shorter": 4}, "short_lists", "notice", "4 % of the users (als)"),
+    ],
+)
+@pytest.mark.bad_input(24, "warning with the share of users")
+@pytest.mark.bad_input(34, "warning with the share of users; missing ranks are misses")
+@pytest.mark.bad_input(39, "warning with the share of places")
+def test_what_is_wrong_is_named_with_its_share(
+    tmp_path: Path, als: dict[str, Any], kind: str, severity: str, words: str
+) -> None:
+    found = _kinds(tmp_path, {"pop": _evaluation(), "als": _evaluation(**als)})
+
+    assert list(found) == [kind]
+    row = found[kind]
+    assert (row["severity"], row["who"]) == (severity, ["als"])
+    assert words.split("|")[-1] in row["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+    assert row["fix"]
+
+
+@pytest.mark.parametrize(
+    "full",
+    [
+        _full(longest=11),  # one list is shorter
+        _full(holding_all=11),  # one list lacks a relevant item
+        _full(length=50),  # the whole catalogue is ranked
+        _full(with_relevant=9, holding_all=9),  # too few users to tell
+    ],
+)
+def test_lists_that_only_look_a_little_like_samples_are_no_samples(
+    tmp_path: Path, full: dict[str, int]
+) -> None:
+    assert _kinds(tmp_path, {"pop": _evaluation(full=full), "als": _evaluation(full=full)}) == {}
+
+
+@pytest.mark.parametrize(
+    ("lacking", "words"),
+    [
+        ((61, 61), "pop and als have none for 61 users (61 %)"),
+        ((7, 61), "2 models, most of all als, have none for up to 61 users (61 %)"),
+    ],
+)
+def test_all_whose_users_lack_lists_are_told(
+    tmp_path: Path, lacking: tuple[int, int], words: str
+) -> None:
+    models = {
+        name: _evaluation(users=name, without_list=n)
+        for name, n in zip(("pop", "als"), lacking, strict=True)
+    }
+    found = _kinds(tmp_path, {**models, "full": _evaluation()})
+
+    sentence = found["user_sets_differ"]["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+    assert words in sentence
+    assert found["user_sets_differ"]["who"] == ["pop", "als"]
+
+
+def test_lists_that_end_before_another_cutoff_are_told_of_that_one(tmp_path: Path) -> None:
+    long = _evaluation()
+    short = _evaluation()
+    short.summary["users"]["shorter_than"] = {"10": 0, "100": 25, "200": 50}
+    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10, 100, 200])
+    write_json(Path(params.results.quality) / "truth.json", {"grades": {"1": 5}})
+    rows = warning_rows(params, read_choices(params), {"pop": long, "als": short})
+
+    (row,) = [row for row in rows if row["kind"] == "short_lists"]
+    assert row["sentence"].startswith("Lists end before rank 100 for up to 25")
+    assert row["who"] == ["als"]
+
+
+@pytest.mark.parametrize(("order", "told"), [("score", True), ("rank", False), ("list", False)])
+def test_ties_are_told_only_where_scores_make_the_order(
+    tmp_path: Path, order: str, told: bool
+) -> None:
+    found = _kinds(
+        tmp_path, {"pop": _evaluation(), "als": _evaluation(k={"tied": 40}, order=order)}
+    )
+
+    assert ("ties_at_cutoff" in found) is told
+
+
+def test_models_that_all_repeat_the_train_are_told_but_no_alarm(tmp_path: Path) -> None:
+    repeats = _evaluation(k={"in_train": 20})
+    found = _kinds(tmp_path, {"pop": repeats, "als": repeats})
+
+    assert found["train_items_recommended"]["severity"] == "notice"
+
+
+def test_the_share_judged_is_told_only_where_the_truth_knows_what_is_not_relevant(
+    tmp_path: Path,
+) -> None:
+    evaluations = {"pop": _evaluation(), "als": _evaluation()}
+
+    assert _kinds(tmp_path, evaluations, {"1": 5, "2": 1}) == {}
+    assert list(_kinds(tmp_path, evaluations, {"0": 9, "1": 5})) == ["few_judged"]
+
+
+@pytest.mark.bad_input(51, "warning with the rows and users")
+def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
+    params = _params(tmp_path)
+    background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}
+    params = params.model_copy(update={"background": background})
+    data = Path(params.results.data)
+    truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
+    _write(data, "truth", truth, ["user", "item", "grade", "time"])
+    _write(
+        data, "train", [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)], ["user", "item", "time", "last"]
+    )
+    choices: Any = SimpleNamespace(main_k=10)
+
+    found = {row["kind"]: row for row in warning_rows(params, choices, {"pop": _evaluation()})}
+
+    assert found["truth_in_train"]["sentence"].startswith("1 row of the truth (50")
+    assert "unrelated_train" not in found
+    assert found["truth_before_train"]["sentence"].startswith("The truth of 1 user ")
+
+
+def test_a_train_of_other_users_is_told(tmp_path: Path) -> None:
+    params = _params(tmp_path)
+    background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}
+    params = params.model_copy(update={"background": background})
+    data = Path(params.results.data)
+    _write(data, "truth", [("a", "x", 1.0)], ["user", "item", "grade"])
+    _write(data, "train", [("other", "x")], ["user", "item"])
+    choices: Any = SimpleNamespace(main_k=10)
+
+    (row,) = warning_rows(params, choices, {"pop": _evaluation()})
+
+    assert (row["kind"], row["severity"]) == ("unrelated_train", "serious")
+
+
+def _checked(params: Params, **evaluations: Evaluation) -> list[str]:
+    return checked_kinds(params, read_choices(params), evaluations)
+
+
+def test_what_could_not_be_looked_for_is_not_told_as_checked(tmp_path: Path) -> None:
+    params = _params(tmp_path)
+    without_train = _evaluation(k={"in_train": None}, order="rank")
+    few = _evaluation(full=_full(with_relevant=9), k={"in_train": None}, order="rank")
+
+    assert _checked(params, pop=without_train, als=without_train) == [
+        "sampled_candidates",
+        "user_sets_differ",
+    ]
+    assert _checked(params, pop=without_train, als=few) == ["user_sets_differ"]
+    assert _checked(params, pop=few) == []
+
+
+def test_train_times_and_scores_let_everything_be_checked(tmp_path: Path) -> None:
+    background = {"train": BackgroundFile.model_validate({"path": "train.parquet"})}
+    params = _params(tmp_path).model_copy(update={"background": background})
+    ranked, scored = (_evaluation(k={"future": 0}, order=order) for order in ("rank", "score"))
+
+    kinds = _checked(params, pop=ranked, als=scored)
+
+    assert kinds == [
+        "sampled_candidates",
+        "train_items_recommended",
+        "future_items",
+        "truth_in_train",
+        "user_sets_differ",
+        "ties_at_cutoff",
+    ]
+    assert "future_items" not in _checked(params, pop=ranked, als=_evaluation())
+    assert "ties_at_cutoff" not in _checked(params, pop=ranked, als=ranked)

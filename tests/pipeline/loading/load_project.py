@@ -1,0 +1,213 @@
+"""A project of one model and a truth in an empty folder, and the same lists in every form people leave them in."""
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+import pytest
+
+from metrics_core.checking.problems import InputError
+from metrics_core.conventions.presets import preset
+from pipeline.loading.load import load
+from pipeline.loading.load_background import load_background
+from pipeline.loading.load_truth import load_truth
+from pipeline.params.model import BackgroundFile, Params, Results
+from pipeline.running.connections import VARIABLE, workspace
+
+Row = tuple[str, str, int, float]  # user, item, rank, score
+INPUT = {
+    "rank_base": 1,
+    "empty_lists": "error",
+    "nan_score": "error",
+    "negative_grade": "error",
+    "repeated_grade": "error",
+    "unknown_items": "error",
+    "allow_outside": False,
+}
+FOLDERS = tuple(Results.model_fields)
+
+
+def params_of(path: str, **changes: Any) -> Params:
+    """Params whose only model `m`, and whose truth, is the file at `path`."""
+    conventions = (
+        preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
+    )
+    policies = INPUT | {name: changes.pop(name) for name in INPUT if name in changes}
+    truth = {name: value for name, value in changes.items() if name != "order"}
+    if {"rank", "score"} & set(truth.get("columns", {})):
+        truth = {}
+    lists = dict(changes)
+    if {"grade", "time"} & set(lists.get("columns", {})):
+        lists = {}
+    return Params.model_validate(
+        {
+            "data": {"truth": {"path": path, **truth}},
+            "background": {},
+            "models": {"m": {"path": path, **lists}},
+            "input": policies,
+            "evaluation": {
+                "metrics": ["P"],
+                "ks": [1],
+                "engine": "duckdb",
+                "rows_per_partition": 100,
+                "panel": False,
+            },
+            "comparison": {
+                "baseline": "m",
+                "primary": ["P@1"],
+                "confidence": 0.95,
+                "min_effect": 0.0,
+                "adjustment": "holm",
+                "wilcoxon": False,
+                "resamples": 199,
+                "seed": 1,
+            },
+            "conventions": conventions,
+            "report": {"title": "Lists"},
+            "segments": {},
+            "mlflow": {
+                "tracking_uri": "sqlite:///mlflow.db",
+                "experiment": "lists",
+                "required": True,
+                "attach": "child",
+            },
+            "results": {name: f"results/{name}" for name in FOLDERS},
+        }
+    )
+
+
+def loaded(
+    path: str, *, threads: int = 2, **changes: Any
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """The rows of the ranked lists and the content of the quality file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(threads))
+        with workspace() as connection:
+            load(connection, params_of(path, **changes), "m")
+    quality = json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))
+    return pl.read_parquet("results/lists/m.parquet").rows(), quality
+
+
+def loaded_truth(path: str, **changes: Any) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    with workspace() as connection:
+        load_truth(connection, params_of(path, **changes))
+    quality = json.loads(Path("results/quality/truth.json").read_text(encoding="utf-8"))
+    return pl.read_parquet("results/data/truth.parquet").rows(), quality
+
+
+def loaded_background(
+    name: str, path: str, **entry: Any
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    file = BackgroundFile.model_validate({"path": path, **entry})
+    params = params_of("lists.csv").model_copy(update={"background": {name: file}})
+    with workspace() as connection:
+        load_background(connection, params, name)
+    quality = json.loads(Path(f"results/data/{name}.json").read_text(encoding="utf-8"))
+    return pl.read_parquet(f"results/data/{name}.parquet").to_dicts(), quality
+
+
+def background_refusal(name: str, path: str, **entry: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        loaded_background(name, path, **entry)
+    assert not Path("results").exists()
+    return str(refused.value)
+
+
+def refusal(path: str, **changes: Any) -> str:
+    """The whole message with which the lists at `path` are refused; nothing may have been written."""
+    with pytest.raises(InputError) as refused:
+        loaded(path, **changes)
+    assert not Path("results").exists()
+    return str(refused.value)
+
+
+def truth_refusal(path: str, **changes: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        loaded_truth(path, **changes)
+    assert not Path("results").exists()
+    return str(refused.value)
+
+
+def frame(rows: Sequence[Row]) -> pl.DataFrame:
+    schema = {"user": pl.String, "item": pl.String, "rank": pl.Int64, "score": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _csv(rows: Sequence[Row], separator: str) -> str:
+    return frame(rows).write_csv(separator=separator)
+
+
+def _nested(rows: Sequence[Row]) -> str:
+    lines = []
+    for user in dict.fromkeys(row[0] for row in rows):
+        own = sorted((row for row in rows if row[0] == user), key=lambda row: row[2])
+        content = {
+            "user": user,
+            "items": [row[1] for row in own],
+            "scores": [row[3] for row in own],
+        }
+        lines.append(json.dumps(content))
+    return "\n".join(lines) + "\n"
+
+
+def _flat(rows: Sequence[Row]) -> str:
+    return "".join(
+        json.dumps({"user": user, "item": item, "rank": rank, "score": score}) + "\n"
+        for user, item, rank, score in rows
+    )
+
+
+def _run(rows: Sequence[Row]) -> str:
+    return "".join(f"{user} Q0 {item} {rank} {score!r} m\n" for user, item, rank, score in rows)
+
+
+TEXT_FORMS: dict[str, Callable[[Sequence[Row]], str]] = {
+    "lists.csv": lambda rows: _csv(rows, ","),
+    "lists.tsv": lambda rows: _csv(rows, "\t"),
+    "nested.jsonl": _nested,
+    "flat.jsonl": _flat,
+    "lists.run": _run,
+}
+
+
+def write_parts(rows: Sequence[Row], folder: str) -> None:
+    Path(folder).mkdir()
+    middle = len(rows) // 2
+    frame(rows[:middle]).write_parquet(Path(folder, "part-0.parquet"))
+    frame(rows[middle:]).write_parquet(Path(folder, "part-1.parquet"))
+    Path(folder, "_SUCCESS").touch()
+
+
+def write_stream(rows: Sequence[Row], path: str) -> None:
+    table = frame(rows).to_arrow()
+    with pa.OSFile(path, "wb") as file, pyarrow.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_every_form(rows: Sequence[Row]) -> list[str]:
+    """The lists in every form that is read; the names of the files."""
+    for name, form in TEXT_FORMS.items():
+        Path(name).write_text(form(rows), encoding="utf-8")
+        Path(f"{name}.gz").write_bytes(gzip.compress(form(rows).encode()))
+    frame(rows).write_parquet("lists.parquet")
+    frame(rows).with_columns(pl.col("user", "item").cast(pl.Categorical)).write_parquet(
+        "dictionary.parquet"
+    )
+    frame(rows).write_ipc("lists.arrow")
+    frame(rows).write_ipc("lists.feather", compression="zstd")
+    write_stream(rows, "lists.ipc")
+    write_parts(rows, "parts")
+    binary = [
+        "lists.parquet",
+        "dictionary.parquet",
+        "lists.arrow",
+        "lists.feather",
+        "lists.ipc",
+        "parts",
+    ]
+    return [*TEXT_FORMS, *(f"{name}.gz" for name in TEXT_FORMS), *binary]

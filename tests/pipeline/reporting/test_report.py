@@ -1,0 +1,72 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metrics_core.checking.problems import InputError
+from pipeline.reporting.report import read_comparison, report
+from pipeline.running.outputs import write_json
+from tests.pipeline.tracking.log_project import ROOT, params_of, write_project
+from tests.reports.samples import sample
+
+COMPARISON = "results/comparison/comparison.json"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_project(tmp_path)
+    write_json(tmp_path / COMPARISON, sample.five_models())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _start(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pipeline.reporting.report", *arguments],
+        cwd=project,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_page_and_its_twin_are_written(project: Path) -> None:
+    done = _start(project)
+    assert done.returncode == 0
+    assert done.stderr.startswith("report: a page of ")
+    assert done.stderr.count("\n") == 1
+    finding = sample.five_models()["verdicts"][1]
+    for name in ("report.html", "report.md"):
+        assert finding in (project / "results/report" / name).read_text(encoding="utf-8")
+
+
+def test_a_second_run_writes_the_same_bytes(project: Path) -> None:
+    report(params_of(project))
+    first = [path.read_bytes() for path in sorted((project / "results/report").iterdir())]
+    report(params_of(project))
+    second = [path.read_bytes() for path in sorted((project / "results/report").iterdir())]
+    assert first == second
+
+
+def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
+    (project / COMPARISON).unlink()
+    done = _start(project)
+    assert done.returncode == 2
+    assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: run `dvc repro compare`\n"
+
+
+def test_a_broken_comparison_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "comparison.json"
+    broken.write_text('{"schema": 1,', encoding="utf-8")
+    with pytest.raises(InputError, match="is not valid JSON"):
+        read_comparison(broken)
+
+
+def test_a_comparison_of_another_version_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "comparison.json"
+    other.write_text(json.dumps({"schema": 2}), encoding="utf-8")
+    with pytest.raises(InputError, match="has schema 2, and this version reads 3"):
+        read_comparison(other)

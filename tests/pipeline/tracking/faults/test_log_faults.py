@@ -1,0 +1,236 @@
+"""The `log` stage when its server makes trouble: a real server behind a proxy that breaks in every way."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mlflow import MlflowClient
+
+from pipeline.tracking.log import log
+from pipeline.tracking.store import TrackingError
+from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
+from tests.pipeline.tracking.mlflow_server import (
+    BATCH,
+    LOGIN_PAGE,
+    Fault,
+    FaultyProxy,
+    mlflow_server,
+)
+from tests.pipeline.tracking.stores import points, runs_of
+
+WITHIN = 16  # seconds
+LOG_IN = "MLFLOW_TRACKING_TOKEN"
+FAULTS = {
+    "slow from the start": (Fault(hold=30), "did not answer in time", "try later"),
+    "slow in the middle": (
+        Fault(passing=8, hold=30),
+        "did not answer in time",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT",
+    ),
+    "slow byte by byte from the start": (Fault(drips="head"), "did not answer in time", "later"),
+    "slow byte by byte, the head": (
+        Fault(on="/api/", drips="head"),
+        "did not answer in time",
+        "try later",
+    ),
+    "slow byte by byte, the body": (
+        Fault(on="/api/", passing=2, drips="body"),
+        "did not answer in time",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT",
+    ),
+    "500": (Fault(on="/api/", status=500), "fails inside (500)", "the server's log"),
+    "503 in the middle": (Fault(on=BATCH, status=503), "fails inside (503)", "the server's log"),
+    "429 that asks to wait for minutes": (
+        Fault(on="/api/", status=429, headers=(("Retry-After", "300"),)),
+        "turns requests away",
+        "try later",
+    ),
+    "401": (Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
+    "403": (Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
+    "login page": (
+        Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),)),
+        "a page that is not MLflow's",
+        LOG_IN,
+    ),
+    "cut as the server makes a run": (
+        Fault(on="/runs/create", passing=1, cut=True),
+        "broke off",
+        "try later",
+    ),
+    "cut before a batch": (Fault(on=BATCH, cut=True), "broke off", "try later"),
+    "cut after the server took a batch": (
+        Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
+        "broke off",
+        "try later",
+    ),
+    "cut in an artifact": (
+        Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
+        "broke off",
+        "try later",
+    ),
+    "artifacts refused": (
+        Fault(on="/mlflow-artifacts/", status=403),
+        "does not allow this login",
+        LOG_IN,
+    ),
+    "cut at the last request": (Fault(on="/runs/update", passing=1, cut=True), "broke off", "try"),
+}
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyProxy]:
+    with (
+        mlflow_server(tmp_path_factory.mktemp("server")) as address,
+        FaultyProxy(address).running() as proxy,
+    ):
+        yield proxy
+
+
+@pytest.fixture
+def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In an experiment of its own, with a password in the address."""
+    proxy.breaks(None)
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]:
+        monkeypatch.delenv(name)
+    return write_project(tmp_path, uri=f"http://ann:s3cret@{proxy.address}", experiment=uuid4().hex)
+
+
+# The row of docs/robustness.md that a fault belongs to.
+ROWS = (
+    (9, "slow"),
+    (10, "500"),
+    (10, "503"),
+    (10, "429"),
+    (11, "401"),
+    (11, "403"),
+    (11, "login"),
+    (12, "cut"),
+)
+
+
+def _case(name: str) -> Any:
+    _, reason, _ = FAULTS[name]
+    said = f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
+    rows = dict.fromkeys(row for row, word in ROWS if word in name) or [12]
+    return pytest.param(name, marks=[pytest.mark.fault(row, said) for row in rows])
+
+
+@pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
+def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
+    project: Path, proxy: FaultyProxy, name: str
+) -> None:
+    fault, reason, fix = FAULTS[name]
+    params = params_of(project)
+    proxy.breaks(fault)
+    started = time.monotonic()
+    with pytest.raises(TrackingError) as refused:
+        log(params)
+    took = time.monotonic() - started
+    results_are_there = (project / "results/report/report.html").is_file()
+    receipt = (project / "results/mlflow/receipt.json").exists()
+    proxy.breaks(None)
+    log(params)
+
+    message = str(refused.value)
+    assert message.startswith(f"MLflow at http://{proxy.address} ")
+    assert reason in message
+    assert fix in message
+    assert "`concord log --again`" in message
+    assert "s3cret" not in message
+    assert "\n" not in message
+    assert took < WITHIN
+    assert results_are_there
+    assert not receipt
+    _every_run_is_finished_once(proxy, params.mlflow.experiment)
+
+
+def _every_run_is_finished_once(proxy: FaultyProxy, experiment: str) -> None:
+    client = MlflowClient(tracking_uri=f"http://{proxy.upstream}")
+    runs = runs_of(client, experiment)
+    (als,) = runs["als"]
+    assert {name: [run.info.status for run in found] for name, found in runs.items()} == {
+        "comparison": ["FINISHED"],
+        "popularity": ["FINISHED"],
+        "als": ["FINISHED"],
+    }
+    assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, als, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert [file.path for file in client.list_artifacts(als.info.run_id, "metrics")] == [
+        "metrics/als.json"
+    ]
+
+
+STRANGE = [
+    ("/experiments/get", b"[]"),
+    ("/experiments/get", b"7"),
+    ("/experiments/get", b"null"),
+    ("/experiments/get", b'"text"'),
+    ("/experiments/get", b'{"experiment": []}'),
+    ("/experiments/get", b'{"experiment": {"experiment_id": {}}}'),
+    ("/runs/search", b"[]"),
+    ("/runs/search", b'{"runs": [null]}'),
+    ("/runs/search", b'{"runs": [{"info": 7}]}'),
+    ("/runs/create", b"null"),
+    ("/runs/create", b'{"run": {"info": {"run_id": 7}, "data": []}}'),
+    ("/runs/create", b'{"run": {}}'),
+    (BATCH, b"[7]"),
+]
+
+
+@pytest.mark.parametrize(("on", "body"), STRANGE)
+def test_json_of_other_types_is_told_in_one_line(
+    project: Path, proxy: FaultyProxy, on: str, body: bytes
+) -> None:
+    params = params_of(project)
+    proxy.breaks(Fault(on=on, status=200, body=body))
+    with suppress(TrackingError):  # what does no harm may pass; every other error is a bug
+        log(params)
+    assert proxy.seen
+    proxy.breaks(None)
+    log(params)
+
+
+@pytest.mark.parametrize("path", ["/experiments/create", "/runs/create", BATCH, "/runs/update"])
+def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
+    project: Path, proxy: FaultyProxy, path: str
+) -> None:
+    params = params_of(project)
+    proxy.breaks(Fault(on=path, times=1, cut=True, after_the_deed=True))
+    log(params)
+
+    assert proxy.seen >= 1
+    _every_run_is_finished_once(proxy, params.mlflow.experiment)
+
+
+@pytest.mark.parametrize(
+    "variable", ["MLFLOW_HTTP_REQUEST_TIMEOUT", "MLFLOW_HTTP_REQUEST_MAX_RETRIES"]
+)
+def test_a_limit_that_is_no_number_is_refused(project: Path, variable: str) -> None:
+    stage = start_log(project, **{variable: "10s"})
+    _, stderr = stage.communicate(timeout=100)
+
+    assert stage.returncode == 2
+    assert stderr == f"{variable}: is '10s'\n  fix: set it to a whole number, or unset it\n"
+
+
+@pytest.mark.fault(
+    8, "one line within seconds; results are on disk, `concord log --again` logs them"
+)
+def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    params = params_of(write_project(project, uri=f"http://ann:s3cret@{address}"))
+    with pytest.raises(TrackingError) as refused:
+        log(params)
+
+    assert str(refused.value) == (
+        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused (the results "
+        "are on disk; start the server, or mend mlflow.tracking_uri in params.yaml, "
+        "then `concord log --again`)"
+    )
+    assert refused.value.reason == "cannot be reached"

@@ -1,0 +1,150 @@
+"""A finished evaluation on disk, as the `log` stage finds it: two models, two cutoffs, small numbers."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from metrics_core.conventions.presets import preset
+from pipeline.params.model import Params
+from pipeline.params.read import read_params
+from pipeline.running.outputs import write_json, write_text
+from tests.pipeline.loading.load_project import FOLDERS, INPUT
+
+ROOT = Path(__file__).parents[3]
+MEANS: dict[str, dict[str, float | None]] = {
+    "popularity": {"nDCG@5": 0.30, "nDCG@10": 0.35, "RBP(p=0.8)@10": 0.25, "Rprec": None},
+    "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
+}
+
+
+def write_project(
+    root: Path,
+    *,
+    uri: str = "sqlite:///mlflow.db",
+    experiment: str = "demo",
+    means: Mapping[str, Mapping[str, float | None]] = MEANS,
+    training: Mapping[str, str] | None = None,
+    **mlflow: Any,
+) -> Path:
+    """The params.yaml and all results of a project in `root`.
+
+    `training` names the training run of models; `mlflow` holds further keys of that section.
+    """
+    trained = {model: {"training_run_id": run_id} for model, run_id in (training or {}).items()}
+    conventions = preset("standard").as_dict()
+    root.mkdir(parents=True, exist_ok=True)
+    params = {
+        "data": {"truth": {"path": "data/truth.parquet"}},
+        "background": {},
+        "models": {
+            model: {"path": f"data/{model}.csv", **trained.get(model, {})} for model in means
+        },
+        "input": INPUT,
+        "evaluation": {
+            "metrics": ["nDCG", "RBP(p=0.8)@10", "Rprec"],
+            "ks": [5, 10],
+            "engine": "duckdb",
+            "rows_per_partition": 1000,
+            "panel": False,
+        },
+        "comparison": {
+            "baseline": "popularity",
+            "primary": ["nDCG@10"],
+            "confidence": 0.95,
+            "min_effect": 0.005,
+            "adjustment": "holm",
+            "wilcoxon": False,
+            "resamples": 199,
+            "seed": 1,
+        },
+        "conventions": conventions,
+        "report": {"title": "Demo shop"},
+        "segments": {},
+        "mlflow": {
+            "tracking_uri": uri,
+            "experiment": experiment,
+            "required": True,
+            "attach": "child",
+            **mlflow,
+        },
+        "results": {folder: f"results/{folder}" for folder in FOLDERS},
+    }
+    write_json(root / "params.yaml", params)  # JSON is YAML
+    for model, values in means.items():
+        write_json(root / f"results/metrics/{model}.json", values)
+        write_json(root / f"results/summary/{model}.json", _summary(model, values, conventions))
+    write_json(root / "results/comparison/comparison.json", _comparison())
+    write_text(root / "results/report/report.html", "<p>Demo shop</p>\n")
+    write_text(root / "results/report/report.md", "# Demo shop\n")
+    return root
+
+
+def params_of(root: Path) -> Params:
+    return read_params(root / "params.yaml")
+
+
+def start_log(root: Path, **variables: str) -> subprocess.Popen[str]:
+    """The stage as DVC starts it, in its own process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipeline.tracking.log"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _summary(model: str, means: Mapping[str, float | None], conventions: Any) -> dict[str, Any]:
+    spread = {"ci_low": 0.3, "ci_high": 0.5, "n_users": 40, "n_undefined": 2}
+    return {
+        "model": model,
+        "fingerprint": preset("standard").fingerprint,
+        "conventions": conventions,
+        "metrics": {label: {"mean": mean, **spread} for label, mean in means.items()},
+        "users": {"evaluated": 1042, "without_list": 3 if model == "als" else 0},
+        "inputs": {
+            "truth": {"path": "data/truth.parquet", "sha256": "a" * 64, "md5": "a" * 32},
+            "lists": {"path": f"data/{model}.csv", "sha256": "b" * 64, "md5": "b" * 32},
+        },
+        "versions": {"concord": "0.1.0", "python": "3.11"},
+    }
+
+
+def _comparison() -> dict[str, Any]:
+    shared = {"a": "als", "b": "popularity", "vs_baseline": True}
+    return {
+        "baseline": "popularity",
+        "primary": ["nDCG@10"],
+        "confidence": 0.95,
+        "differences": [
+            {
+                **shared,
+                "label": "nDCG@10",
+                "primary": True,
+                "mean_a": 0.40,
+                "mean_b": 0.35,
+                "difference": 0.05,
+                "ci_low": 0.02,
+                "ci_high": 0.08,
+                "verdict": "better",
+            },
+            {
+                **shared,
+                "label": "Rprec",
+                "primary": False,
+                "difference": None,
+                "verdict": "no_interval",
+            },
+        ],
+    }

@@ -1,0 +1,211 @@
+"""The `log` stage against real sqlite stores."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from pipeline.running.outputs import write_json
+from pipeline.tracking.client import experiment_id
+from pipeline.tracking.contents import contents
+from pipeline.tracking.log import log
+from pipeline.tracking.runs import Place, Runs
+from tests.pipeline.tracking.log_project import MEANS, ROOT, params_of, start_log, write_project
+from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
+
+
+@pytest.fixture
+def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project in a folder with an awkward name, evaluated and not yet logged."""
+    folder = write_project(tmp_path / "demo été #1")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def _client(project: Path) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
+
+
+def _inputs(run: Run) -> list[tuple[str, str]]:
+    assert run.inputs is not None
+    return [(used.dataset.name, used.dataset.digest) for used in run.inputs.dataset_inputs]
+
+
+def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> None:
+    log(params_of(project))
+    client = _client(project)
+    (run,) = runs_of(client)["als"]
+
+    assert run.info.status == "FINISHED"
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert run.data.params["ks"] == "5, 10"
+    assert run.data.tags["convention.gain"] == "linear"
+    assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
+    stored = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert stored == {"metrics"}
+    assert (project / "mlruns" / run.info.run_id / "artifacts/metrics/als.json").is_file()
+
+
+def test_logging_twice_leaves_one_run_a_model(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log(params_of(project))
+    first = capsys.readouterr().out
+    log(params_of(project))
+    second = capsys.readouterr().out
+
+    (als,) = runs_of(_client(project))["als"]
+    assert f"als: logged as run {als.info.run_id}\n" in first
+    assert f"als: already there, run {als.info.run_id}\n" in second
+    assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
+
+
+def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(project: Path) -> None:
+    metrics = project / "results/metrics/als.json"
+    log(params_of(project))
+    write_json(metrics, {**MEANS["als"], "nDCG@10": 0.41})
+    log(params_of(project))
+    write_json(metrics, MEANS["als"])
+    log(params_of(project))
+
+    runs = runs_of(_client(project))
+    assert (len(runs["als"]), len(runs["popularity"])) == (2, 1)
+
+
+@pytest.mark.fault(12, "a run that was interrupted half-way is found again and completed")
+@pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
+def test_an_interrupted_run_is_completed_with_one_point_a_step(project: Path, step: str) -> None:
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
+    place = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    als = contents(params_of(project)).models[1]
+    runs = Runs(interrupted, {})
+    with pytest.raises(KeyboardInterrupt):
+        runs.finished(runs.begun(als, place), als)
+    client = _client(project)
+    (begun,) = runs_of(client)["als"]
+    log(params_of(project))
+
+    (completed,) = runs_of(client)["als"]
+    assert (begun.info.status, completed.info.status) == ("RUNNING", "FINISHED")
+    assert completed.info.run_id == begun.info.run_id
+    assert points(client, completed, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, completed, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert len(_inputs(completed)) == 2
+
+
+KILLED_AFTER_ITS_POINTS = """
+import os, signal
+from mlflow import MlflowClient
+from pipeline.tracking.log import main
+MlflowClient.log_inputs = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+
+
+@pytest.mark.fault(12, "a killed process leaves a run that the next one completes")
+def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_AFTER_ITS_POINTS],
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    log(params_of(project))
+
+    client = _client(project)
+    runs = runs_of(client)
+    assert killed.returncode == -signal.SIGKILL
+    assert (len(runs["popularity"]), len(runs["als"])) == (1, 1)
+    assert points(client, runs["popularity"][0], "by_k/ndcg") == [(5, 0.30), (10, 0.35)]
+
+
+KILLED_WHILE_IT_MAKES_TABLES = """
+import os, signal
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+made = []
+@event.listens_for(Engine, "after_cursor_execute")
+def strike(connection, cursor, statement, *_):
+    made.extend(["a table"] if "CREATE TABLE" in statement else [])
+    if len(made) == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+from pipeline.tracking.log import main
+main()
+"""
+
+
+@pytest.mark.fault(12, "a store whose making was killed half-way is made again")
+def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
+    (project / "mlflow.db").unlink()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_IT_MAKES_TABLES],
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    log(params_of(project))
+
+    assert killed.returncode == -signal.SIGKILL
+    assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "comparison": 1,
+        "popularity": 1,
+        "als": 1,
+    }
+    assert [path.name for path in project.glob(".mlflow.db*")] == []
+
+
+@pytest.mark.fault(6, "processes that create one store at once take turns")
+def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
+    project: Path, tmp_path: Path
+) -> None:
+    (project / "mlflow.db").unlink()
+    clones = [tmp_path / f"clone {number}" for number in range(3)]
+    stages = [
+        start_log(write_project(clone, uri=f"sqlite:///{project}/mlflow.db")) for clone in clones
+    ]
+    said = [stage.communicate(timeout=60) for stage in stages]
+
+    assert [stage.returncode for stage in stages] == [0, 0, 0]
+    assert all(stderr.startswith("log: 2 models; ") for _, stderr in said)
+    assert [stderr.count("\n") for _, stderr in said] == [1, 1, 1]
+    assert sum(stdout.count("logged as") for stdout, _ in said) == 3
+    assert {model: len(runs) for model, runs in runs_of(_client(project)).items()} == {
+        "comparison": 1,
+        "popularity": 1,
+        "als": 1,
+    }
+
+
+def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(project: Path) -> None:
+    log(params_of(project))
+    receipt = project / "results/mlflow/receipt.json"
+    first = receipt.read_bytes()
+    shutil.rmtree(project / "mlruns")
+    (project / "mlflow.db").unlink()
+    log(params_of(project))
+
+    assert receipt.read_bytes() == first
+    assert json.loads(first) == {
+        "tracking_uri": "sqlite:///mlflow.db",
+        "experiment": "demo",
+        "logged": True,
+        "comparison": contents(params_of(project)).comparison.fingerprint,
+        "fingerprints": contents(params_of(project)).fingerprints,
+    }
+
+
+def test_the_ids_of_the_runs_lie_beside_the_receipt(project: Path) -> None:
+    log(params_of(project))
+    noted = json.loads((project / "results/mlflow/runs.json").read_text(encoding="utf-8"))
+    (als,) = runs_of(_client(project))["als"]
+
+    assert noted["runs"]["als"] == als.info.run_id
+    assert noted["comparison"] == als.data.tags["mlflow.parentRunId"]

@@ -1,0 +1,164 @@
+"""Evaluations that are attached to the runs that trained the models, in a real sqlite store."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from metrics_core.checking.problems import InputError
+from pipeline.params.model import Params
+from pipeline.running.outputs import write_json
+from pipeline.tracking.contents import contents
+from pipeline.tracking.log import log
+from pipeline.tracking.training import attached
+from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
+from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
+
+STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
+
+
+@pytest.fixture
+def client(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> MlflowClient:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
+
+
+@pytest.fixture
+def trained(client: MlflowClient, tmp_path: Path) -> str:
+    """The id of a run as a training script left it, in an experiment of its own."""
+    experiment = client.create_experiment("training", (tmp_path / "mlruns").as_uri())
+    run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
+    client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
+    client.log_param(run.info.run_id, "ks", "of the training")
+    client.set_tag(run.info.run_id, "mlflow.note.content", "as the script describes it")
+    client.set_terminated(run.info.run_id, end_time=ENDED)
+    return str(run.info.run_id)
+
+
+def _params(folder: Path, run_id: str, attach: str, **also: str) -> Params:
+    return params_of(write_project(folder, training={"als": run_id, **also}, attach=attach))
+
+
+def _stored(client: MlflowClient, run_id: str) -> Run:
+    return client.get_run(run_id)
+
+
+def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
+    client: MlflowClient, trained: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = _params(tmp_path, trained, "metrics")
+    for _ in range(2):
+        log(params)
+    run = _stored(client, trained)
+    runs = runs_of(client)
+
+    assert (run.info.status, run.info.start_time, run.info.end_time) == (
+        "FINISHED",
+        STARTED,
+        ENDED,
+    )
+    assert run.data.metrics["loss"] == 0.1
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert run.data.params == {"ks": "of the training"}
+    assert run.data.tags["concord.param.ks"] == "5, 10"
+    assert run.data.tags["convention.gain"] == "linear"
+    assert run.data.tags["mlflow.note.content"] == "as the script describes it"
+    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
+        "concord/metrics/als.json"
+    ]
+    assert "als" not in runs
+    assert runs["comparison"][0].data.tags["concord.run.als"] == trained
+    said = capsys.readouterr().out
+    assert said.count(f"als: attached to run {trained}\n") == 1
+    assert said.count(f"als: already in run {trained}\n") == 1
+
+
+def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
+    client: MlflowClient, trained: str, tmp_path: Path
+) -> None:
+    params = _params(tmp_path, trained, "metrics")
+    shown = []
+    for value in (0.40, 0.31, 0.40):
+        write_json(tmp_path / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
+        log(params)
+        shown.append(_stored(client, trained).data.metrics["accuracy/ndcg_at_10"])
+
+    assert shown == [0.40, 0.31, 0.40]
+
+
+@pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
+def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
+    client: MlflowClient, trained: str, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = _params(tmp_path, trained, "metrics")
+    als = contents(params).models[1]
+    interrupted = client_interrupted_at(step, f"sqlite:///{tmp_path}/mlflow.db")
+    with pytest.raises(KeyboardInterrupt):
+        attached(interrupted, _stored(client, trained), als)
+    log(params)
+    run = _stored(client, trained)
+
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert run.info.end_time == ENDED
+
+
+def test_a_child_lies_below_the_training_run_in_its_experiment(
+    client: MlflowClient, trained: str, tmp_path: Path
+) -> None:
+    params = _params(tmp_path, trained, "child")
+    for _ in range(2):
+        log(params)
+    training = _stored(client, trained)
+    (child,) = client.search_runs(
+        [training.info.experiment_id], f"tags.`mlflow.parentRunId` = '{trained}'"
+    )
+    runs = runs_of(client)
+
+    assert (child.info.run_name, child.info.status) == ("als", "FINISHED")
+    assert points(client, child, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert training.data.metrics == {"loss": 0.1}
+    assert (training.info.status, training.info.end_time) == ("FINISHED", ENDED)
+    assert "als" not in runs
+    assert runs["comparison"][0].data.tags["concord.run.als"] == child.info.run_id
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_runs_that_are_unknown_or_deleted_are_refused_at_once_before_anything_is_logged(
+    client: MlflowClient, trained: str, tmp_path: Path, required: bool
+) -> None:
+    client.delete_run(trained)
+    training = {"als": trained, "popularity": "no-such-run"}
+    params = params_of(
+        write_project(tmp_path, training=training, attach="child", required=required)
+    )
+    with pytest.raises(InputError) as refused:
+        log(params)
+
+    assert str(refused.value) == (
+        "params.yaml: models.popularity.training_run_id: MLflow knows no run 'no-such-run'\n"
+        "  fix: name a run of this MLflow, or remove the key to give popularity a run of its own\n"
+        f"params.yaml: models.als.training_run_id: the run '{trained}' is deleted\n"
+        f"  fix: `mlflow runs restore --run-id {trained}`, "
+        "or remove the key to give als a run of its own"
+    )
+    assert client.get_experiment_by_name("demo") is None
+
+
+def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> None:
+    def written(**mlflow: Any) -> Path:
+        return write_project(tmp_path, training={"popularity": "a", "als": "a"}, **mlflow)
+
+    with pytest.raises(InputError) as refused:
+        params_of(written(attach="metrics"))
+
+    assert str(refused.value).endswith(
+        "models.als.training_run_id: 'a' is the training run of popularity too\n"
+        "  fix: name another run, or set `mlflow.attach: child`"
+    )
+    assert params_of(written(attach="child"))

@@ -1,0 +1,190 @@
+"""What is logged, from files alone: no MLflow needed."""
+
+import getpass
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from metrics_core.checking.problems import InputError
+from pipeline.running.outputs import write_json, write_text
+from pipeline.tracking.circumstances import circumstances
+from pipeline.tracking.contents import contents
+from pipeline.tracking.run_content import RunContent
+from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_project(tmp_path)
+
+
+def _fingerprints(root: Path) -> dict[str, str]:
+    found = contents(params_of(root))
+    return {**found.fingerprints, "comparison": found.comparison.fingerprint}
+
+
+def _als(root: Path) -> RunContent:
+    return next(each for each in contents(params_of(root)).models if each.name == "als")
+
+
+def test_every_model_gets_a_run_in_the_order_of_the_params(project: Path) -> None:
+    assert [content.name for content in contents(params_of(project)).models] == [
+        "popularity",
+        "als",
+    ]
+
+
+def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:
+    assert set(_als(project).points) == {
+        ("accuracy/ndcg_at_5", 0.36, 0),
+        ("accuracy/ndcg_at_10", 0.40, 0),
+        ("accuracy/rbp.p-0.8_at_10", 0.28, 0),
+        ("accuracy/rprec", 0.2, 0),
+        ("by_k/ndcg", 0.36, 5),  # RBP has a single cutoff, which is no curve
+        ("by_k/ndcg", 0.40, 10),
+        ("interval/ndcg_at_10_ci_low", 0.3, 0),
+        ("interval/ndcg_at_10_ci_high", 0.5, 0),
+        ("interval/ndcg_at_10_n_undefined", 2, 0),
+    }
+
+
+def test_a_missing_number_is_left_out(project: Path) -> None:
+    popularity = contents(params_of(project)).models[0]
+
+    assert "accuracy/rprec" not in {point.key for point in popularity.points}
+
+
+def test_conventions_stand_in_tags_one_by_one(project: Path) -> None:
+    tags = _als(project).tags
+
+    assert tags["convention.preset"] == "standard"
+    assert tags["convention.gain"] == "linear"
+    assert tags["convention.discount"] == '{"log": 2}'
+    assert tags["convention.round"] == "null"
+    assert tags["concord.conventions"] == params_of(project).pinned.fingerprint
+    assert tags["concord.lists_sha256"] == "b" * 64
+
+
+def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
+    found = contents(params_of(project))
+    popularity, als = (content.tags["mlflow.note.content"] for content in found.models)
+
+    assert als.startswith("1,042 users, 3 of them without a list.\n")
+    assert popularity.startswith("1,042 users.\n")
+    assert found.comparison.tags["mlflow.note.content"] == (
+        "**popularity** is the baseline.\n\n"
+        "**als** against the baseline **popularity**:\n\n"
+        "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"
+        " (95 % interval +0.0200 to +0.0800)\n\n"
+        "The comparison of all models: `report.html` under Artifacts."
+    )
+
+
+def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
+    file = project / "results/comparison/comparison.json"
+    comparison = json.loads(file.read_text())
+    row = comparison["differences"][0]
+    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)]
+    write_json(file, comparison)
+    note = contents(params_of(project)).comparison.tags["mlflow.note.content"]
+
+    assert "**model-0**" in note
+    assert "**model-59**" not in note
+    assert len(note) < 8000
+    assert note.endswith("…\n\nThe comparison of all models: `report.html` under Artifacts.")
+
+
+def test_the_fingerprint_does_not_depend_on_where_the_project_is(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = _als(project).fingerprint
+    elsewhere = write_project(project / "another clone")
+    monkeypatch.chdir(elsewhere)
+
+    assert _als(elsewhere).fingerprint == here
+
+
+def test_a_changed_metric_concerns_its_model_and_the_comparison(project: Path) -> None:
+    before = _fingerprints(project)
+    write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": 0.4000000001})
+
+    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
+
+
+@pytest.mark.parametrize(
+    "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
+)
+def test_another_report_concerns_the_comparison_alone(project: Path, changed: str) -> None:
+    before = _fingerprints(project)
+    file = project / "results" / changed
+    file.write_text(file.read_text() + "\n")
+
+    assert _changed(before, _fingerprints(project)) == {"comparison"}
+
+
+def _changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_another_baseline_and_another_model_leave_the_content_of_a_model_alone(
+    project: Path,
+) -> None:
+    before = _als(project).fingerprint
+    write_project(project, means={**MEANS, "twin": MEANS["als"]})
+    settings = json.loads((project / "params.yaml").read_text())
+    settings["comparison"]["baseline"] = "twin"
+    write_json(project / "params.yaml", settings)
+
+    assert _als(project).fingerprint == before
+
+
+def test_a_training_run_makes_it_another_content(project: Path) -> None:
+    before = _fingerprints(project)
+    write_project(project, training={"als": "f" * 32})
+
+    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
+
+
+def test_a_result_that_is_not_there_is_named(project: Path) -> None:
+    (project / "results/report/report.html").unlink()
+
+    with pytest.raises(InputError) as refused:
+        contents(params_of(project))
+    assert str(refused.value) == (
+        "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
+    )
+
+
+def test_without_git_the_other_circumstances_are_told(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_EXP_NAME", "wider-lists")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.parent))
+
+    assert circumstances([]) == {
+        "mlflow.source.name": "concord",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": getpass.getuser(),
+        "dvc.exp_name": "wider-lists",
+    }
+
+
+def test_only_what_people_write_makes_the_code_dirty(project: Path) -> None:
+    def git(*arguments: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        run = subprocess.run(
+            ["git", *who, *arguments], capture_output=True, text=True, check=True, cwd=project
+        )
+        return run.stdout.strip()
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    write_text(project / "results/metrics/als.json", "{}\n")
+
+    assert circumstances(["results/metrics"])["concord.git_dirty"] == "false"
+    assert circumstances([])["concord.git_dirty"] == "true"
+    assert circumstances([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")

@@ -1,0 +1,116 @@
+"""Where MLflow keeps its runs: what is shown, where files lie, and which databases are refused."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from pipeline.tracking.log import log
+from pipeline.tracking.store import Tracking, TrackingError
+from tests.pipeline.tracking.log_project import params_of, write_project
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
+        ("https://ann:s3cret@mlflow.example.org/team", "https://mlflow.example.org/team"),
+        ("https://ann:p@ss@mlflow.example.org:5000", "https://mlflow.example.org:5000"),
+        ("postgresql://ann:s3cret@db/mlflow?password=x", "postgresql://db/mlflow"),
+    ],
+)
+def test_an_address_is_shown_without_its_credentials(uri: str, shown: str) -> None:
+    assert Tracking(uri).shown == shown
+
+
+def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experiments_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project/.dvc/tmp/exps/copy"
+    copy.mkdir(parents=True)
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path / "project"))
+    tracking = Tracking("sqlite:///mlflow.db?timeout=9")
+
+    assert tracking.resolved == f"sqlite:///{tmp_path}/project/mlflow.db?timeout=9"
+    assert tracking.artifacts == (tmp_path / "project/mlruns").as_uri()
+
+
+def test_without_dvc_a_relative_database_lies_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    assert Tracking("sqlite:///mlflow.db").database == tmp_path / "mlflow.db"
+    assert Tracking("sqlite:////shared/mlflow.db").database == Path("/shared/mlflow.db")
+
+
+def test_a_file_that_is_no_database_is_refused_before_mlflow_sees_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project = write_project(tmp_path)
+    (tmp_path / "mlflow.db").write_text("rows, columns and other things that are no database\n")
+
+    with pytest.raises(TrackingError, match="file is not a database"):
+        log(params_of(project))
+
+
+@pytest.mark.fault(7, "a locked database is waited for")
+def test_a_database_that_stays_in_use_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tracking.store.BUSY_FOR", 0.2)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with (
+            pytest.raises(TrackingError, match="is in use by another process") as refused,
+            Tracking(f"sqlite:///{tmp_path}/mlflow.db").ready(),
+        ):
+            pass
+
+    assert refused.value.reason == "is in use by another process"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("API request to endpoint /x failed with error code 401 != 200.", "asks for a login (401)"),
+        ("(Caused by ResponseError('too many 502 error responses'))", "fails inside (502)"),
+        ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
+        ("('Connection aborted.', RemoteDisconnected('closed'))", "broke off"),
+        ("[Errno -2] Name or service not known", "cannot be reached"),
+        ("The experiment must be in the 'active' state", "has deleted the experiment"),
+    ],
+)
+def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason: str) -> None:
+    assert Tracking("http://h:1").error(OSError(words)).reason == reason
+
+
+def test_what_mlflow_says_is_shown_where_it_is_not_known() -> None:
+    error = Tracking("http://ann:s3cret@h:1").error(OSError("no such\nplace at http://b:c@d/e"))
+
+    assert str(error).startswith("MLflow at http://h:1 refuses: no such place at http://d/e (the ")
+
+
+def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        def let_go() -> None:
+            time.sleep(0.3)
+            other.rollback()
+
+        releasing = Thread(target=let_go)
+        releasing.start()
+        started = time.monotonic()
+        with tracking.ready():
+            waited = time.monotonic() - started
+        releasing.join()
+
+    assert waited > 0.2
