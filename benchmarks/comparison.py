@@ -8,19 +8,20 @@ import sys
 import time
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from metrics_core.checking.settings import Arguments
+from metrics_core.comparing.differences import differences
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from metrics_core.comparing.evidence.evidence import Evidence
 from metrics_core.conventions.presets import preset
 from metrics_core.metrics.catalogue import expand
-from pipeline.comparing.aligned import align
-from pipeline.comparing.choices import Choices
-from pipeline.comparing.differences import difference_rows
-from pipeline.comparing.evaluations import Evaluation
+from pipeline.running.connections import reading
 from pipeline.running.per_user_file import per_user_writer
 
 USERS = 138_000
@@ -57,21 +58,29 @@ def _make(paths: dict[str, Path], labels: list[str]) -> None:
 
 def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
     summaries = {str(label): {"mean": 0.1} for label in labels}
-    evaluations = {
-        model: Evaluation(path, path, {"metrics": summaries}, {}) for model, path in paths.items()
+    nowhere = Path("-")
+    models = {
+        model: Evaluated(path, nowhere, nowhere, {"metrics": summaries}, {})
+        for model, path in paths.items()
     }
-    comparison = SimpleNamespace(
+    asked = Asked(
+        title="",
+        conventions=preset("standard"),
+        labels=labels,
+        ks=list(KS),
+        primary=[str(label) for label in labels[:2]],
+        min_effects={str(label): 0.005 for label in labels},
         baseline=MODELS[0],
         confidence=0.95,
         adjustment="holm",
         wilcoxon=False,
         resamples=999,
         seed=1,
+        panel=False,
+        settings=Arguments(""),
     )
-    params: Any = SimpleNamespace(comparison=comparison, pinned=preset("standard"))
-    primary = [str(label) for label in labels[:2]]
-    choices = Choices(labels, primary, {str(label): 0.005 for label in labels})
-    return len(difference_rows(params, choices, evaluations, align(paths)))
+    ground = Ground(nowhere, None, None, None, {}, reading)
+    return len(differences(Evidence(asked, models, ground)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

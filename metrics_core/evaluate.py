@@ -1,22 +1,30 @@
 """`evaluate`: lists and truth in, the mean, the users' values and a summary out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import polars as pl
+from duckdb import DuckDBPyConnection
 
 from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import refuse
+from metrics_core.checking.problems import InputError, refuse
+from metrics_core.checking.row_checks import only_row
+from metrics_core.checking.settings import Arguments
+from metrics_core.comparing.warnings.ids import fit_warnings
+from metrics_core.comparing.warnings.warned import warned
+from metrics_core.comparison.parts import Warned
 from metrics_core.conventions.conventions import ConventionError, Conventions
 from metrics_core.conventions.presets import Chosen, conventions_of
-from metrics_core.inputs import open_inputs
+from metrics_core.inputs import Opened, open_inputs
 from metrics_core.metrics.catalogue import Label, idle_overrides, parse
 from metrics_core.metrics.exposure import Exposure
 from metrics_core.reading.formats.frames import Data
 from metrics_core.reading.given import Columns
 from metrics_core.scoring.background import refuse_missing
+from metrics_core.scoring.grade_fit import beyond_err, unreached
 from metrics_core.scoring.listing import number_items
 from metrics_core.scoring.panel import Definition
 from metrics_core.scoring.partition import Task, evaluate_partition, evaluated, part_names
@@ -25,13 +33,24 @@ from metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """What `evaluate` returns; `result["nDCG@10"]` is the mean."""
+    """What `evaluate` returns; `result["nDCG@10"]` is the mean, `warnings` are signs that it is not what was meant."""
 
     values: pl.DataFrame
     task: Task
     exposures: Mapping[str, Exposure]
+    warnings: tuple[Warned, ...] = ()
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{label} {summary.mean:.4f}" for label, summary in self.means.items())
+        said = "".join(f"; beware: {each.sentence}" for each in self.warnings)
+        return f"<Result for {len(self.per_user):,} users: {means}{said}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the warnings and the summary."""
+        told = "".join(f"<p>{escape(each.sentence)}</p>" for each in self.warnings)
+        return told + self.summary._repr_html_()
 
     def __getitem__(self, label: str) -> float:
         """The mean of a label that was asked for.
@@ -106,22 +125,46 @@ def evaluate(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    pinned = conventions_of(conventions)
-    if idle := idle_overrides(pinned):
-        raise ConventionError(idle)
+    pinned = pinned_by(conventions)
     task = Task(labels_of(metrics), pinned, only_known=users is not None)
     with connect() as connection:
         how = {"users": users, "train": train, "items": items}
         opened = open_inputs(
             connection, recs, truth, pinned, columns=columns, policies=input, **how
         )
+        warnings = tuple(_doubts(connection, opened, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
         if task.needs_items:
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
         part = evaluate_partition(connection, task)
-    return Result(part.values, task, part.exposures)
+    return Result(part.values, task, part.exposures, warnings)
+
+
+def _doubts(connection: DuckDBPyConnection, opened: Opened, task: Task) -> Iterator[Warned]:
+    """Signs that the number is not what was meant.
+
+    Raises
+    ------
+    InputError : a grade is beyond what ERR makes a probability of
+    """
+    (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
+    settings = Arguments("truth")
+    if wrong := list(beyond_err(highest, task.labels, task.conventions, "truth", settings)):
+        raise InputError(wrong)
+    for problem in unreached(highest, task.conventions, "truth", settings):
+        sentence = f"{problem.where} {problem.what}."
+        yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
+    yield from fit_warnings({"recs": opened.fit}, Arguments("recs"))
+
+
+def pinned_by(conventions: Chosen) -> Conventions:
+    """The conventions that are meant; refused where an override would change nothing."""
+    pinned = conventions_of(conventions)
+    if idle := idle_overrides(pinned):
+        raise ConventionError(idle)
+    return pinned
 
 
 def labels_of(metrics: Sequence[str]) -> list[Label]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.id_match import Met, refuse_strangers
+from metrics_core.checking.id_match import Met, fit_of
 from metrics_core.checking.id_types import share_id_types
 from metrics_core.checking.problems import InputError, refuse
 from metrics_core.checking.row_checks import only_row
@@ -26,6 +26,7 @@ class Opened:
     """The relations of a connection: `lists`, `truth`, `known`, `train` and `items`; the last two may be empty.
 
     lists     : as they were read, in the table `given`; ranked they stand in `ranked`
+    fit       : what the ids of lists, truth and catalogue have in common; see `fit_of`
     has_train : is there a train?
     catalogue : the items, and what is known of them; None: none was given
     """
@@ -33,6 +34,7 @@ class Opened:
     connection: DuckDBPyConnection
     policies: Policies
     lists: Source
+    fit: Mapping[str, Any]
     has_train: bool = False
     catalogue: Catalogue | None = None
 
@@ -108,10 +110,10 @@ def open_inputs(
         connection.register("items", catalogue.items.to_arrow())
     _share(connection)
     met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
-    refuse_strangers(connection, met)
+    fit = fit_of(connection, met)
     if users is not None:
         _refuse_nobody(connection)
-    return Opened(connection, allowed, found.source, train is not None, catalogue)
+    return Opened(connection, allowed, found.source, fit, train is not None, catalogue)
 
 
 def _share(connection: DuckDBPyConnection) -> None:
@@ -141,13 +143,14 @@ def _register_known(
         connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
         return
     connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM judgements")
-    if empty := _users_without_items(judgements):
+    if empty := users_without_items(judgements):
         read_users(connection, table_given("users", empty, {}))
         both = "SELECT user FROM knowns UNION SELECT user FROM source"
         connection.execute(f"CREATE OR REPLACE TABLE knowns AS {both}")
 
 
-def _users_without_items(judgements: Data) -> list[Any]:
+def users_without_items(judgements: Data) -> list[Any]:
+    """Users whom a dict names without a judged item."""
     if not isinstance(judgements, Mapping):
         return []
     return [user for user, held in judgements.items() if not len(held)]

@@ -1,39 +1,31 @@
 """The Markdown twin for pull requests: the same story in short, tables only, never longer than a comment may be."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
+from metrics_core.comparison.comparison import Comparison
 from reports.page import environment
-from reports.writing.results import Results
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 _ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!])")
 
 
-def render_markdown(comparison: Mapping[str, Any]) -> str:
-    """The comparison in Markdown; tables are cut, with a note, until all of it fits in a comment.
-
-    Parameters
-    ----------
-    comparison : the content of comparison.json
-    """
-    results = Results(comparison)
+def render_markdown(comparison: Comparison) -> str:
+    """The comparison in Markdown; tables are cut, with a note, until all of it fits in a comment."""
     text = ""
     for rows in _ROWS:
-        text = _rendered(results, rows)
+        text = _rendered(comparison, rows)
         if len(text) <= COMMENT_LIMIT:
             break
     return text
 
 
-def _rendered(results: Results, rows: int) -> str:
+def _rendered(comparison: Comparison, rows: int) -> str:
     # Names are escaped by the filter `words`, for Markdown and HTML both.
     jinja = environment(autoescape=False)
     jinja.filters["words"] = words
     page = jinja.get_template("report.md.j2")
-    text = page.render(results=results, comparison=results.comparison, most=rows)
+    text = page.render(comparison=comparison, most=rows)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 

@@ -4,13 +4,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from metrics_core.comparison.comparison import Comparison
 from reports.charts import distributions, palette, tradeoffs
 from reports.charts.bump import bump_chart, has_chart
 from reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
@@ -18,24 +18,16 @@ from reports.charts.differences import difference_chart
 from reports.charts.heatmap import pair_heatmap
 from reports.sections import examples, panel, quality, segments, summary, tables, validity, wins
 from reports.writing import numbers
-from reports.writing.results import Results
-from reports.writing.verdicts import VERDICTS
+from reports.writing.verdicts import VERDICTS, verdicts_seen
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render_html(comparison: Mapping[str, Any]) -> str:
-    """The page of a comparison.
-
-    Parameters
-    ----------
-    comparison : the content of comparison.json
-    """
-    results = Results(comparison)
+def render_html(comparison: Comparison) -> str:
+    """The page of a comparison."""
     script = _file("sort.js") + _file("interact.js")
     page = environment(autoescape=True).get_template("report.html.j2")
     return page.render(
-        results=results,
         comparison=comparison,
         style=Markup(palette.stylesheet() + "\n" + _file("style.css")),
         script=Markup(script),
@@ -47,8 +39,8 @@ def render_html(comparison: Mapping[str, Any]) -> str:
         pair_heatmap=pair_heatmap,
         bump_chart=bump_chart,
         has_chart=has_chart,
-        curve_stems=curve_stems(results),
-        curve_ks=curve_ks(results),
+        curve_stems=curve_stems(comparison),
+        curve_ks=curve_ks(comparison),
         curve_labels=curve_labels,
     )
 
@@ -76,6 +68,7 @@ def environment(*, autoescape: bool) -> Environment:
         validity=validity,
         wins=wins,
         VERDICTS=VERDICTS,
+        verdicts_seen=verdicts_seen,
     )
     jinja.filters["knob"] = knob
     jinja.filters["prose"] = prose

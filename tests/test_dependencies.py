@@ -80,12 +80,14 @@ RUN_AGAIN = {  # a file of a room that is changed -> the stages that run their c
     "metrics_core/checking/row_checks.py": EVERY,
     "metrics_core/reading/ranking.py": {*LOADING, "compare"},
     "metrics_core/reading/formats/jsonl.py": {*LOADING, "compare"},
+    "metrics_core/comparing/differences.py": {"compare"},
+    "metrics_core/comparison/parts.py": {"compare", "report", "log"},
     "metrics_core/scoring/score.py": {"evaluate", "compare"},
     "metrics_core/statistics/paired.py": {"compare"},
     "metrics_core/explaining/versus.py": {"compare"},
     "pipeline/params/model.py": EVERY,
     "pipeline/running/outputs.py": EVERY,
-    "pipeline/loading/quality.py": LOADING,
+    "pipeline/loading/load.py": LOADING,
     "pipeline/evaluating/engines/duckdb.py": {"evaluate"},
     "pipeline/comparing/compare.py": {"compare"},
     "pipeline/reporting/report.py": {"report"},
@@ -110,6 +112,10 @@ def stale():
             for name in each.get("changed deps", {})
         }
 
+with Repo(".") as repo:  # what is stale already does not count
+    for stage in repo.index.stages:
+        stage.save_deps(allow_missing=True)
+        stage.dump(update_pipeline=False)
 before, told = stale(), {}
 for name in sys.argv[1:]:
     file = Path(name)

@@ -53,6 +53,21 @@ class Met:
         return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
 
+def fit_of(connection: DuckDBPyConnection, met: Met) -> dict[str, Any]:
+    """What the ids of the lists have in common with the truth.
+
+    users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
+    unknown_items : rows of items that the catalogue lacks; None without a catalogue
+
+    Raises
+    ------
+    InputError : as `refuse_strangers`
+    """
+    unknown = refuse_strangers(connection, met)
+    found = {f"{column}s": overlap(connection, column) for column in ("user", "item")}
+    return found | {"unknown_items": unknown}
+
+
 def refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
     """Compares the relations `lists`, `truth` and `items`; rows of items that the catalogue lacks, None without one.
 

@@ -31,6 +31,18 @@ class Settings(Protocol):
     def conventions(self, knob: str) -> str:
         """The setting of a convention."""
 
+    def metrics(self) -> str:
+        """The setting of what is evaluated."""
+
+    def lacking(self, table: str) -> tuple[str, str]:
+        """That train, items or users were not given, and how to give them."""
+
+    def own_train(self) -> str:
+        """How to give another train, or none."""
+
+    def place(self, choice: str) -> str:
+        """Where a choice of the comparison stands, such as `segments.age`."""
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -64,3 +76,15 @@ class Arguments:
 
     def conventions(self, knob: str) -> str:
         return f"`{knob}` of the conventions"
+
+    def metrics(self) -> str:
+        return "`metrics`"
+
+    def lacking(self, table: str) -> tuple[str, str]:
+        return "which was not given", f"give it as `{table}`"
+
+    def own_train(self) -> str:
+        return "give your own table as `train`, or none"
+
+    def place(self, choice: str) -> str:
+        return choice

@@ -330,6 +330,14 @@ def _wrong_cutoff(metric: Metric, k: int | None) -> str:
     return f"cutoffs go up to {MOST_K:,}; without one the whole list counts" if k > MOST_K else ""
 
 
+def spelled(text: str) -> str:
+    """A label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`; what is no label stays as it is."""
+    try:
+        return str(parse(text))
+    except ValueError:
+        return text
+
+
 def of_lists_and_truth(text: str, *, asks: str) -> Label:
     """`parse` for `asks`, which is told of metrics that read nothing but lists and truth.
 

@@ -31,28 +31,30 @@ _COLUMNS = {
     "items": background.ITEMS_COLUMNS,
     "users": (("user",), ()),
 }
+ROLES = {name: name for name in _COLUMNS}  # of the arguments of `evaluate`
 _WITHOUT = ("grade",)  # columns that may be said to be none
 
 
-def table_given(name: str, data: Data, named: Columns) -> InputTable:
-    """The table of the argument `name`; `named` says what its columns are called.
+def table_given(name: str, data: Data, named: Columns, *, role: str | None = None) -> InputTable:
+    """The table of the argument `name`; `named` says what its columns are called, `role` what it is, if not `name`.
 
     Raises
     ------
     InputError : it is nothing that can be read as a table
     """
-    if isinstance(data, Path) or (isinstance(data, str) and name != "users"):
+    role = role or name
+    if isinstance(data, Path) or (isinstance(data, str) and role != "users"):
         path = Path(os.path.expanduser(data))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = Arguments(name)
         if not str(data).strip():
             raise refuse(name, "is an empty text, which is no path", settings.path())
         refuse_missing(path, settings)
-        return _table(name, str(path), format_of(path, None, settings), named)
-    if isinstance(data, Mapping) and name in _MAPPINGS:
-        return _table(name, name, "held", named, _MAPPINGS[name](data, name))
-    if name == "users" and not _is_frame(data):
-        return _table(name, name, "held", named, mappings.ids_table(data, name, "user"))
-    return _table(name, name, "held", named, table_of(data, name))
+        return _table(name, role, named, str(path), format_of(path, None, settings))
+    if isinstance(data, Mapping) and role in _MAPPINGS:
+        return _table(name, role, named, held=_MAPPINGS[role](data, name))
+    if role == "users" and not _is_frame(data):
+        return _table(name, role, named, held=mappings.ids_table(data, name, "user"))
+    return _table(name, role, named, held=table_of(data, name))
 
 
 def _is_frame(data: Data) -> bool:
@@ -60,14 +62,20 @@ def _is_frame(data: Data) -> bool:
 
 
 def _table(
-    argument: str, name: str, form: str, named: Columns, held: pa.Table | None = None
+    argument: str,
+    role: str,
+    named: Columns,
+    path: str | None = None,
+    form: str = "held",
+    *,
+    held: pa.Table | None = None,
 ) -> InputTable:
-    columns = columns_of(_COLUMNS[argument], named.get(argument, {}))
-    return InputTable(name, form, *columns, Arguments(argument), held=held)
+    columns = columns_of(_COLUMNS[role], named.get(argument, {}))
+    return InputTable(path or argument, form, *columns, Arguments(argument), held=held)
 
 
-def columns_named(given: Any) -> Columns:
-    """What tables call their columns.
+def columns_named(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
+    """What tables call their columns; `roles`: argument -> what it is.
 
     Raises
     ------
@@ -77,12 +85,12 @@ def columns_named(given: Any) -> Columns:
         fix = "write it as {'recs': {'user': 'userId'}}"
         raise refuse("columns", "is no dict of dicts", fix)
     problems = [
-        Problem(f"columns: {name!r}", "is no argument", f"choose {', '.join(_COLUMNS)}")
+        Problem(f"columns: {name!r}", "is no argument", f"choose {', '.join(roles)}")
         for name in given
-        if name not in _COLUMNS
+        if name not in roles
     ]
     for name, mapped in given.items():
-        known = [column for columns in _COLUMNS.get(name, ()) for column in columns]
+        known = [column for columns in _COLUMNS.get(roles.get(name, ""), ()) for column in columns]
         for ours, theirs in mapped.items() if known else ():
             where = f"columns: {name}: {ours!r}"
             if ours not in known:

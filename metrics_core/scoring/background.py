@@ -1,12 +1,14 @@
 """What stands behind the lists: train and catalogue, for the metrics beyond accuracy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
+from duckdb import DuckDBPyConnection
 
-from metrics_core.scoring.listing import Features
+from metrics_core.checking.relations import Table, view, whole
+from metrics_core.scoring.listing import Features, number_items
 from metrics_core.scoring.partition import Task
 
 
@@ -26,6 +28,33 @@ def catalogue_of(frame: pl.DataFrame) -> Catalogue:
     ids, values = frame["item"].to_list(), frame[column].to_list()
     known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
     return Catalogue(frame.select("item"), _features(known))
+
+
+@dataclass(frozen=True)
+class Background:
+    """Train and catalogue, checked; None: there is none."""
+
+    train: Table | None = None
+    items: Table | None = None
+
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """The items, and what is known of them."""
+        return None if self.items is None else catalogue_of(whole(self.items))
+
+
+NONE = Background()
+
+
+def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
+    """The task with all items of `lists`, train and catalogue numbered; registers `train` and `items`."""
+    catalogue = background.catalogue
+    refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
+    nobody = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+    view(connection, "train", nobody if background.train is None else whole(background.train))
+    view(connection, "items", nobody.select("item") if catalogue is None else catalogue.items)
+    features = None if catalogue is None else catalogue.features
+    return replace(task, items=number_items(connection, features))
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

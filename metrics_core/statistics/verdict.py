@@ -1,22 +1,7 @@
 """The verdict on one comparison: from interval, adjusted p and the smallest difference that matters."""
 
-from typing import Literal
-
+from metrics_core.comparison.parts import Verdict
 from metrics_core.statistics.paired import FEWEST_INFORMATIVE, Paired
-
-Verdict = Literal[
-    "better",
-    "worse",
-    "better_below_threshold",
-    "worse_below_threshold",
-    "better_without_interval",
-    "worse_without_interval",
-    "equivalent",
-    "undecided",
-    "too_few_users",
-    "identical",
-    "no_interval",
-]
 
 
 def verdict(

@@ -1,7 +1,6 @@
 """Wilcoxon's signed-rank test, for readers who ask for it. No verdict rests on it."""
 
 import numpy as np
-from scipy import stats
 
 from metrics_core.metrics.judged import Floats
 
@@ -16,6 +15,8 @@ def wilcoxon(a: Floats, b: Floats) -> float:
     ----------
     Wilcoxon (1945), Biometrics Bulletin 1(6), 80-83.  doi:10.2307/3001968
     """
+    from scipy import stats  # 0.7 s that only those who ask for it spend
+
     gaps = a - b
     gaps = np.sort(gaps[~np.isnan(gaps) & (gaps != 0)])
     return float(stats.wilcoxon(gaps).pvalue) if len(gaps) else float("nan")

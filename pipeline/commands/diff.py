@@ -2,22 +2,20 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from metrics_core.checking.problems import InputError, refuse
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.metrics.catalogue import spelled
 from pipeline.commands.chosen import PLACE
 from pipeline.commands.table import console, print_table
-from pipeline.comparing.choices import Choices, read_choices
 from pipeline.comparing.evaluations import read_evaluations
-from pipeline.diffing.changes import change_rows, labels_of_one_side, unlike
+from pipeline.diffing.changes import Change, changes, labels_of_one_side, unlike
 from pipeline.diffing.revision import Former, former
-from pipeline.params.label_checks import spelled
+from pipeline.params.asked import asked_of
 from pipeline.params.model import Params
 from pipeline.params.read import read_params
 from reports.writing import numbers
 from reports.writing.verdicts import VERDICTS
-
-Row = dict[str, Any]
 
 
 def diff(
@@ -30,32 +28,37 @@ def diff(
 ) -> None:
     """Prints the changes of the primary metrics, or of those that are named; as JSON all of them."""
     params = read_params()
-    choices = read_choices(params)
+    asked = asked_of(params)
     wanted = [spelled(text) for text in metrics]
-    _refuse_unknown(params, choices, models, wanted)
-    evaluations = read_evaluations(params, choices)
-    asked = list(models) or list(params.models)
-    with former(revision, asked) as before:
-        doubts = unlike(params, evaluations, before)
+    _refuse_unknown(params, asked, models, wanted)
+    evaluations = read_evaluations(params, asked.labels)
+    named = list(models) or list(params.models)
+    with former(revision, named) as before:
+        doubts = unlike(params.pinned, evaluations, before)
         if doubts and not anyway:
             raise InputError(doubts)
         notes = [problem.what for problem in doubts]
-        notes += _notes(choices, asked, before, every_model=not models)
-        rows = change_rows(params, choices, evaluations, before)
+        notes += _notes(asked, named, before, every_model=not models)
+        found = changes(asked, evaluations, before)
     if as_json:
-        print(json.dumps({"revision": revision, "notes": notes, "changes": rows}, indent=2))
+        print(
+            json.dumps(
+                {"revision": revision, "notes": notes, "changes": [*map(vars, found)]}, indent=2
+            )
+        )
         return
-    _print(revision, [r for r in rows if (r["label"] in wanted if wanted else r["primary"])], notes)
+    shown = [each for each in found if (each.label in wanted if wanted else each.primary)]
+    _print(revision, shown, notes)
 
 
 def _refuse_unknown(
-    params: Params, choices: Choices, models: Sequence[str], labels: Sequence[str]
+    params: Params, asked: Asked, models: Sequence[str], labels: Sequence[str]
 ) -> None:
     for model in models:
         if model not in params.models:
             known = ", ".join(params.models)
             raise refuse(PLACE, f"{model!r} is not among the models", f"name one of: {known}")
-    evaluated = [str(label) for label in choices.labels]
+    evaluated = [str(label) for label in asked.labels]
     for label in labels:
         if label not in evaluated:
             raise refuse(
@@ -64,12 +67,12 @@ def _refuse_unknown(
 
 
 def _notes(
-    choices: Choices, asked: Sequence[str], before: Former, *, every_model: bool
+    asked: Asked, named: Sequence[str], before: Former, *, every_model: bool
 ) -> Iterator[str]:
     """What only one side has."""
-    new = [model for model in asked if model not in before.evaluations]
-    gone = [model for model in before.models if model not in asked and every_model]
-    ours, theirs = labels_of_one_side(choices, before)
+    new = [model for model in named if model not in before.evaluations]
+    gone = [model for model in before.models if model not in named and every_model]
+    ours, theirs = labels_of_one_side(asked, before)
     for names, what in (
         (new, f"not in {before.name}"),
         (gone, "no longer a model"),
@@ -80,56 +83,55 @@ def _notes(
             yield f"{what}: {', '.join(names)}"
 
 
-def _print(revision: str, rows: Sequence[Row], notes: Sequence[str]) -> None:
+def _print(revision: str, rows: Sequence[Change], notes: Sequence[str]) -> None:
     for note in notes:
         console().print(f"note: {note}")
     if not rows:
         console().print(f"nothing to compare with {revision}")
         return
-    for label in dict.fromkeys(row["label"] for row in rows):
-        of_label = [row for row in rows if row["label"] == label]
-        same = [row["model"] for row in of_label if row["verdict"] == "identical"]
+    for label in dict.fromkeys(row.label for row in rows):
+        of_label = [row for row in rows if row.label == label]
+        same = [row.model for row in of_label if row.verdict == "identical"]
         for row in of_label:
-            if row["verdict"] != "identical":
+            if row.verdict != "identical":
                 console().print(_sentence(revision, row))
         if same:
             console().print(f"{label}: the same for every user: {', '.join(same)}")
-    changed = [_cells(row) for row in rows if row["verdict"] != "identical"]
+    changed = [_cells(row) for row in rows if row.verdict != "identical"]
     if changed:
         console().print()
         header = ("metric", "model", "then", "now", "difference", "p, adjusted", "users who differ")
         print_table(header, changed)
 
 
-def _sentence(revision: str, row: Row) -> str:
+def _sentence(revision: str, row: Change) -> str:
     """`nDCG@10: ease, against v1.0: better, +0.012 (+0.008 to +0.016, +4.1 %)`"""
     digits = _digits(row)
-    word = VERDICTS[row["verdict"]].word
-    if row["difference"] is None:
-        return f"{row['label']}: {row['model']} against {revision}: no user has a value in both"
+    word = VERDICTS[row.verdict].word
+    if row.difference is None:
+        return f"{row.label}: {row.model} against {revision}: no user has a value in both"
     inside = [
-        numbers.signed_interval(row["ci_low"], row["ci_high"], digits),
-        numbers.relative(row["relative"]) if row["relative"] is not None else "",
+        numbers.signed_interval(row.ci_low, row.ci_high, digits),
+        numbers.relative(row.relative) if row.relative is not None else "",
     ]
     known = ", ".join(text for text in inside if text)
-    size = numbers.signed(row["difference"], digits)
+    size = numbers.signed(row.difference, digits)
     told = f"{size} ({known})" if known else size
-    return f"{row['label']}: {row['model']}, against {revision}: {word}, {told}"
+    return f"{row.label}: {row.model}, against {revision}: {word}, {told}"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Change) -> tuple[str, ...]:
     digits = _digits(row)
     return (
-        row["label"],
-        row["model"],
-        numbers.number(row["then"], digits),
-        numbers.number(row["now"], digits),
-        numbers.signed(row["difference"], digits),
-        numbers.p_value(row["p_adjusted"]),
-        f"{row['n_nonzero']:,} of {row['n_users']:,}",
+        row.label,
+        row.model,
+        numbers.number(row.then, digits),
+        numbers.number(row.now, digits),
+        numbers.signed(row.difference, digits),
+        numbers.p_value(row.p_adjusted),
+        f"{row.n_nonzero:,} of {row.n_users:,}",
     )
 
 
-def _digits(row: Row) -> int:
-    half = None if row["ci_low"] is None else (row["ci_high"] - row["ci_low"]) / 2
-    return numbers.decimals([half], [row["then"], row["now"]])
+def _digits(row: Change) -> int:
+    return numbers.decimals([row], [row.then, row.now])

@@ -10,17 +10,18 @@ from duckdb import DuckDBPyConnection
 
 from metrics_core.checking.problems import InputError, Problem
 from metrics_core.checking.row_checks import in_words
+from metrics_core.comparing.segments.users import refuse_unknown_column
 from metrics_core.conventions.conventions import ConventionError
 from metrics_core.conventions.presets import preset
 from metrics_core.scoring.background import catalogue_of, refuse_missing
 from metrics_core.scoring.partition import Task
-from pipeline.comparing.segments.users import refuse_unknown_column
 from pipeline.evaluating.grade_fit import refuse_misgraded
 from pipeline.evaluating.id_fit import refuse_misfit
 from pipeline.loading.load import load
 from pipeline.loading.load_background import load_background
 from pipeline.loading.load_truth import load_truth
 from pipeline.params.checks import is_model_name
+from pipeline.params.keys import Keys
 from pipeline.params.labels import labels_of
 from pipeline.params.model import PARAMS, ByColumn, Params, Results
 from pipeline.params.read import examined
@@ -112,7 +113,8 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
 def _unknown_segments(params: Params) -> Iterator[Problem]:
     for name, segmentation in params.segments.items():
         if isinstance(segmentation, ByColumn):
-            yield from _of(refuse_unknown_column, params, name, segmentation)
+            known = Path(params.results.data) / "users.parquet"
+            yield from _of(refuse_unknown_column, Keys("segments"), known, name, segmentation.cut)
 
 
 def _tell_fit(params: Params, model: str) -> None:

@@ -1,48 +1,24 @@
 """What the earlier stages left of each model: summary, quality and users' values, refused if they do not fit together."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from metrics_core.checking.problems import InputError, Problem
+from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from metrics_core.conventions.conventions import Conventions
-from pipeline.comparing.choices import Choices
+from metrics_core.metrics.catalogue import Label, spelled
 from pipeline.params.model import PARAMS, Params
+from pipeline.running.connections import reading
 from pipeline.running.per_user_file import read_carried
 
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """One model's results; `summary` and `quality` as their files say."""
-
-    per_user: Path
-    panel: Path
-    summary: Json
-    quality: Json
-
-    def mean(self, label: str) -> float | None:
-        mean: float | None = self.summary["metrics"][label]["mean"]
-        return mean
-
-    @property
-    def full_lists(self) -> Json:
-        """The counts of `validity` over whole lists; empty where nothing was counted."""
-        found: Json = self.summary.get("validity", {}).get("full_lists", {})
-        return found
-
-    def at_cutoff(self, k: int | None) -> Json:
-        """The counts of `validity` at a cutoff; empty where nothing was counted."""
-        found: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
-        return found
-
-
-def read_evaluations(params: Params, choices: Choices) -> dict[str, Evaluation]:
+def read_evaluations(params: Params, labels: Sequence[Label]) -> dict[str, Evaluated]:
     """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.
 
     Raises
@@ -54,7 +30,7 @@ def read_evaluations(params: Params, choices: Choices) -> dict[str, Evaluation]:
     problems = [
         problem
         for model, evaluation in found.items()
-        for problem in _misfits(model, evaluation, params, choices)
+        for problem in _misfits(model, evaluation, params, labels)
     ]
     _refuse([*problems, *_other_truth(found)])
     return found
@@ -85,10 +61,23 @@ def _missing_files(params: Params) -> list[Problem]:
     ]
 
 
-def _read(params: Params, model: str) -> Evaluation:
+def _read(params: Params, model: str) -> Evaluated:
     per_user, summary, quality = _paths(params, model)
-    panel = Path(params.results.panel) / f"{model}.parquet"
-    return Evaluation(per_user, panel, read_json(summary), read_json(quality))
+    panel, lists = (
+        Path(folder) / f"{model}.parquet" for folder in (params.results.panel, params.results.lists)
+    )
+    return Evaluated(per_user, panel, lists, read_json(summary), read_json(quality))
+
+
+def ground_of(params: Params) -> Ground:
+    """What all models were evaluated on, as the load stages left it."""
+    data = Path(params.results.data)
+    train, items, users = (
+        data / f"{name}.parquet" if name in params.background else None
+        for name in ("train", "items", "users")
+    )
+    quality = read_json(Path(params.results.quality) / "truth.json")
+    return Ground(data / "truth.parquet", train, items, users, quality, reading)
 
 
 def read_json(path: Path) -> Json:
@@ -97,23 +86,25 @@ def read_json(path: Path) -> Json:
 
 
 def _misfits(
-    model: str, evaluation: Evaluation, params: Params, choices: Choices
+    model: str, evaluation: Evaluated, params: Params, labels: Sequence[Label]
 ) -> Iterator[Problem]:
     again = f"run `dvc repro evaluate@{model}`"
-    for carried in (read_carried(evaluation.per_user), evaluation.summary):
+    per_user, *_ = _paths(params, model)
+    for carried in (read_carried(per_user), evaluation.summary):
         if carried["fingerprint"] != params.pinned.fingerprint:
             what = f"{model} was evaluated under other conventions than {PARAMS} pins: "
             what += _departures(carried["conventions"], params.pinned)
-            yield Problem(str(evaluation.per_user), what, again)
+            yield Problem(str(per_user), what, again)
             return
-    columns = set(pq.read_schema(evaluation.per_user).names)
-    of_catalogue = {str(label) for label in choices.labels if label.metric.of_catalogue}
-    for label in map(str, choices.labels):
+    columns = set(pq.read_schema(per_user).names)
+    primary = {spelled(text) for text in params.comparison.primary}
+    of_catalogue = {str(label) for label in labels if label.metric.of_catalogue}
+    for label in map(str, labels):
         kept = label in columns or label in of_catalogue
         if not kept or label not in evaluation.summary["metrics"]:
-            key = "comparison.primary" if label in choices.primary else "evaluation"
+            key = "comparison.primary" if label in primary else "evaluation"
             what = f"has no {label}, which {key} in {PARAMS} names"
-            yield Problem(str(evaluation.per_user), what, again)
+            yield Problem(str(per_user), what, again)
 
 
 def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
@@ -126,13 +117,13 @@ def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
     )
 
 
-def _other_truth(found: Mapping[str, Evaluation]) -> list[Problem]:
+def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:
     """All models must have met the same truth; the first one's stands for it."""
     first, *others = found
     truth = {model: e.summary["inputs"]["truth"]["sha256"] for model, e in found.items()}
     return [
         Problem(
-            str(found[model].per_user),
+            str(found[model].values),
             f"{model} was evaluated on another truth than {first} (sha256 {truth[model][:12]}…, {truth[first][:12]}…)",
             "run `dvc repro`, so that all models meet the same truth",
         )

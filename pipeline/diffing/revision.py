@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from metrics_core.checking.problems import InputError, Problem, refuse
-from pipeline.comparing.evaluations import Evaluation
+from metrics_core.comparing.evidence.evaluated import Evaluated
 from pipeline.params.model import PARAMS
 from pipeline.params.safe_yaml import load_yaml
 
@@ -23,7 +23,7 @@ class Former:
 
     name: str
     models: list[str]
-    evaluations: dict[str, Evaluation]
+    evaluations: dict[str, Evaluated]
 
 
 @contextmanager
@@ -89,6 +89,6 @@ def _fetched(files: Any, path: Path, into: Path) -> bool:
     return True
 
 
-def _evaluation(folder: Path, model: str) -> Evaluation:
+def _evaluation(folder: Path, model: str) -> Evaluated:
     summary = json.loads((folder / f"{model}.json").read_text(encoding="utf-8"))
-    return Evaluation(folder / f"{model}.parquet", folder, summary, {})
+    return Evaluated(folder / f"{model}.parquet", folder, folder, summary, {})

@@ -3,21 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from metrics_core.checking.id_match import Met, overlap, refuse_strangers
-from pipeline.evaluating.id_views import views_of
+from metrics_core.checking.id_match import Met, fit_of
+from metrics_core.checking.relations import id_views
 from pipeline.params.keys import Keys
 from pipeline.params.model import Params
+from pipeline.running.connections import reading
 
 
 def refuse_misfit(params: Params, model: str) -> dict[str, Any]:
-    """What a model's ids have in common with the truth.
-
-    users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
-    unknown_items : rows of items that the catalogue lacks; null without a catalogue
+    """What a model's ids have in common with the truth; see `fit_of`.
 
     Raises
     ------
-    InputError : as `refuse_strangers`
+    InputError : as `fit_of`
     """
     data, entry = Path(params.results.data), params.models[model]
     lists = Path(params.results.lists) / f"{model}.parquet"
@@ -32,7 +30,6 @@ def refuse_misfit(params: Params, model: str) -> dict[str, Any]:
         params.input.unknown_items,
         Keys(f"models.{model}"),
     )
-    with views_of(files) as connection:
-        unknown = refuse_strangers(connection, met)
-        found = {f"{column}s": overlap(connection, column) for column in ("user", "item")}
-    return found | {"unknown_items": unknown}
+    with reading(files.values()) as connection:
+        id_views(connection, files)
+        return fit_of(connection, met)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.reading.lists import read_lists
+from metrics_core.reading.loaded import load_lists
+from metrics_core.reading.quality import in_numbers
 from pipeline.loading.input_files import lists_file, policies
-from pipeline.loading.quality import describe_lists, in_numbers
 from pipeline.loading.sorted_parquet import write_query
 from pipeline.loading.unchanged import unchanged
 from pipeline.params.model import Params
@@ -30,18 +30,10 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     table, pinned = lists_file(params, model), params.pinned
     order = params.models[model].order
     with unchanged(table.path):
-        found = read_lists(
-            connection,
-            table,
-            policies(params),
-            pinned.rankings,
-            order=order,
-            watch=counted,
-        )
-        known = describe_lists(connection, found, pinned)
-    quality = {"model": model} | known
+        found = load_lists(connection, table, policies(params), pinned, order=order, watch=counted)
     lists = Path(params.results.lists) / f"{model}.parquet"
-    write_query(connection, f"SELECT * FROM {found.ranked.relation}", lists)
+    write_query(connection, found.query, lists)
+    quality = {"model": model} | found.quality
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)
 

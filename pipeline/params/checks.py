@@ -4,14 +4,16 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from metrics_core.comparing.evidence.asked import baseline_findings
+from metrics_core.comparing.evidence.segmentations import segment_findings
 from metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from metrics_core.conventions.presets import departures, unknown_preset
 from metrics_core.metrics.catalogue import idle_overrides
+from pipeline.params.keys import Keys
 from pipeline.params.label_checks import label_findings, metric_findings
 from pipeline.params.lines import Finding
 from pipeline.params.model import Params
@@ -206,21 +208,14 @@ def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
 
 
 def _segment_findings(params: Params) -> Iterator[Finding]:
-    for name, segmentation in params.segments.items():
-        keys, needs, ends = ("segments", name), segmentation.needs, segmentation.ends
-        if needs not in params.background:
-            fix = f"name the file as `background.{needs}`, or remove the entry"
-            yield keys, f"needs {needs}, which background does not name", fix
-        if any(low >= high for low, high in pairwise(ends)):
-            yield keys, f"{ends} does not rise", "give each end once, smallest first"
+    segments = {name: each.cut for name, each in params.segments.items()}
+    for place, what, fix in segment_findings(segments, params.background, Keys("segments")):
+        yield ("segments", place.removeprefix("segments.")), what, fix
 
 
 def _baseline_findings(params: Params) -> Iterator[Finding]:
-    if params.comparison.baseline not in params.models:
-        near = difflib.get_close_matches(params.comparison.baseline, params.models, n=1)
-        fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(params.models)}"
-        what = f"{params.comparison.baseline!r} is not among the models"
-        yield ("comparison", "baseline"), what, fix
+    for key, what, fix in baseline_findings(params.comparison.baseline, params.models):
+        yield ("comparison", key), what, fix
 
 
 def _training_findings(params: Params) -> Iterator[Finding]:

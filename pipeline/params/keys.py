@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from pipeline.params.model import PARAMS
+
 
 @dataclass(frozen=True)
 class Keys:
@@ -32,6 +34,18 @@ class Keys:
 
     def conventions(self, knob: str) -> str:
         return f"`conventions.{knob}`"
+
+    def metrics(self) -> str:
+        return "evaluation.metrics and evaluation.ks"
+
+    def lacking(self, table: str) -> tuple[str, str]:
+        return "which background does not name", f"name the file as `background.{table}`"
+
+    def own_train(self) -> str:
+        return "name your own files under `background:`, or write `background: {}`"
+
+    def place(self, choice: str) -> str:
+        return f"{PARAMS}: {choice}"
 
 
 def _given(value: str) -> str:

@@ -4,24 +4,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from metrics_core.comparing.evidence.asked import choice_findings
 from metrics_core.metrics.catalogue import Label, expand, parse
-from metrics_core.metrics.spelling import did_you_mean, label_meant
+from metrics_core.metrics.spelling import label_meant
+from pipeline.params.keys import Keys
 from pipeline.params.lines import Finding
 from pipeline.params.model import Params
 
-DEFAULT = "default"  # of comparison.min_effect, for the labels that it does not name
 MOST_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")
-_PRIMARY = ("comparison", "primary")
-_EFFECT = ("comparison", "min_effect")
-
-
-def spelled(text: str) -> str:
-    """A label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`."""
-    try:
-        return str(parse(text))
-    except ValueError:
-        return text
 
 
 def label_findings(params: Params) -> list[Finding]:
@@ -31,7 +22,11 @@ def label_findings(params: Params) -> list[Finding]:
     if not findings:
         findings += _expanded(metrics, ks)
     evaluated = {str(label) for label in _known(metrics, ks)}
-    return [*findings, *choice_findings(params, evaluated)]
+    comparison = params.comparison
+    choices = choice_findings(
+        comparison.primary, comparison.min_effect, evaluated, Keys("comparison")
+    )
+    return [*findings, *((("comparison", key), what, fix) for key, what, fix in choices)]
 
 
 def metric_findings(metrics: Sequence[Any]) -> Iterator[Finding]:
@@ -41,12 +36,6 @@ def metric_findings(metrics: Sequence[Any]) -> Iterator[Finding]:
             parse(text, cut_later=True)
         except ValueError as error:
             yield _METRICS, str(error), "`concord metrics` lists the metrics"
-
-
-def choice_findings(params: Params, evaluated: set[str]) -> Iterator[Finding]:
-    """Primary labels, and those of effects, that are not evaluated or cannot be tested."""
-    yield from _primary_findings(params, evaluated)
-    yield from _effect_findings(params, evaluated)
 
 
 def _cutoff_findings(ks: Sequence[int]) -> Iterator[Finding]:
@@ -72,35 +61,3 @@ def _known(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
             with suppress(ValueError):
                 yield from expand([meant] if meant else [], set(ks))
                 break
-
-
-def _primary_findings(params: Params, evaluated: set[str]) -> Iterator[Finding]:
-    named = [spelled(text) for text in params.comparison.primary]
-    for label in dict.fromkeys(named):
-        if label not in evaluated:
-            yield _not_evaluated(_PRIMARY, label, evaluated)
-        elif parse(label).metric.of_catalogue:
-            what = f"{label} is one number over all users, so there is nothing to test"
-            yield _PRIMARY, what, "name a metric that has a value for each user"
-        if named.count(label) > 1:
-            yield _PRIMARY, f"names {label} more than once", "name each label once"
-
-
-def _effect_findings(params: Params, evaluated: set[str]) -> Iterator[Finding]:
-    effects = params.comparison.min_effect
-    if not isinstance(effects, dict):
-        return
-    named = {spelled(text) for text in effects if text != DEFAULT}
-    for label in sorted(named - evaluated):
-        yield _not_evaluated(_EFFECT, label, evaluated)
-    missing = sorted(evaluated - named)
-    if missing and DEFAULT not in effects:
-        what = f"says nothing for {missing[0]}" + (
-            f" and {len(missing) - 1} more labels" * (len(missing) > 1)
-        )
-        yield _EFFECT, what, f"add `{DEFAULT}:` for the labels that it does not name"
-
-
-def _not_evaluated(keys: tuple[str, str], label: str, evaluated: set[str]) -> Finding:
-    fix = f"{did_you_mean(label, evaluated)} (or add it to evaluation.metrics and evaluation.ks)"
-    return keys, f"{label!r} is not evaluated", fix

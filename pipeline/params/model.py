@@ -1,24 +1,28 @@
 """params.yaml: its shape; the only place that knows its keys."""
 
-import re
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from metrics_core.conventions.conventions import Conventions, is_number, shown
+from metrics_core.comparing.evidence import segmentations
+from metrics_core.comparing.evidence.asked import (
+    FEWEST_RESAMPLES,
+    LEAST_CONFIDENCE,
+    MOST_CONFIDENCE,
+    MOST_RESAMPLES,
+    MOST_SEED,
+    wrong_effect,
+)
+from metrics_core.conventions.conventions import Conventions
 from metrics_core.metrics.catalogue import MOST_K
 
 PARAMS = Path("params.yaml")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
-PERCENT = re.compile(r"^[0-9]{1,4}(\.[0-9]{1,15})?%$")
-MOST_EFFECT, MOST_PERCENT = 1e9, 1000  # a difference that matters
 MOST_NAMED = 100  # metrics, cutoffs, primary labels
-MOST_RESAMPLES = 1_000_000
 MOST_COUNT = 10**12  # of rows, interactions and whatever else is counted
 MOST_ENDS = 100  # of a segmentation
 Effect = float | str
@@ -65,38 +69,35 @@ class BackgroundFile(_Section):
 class ByActivity(_Section):
     """Users by their interactions in train; `edges` are the upper ends of the groups."""
 
-    needs: ClassVar = "train"
     by: Literal["activity"]
     edges: list[Count] = Field(min_length=1, max_length=MOST_ENDS)
 
     @property
-    def ends(self) -> Sequence[float]:
-        return self.edges
+    def cut(self) -> segmentations.ByActivity:
+        return segmentations.ByActivity(tuple(self.edges))
 
 
 class ByColumn(_Section):
     """Users by a column of `background.users`; with `edges` it is a number, cut there."""
 
-    needs: ClassVar = "users"
     by: Literal["user"]
     column: str
     edges: list[End] | None = Field(default=None, min_length=1, max_length=MOST_ENDS)
 
     @property
-    def ends(self) -> Sequence[float]:
-        return self.edges or []
+    def cut(self) -> segmentations.ByColumn:
+        return segmentations.ByColumn(self.column, tuple(self.edges) if self.edges else None)
 
 
 class ByPopularity(_Section):
     """Items by popularity in train: the head holds this share of the interactions, head and middle that one."""
 
-    needs: ClassVar = "train"
     by: Literal["truth_item", "recommended_item"]
     shares: list[Share] = Field(min_length=2, max_length=2)
 
     @property
-    def ends(self) -> Sequence[float]:
-        return self.shares
+    def cut(self) -> segmentations.ByPopularity:
+        return segmentations.ByPopularity(self.by, (self.shares[0], self.shares[1]))
 
 
 Segmentation = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
@@ -129,25 +130,18 @@ class Evaluation(_Section):
 class Comparison(_Section):
     baseline: str
     primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
-    confidence: Annotated[float, Field(gt=0.5, le=0.9999)]
+    confidence: Annotated[float, Field(gt=LEAST_CONFIDENCE, le=MOST_CONFIDENCE)]
     min_effect: Effect | dict[str, Effect]
     adjustment: Literal["holm", "max_t"]
     wilcoxon: bool
-    resamples: Annotated[int, Field(ge=99, le=MOST_RESAMPLES)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    resamples: Annotated[int, Field(ge=FEWEST_RESAMPLES, le=MOST_RESAMPLES)]
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)]
 
     @field_validator("min_effect", mode="before")
     @classmethod
     def _effects(cls, given: Any) -> Any:
         for effect in given.values() if isinstance(given, dict) else [given]:
-            share = isinstance(effect, str) and PERCENT.fullmatch(effect)
-            if share and float(effect[:-1]) <= MOST_PERCENT:
-                continue
-            if share or not is_number(effect) or not 0 <= effect <= MOST_EFFECT:
-                msg = (
-                    f"{shown(effect)} is no effect: write a number such as 0.005, or a share of the baseline such as 2%; "
-                    f"at most {MOST_EFFECT:,.0f} or {MOST_PERCENT}%"
-                )
+            if msg := wrong_effect(effect):
                 raise ValueError(msg)
         return given
 

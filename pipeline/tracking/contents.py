@@ -4,10 +4,11 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from metrics_core.comparison.stored import read_comparison
 from pipeline.params.model import Params
 from pipeline.tracking.model_content import model_content
 from pipeline.tracking.notes import comparison_note
-from pipeline.tracking.run_content import Artifact, RunContent, existing, read_result
+from pipeline.tracking.run_content import Artifact, RunContent, existing
 
 COMPARISON = "comparison"  # the name of the run above the models
 
@@ -51,7 +52,7 @@ def _comparison(params: Params, models: tuple[RunContent, ...]) -> RunContent:
         tags={
             "concord.kind": "comparison",
             "concord.models": _digest(models),
-            "mlflow.note.content": comparison_note(read_result(numbers)),
+            "mlflow.note.content": comparison_note(read_comparison(numbers)),
         },
         datasets=(),
         artifacts=tuple(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.metrics.catalogue import Label, parse
-from pipeline.params.label_checks import spelled
+from metrics_core.metrics.catalogue import Label, parse, spelled
 from pipeline.params.model import Params
 from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
 from pipeline.tracking.notes import model_note

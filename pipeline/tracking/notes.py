@@ -4,6 +4,9 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Difference
+
 Json = Mapping[str, Any]
 _ROOM = 7000  # characters; MLflow cuts a tag at 8,000 without a word
 
@@ -16,9 +19,9 @@ def model_note(users: Json) -> str:
     )
 
 
-def comparison_note(comparison: Json) -> str:
+def comparison_note(comparison: Comparison) -> str:
     """The verdicts on the primary metrics, model by model, and where the rest is."""
-    baseline = comparison["baseline"]
+    baseline = comparison.baseline
     lines = [
         line
         for model in _in_order(comparison)
@@ -34,26 +37,25 @@ def comparison_note(comparison: Json) -> str:
     return "\n".join([f"**{baseline}** is the baseline.", *shown, *more, where])
 
 
-def _in_order(comparison: Json) -> list[str]:
-    rows = [row for row in comparison["differences"] if row["vs_baseline"] and row["primary"]]
-    return list(dict.fromkeys(row["a"] for row in rows))
+def _in_order(comparison: Comparison) -> list[str]:
+    return list(dict.fromkeys(p.a for p in comparison.primary_pairs if p.vs_baseline))
 
 
-def _verdicts(model: str, comparison: Json) -> Iterator[str]:
-    for row in comparison["differences"]:
-        if row["a"] == model and row["vs_baseline"] and row["primary"]:
-            verdict = row["verdict"].replace("_", " ")
-            yield f"- {row['label']}: {verdict}{_numbers(row, comparison['confidence'])}"
+def _verdicts(model: str, comparison: Comparison) -> Iterator[str]:
+    for pair in comparison.primary_pairs:
+        if pair.a == model and pair.vs_baseline:
+            verdict = pair.verdict.replace("_", " ")
+            yield f"- {pair.label}: {verdict}{_numbers(pair, comparison.confidence)}"
 
 
-def _numbers(row: Json, confidence: float) -> str:
+def _numbers(pair: Difference, confidence: float) -> str:
     """Empty where the comparison gives no number, for example with too few users."""
-    if row["difference"] is None:
+    if pair.difference is None:
         return ""
-    text = f"; {row['mean_a']:.4f} against {row['mean_b']:.4f}, difference {row['difference']:+.4f}"
-    if row["ci_low"] is None or row["ci_high"] is None:
+    text = f"; {pair.mean_a:.4f} against {pair.mean_b:.4f}, difference {pair.difference:+.4f}"
+    if pair.ci_low is None or pair.ci_high is None:
         return text
-    return f"{text} ({100 * confidence:g} % interval {row['ci_low']:+.4f} to {row['ci_high']:+.4f})"
+    return f"{text} ({100 * confidence:g} % interval {pair.ci_low:+.4f} to {pair.ci_high:+.4f})"
 
 
 def _who(users: Json) -> str:

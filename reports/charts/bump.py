@@ -7,13 +7,15 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Definition
 from reports.charts.curves import SHAPES, Series, all_series, spread
 from reports.charts.palette import SERIES, light
 from reports.charts.scales import shortened
 from reports.charts.svg import picture, told, values
 from reports.sections.panel import Entry, entries, names_of
+from reports.writing import numbers
 from reports.writing.numbers import MISSING, number
-from reports.writing.results import Results, Row
 
 _NAME = 16  # characters of a name that fit
 _BESIDE_A_TIE = 0.3  # of a rank, between models that share it
@@ -76,13 +78,13 @@ class Place:
 
 def has_chart(entry: Entry) -> bool:
     """Whether there is an order, and another definition that might change it."""
-    ranked = [model for model in entry.models if any(d["ranks"][model] for d in entry.definitions)]
+    ranked = [model for model in entry.models if any(d.ranks[model] for d in entry.definitions)]
     return len(ranked) > 1 and len(entry.definitions) > 1
 
 
-def bump_chart(results: Results, entry: Entry, *, narrow: bool) -> Markup:
+def bump_chart(comparison: Comparison, entry: Entry, *, narrow: bool) -> Markup:
     """The rank of every model in the table under every definition, from the pinned one to the farthest."""
-    points = _points(results, entry)
+    points = _points(comparison, entry)
     lowest = max(point["place"] for point in points)
     frame = Frame(len(entry.definitions), max(lowest, 2), upright=narrow)
     placed = [point | frame.spot(point["at"], point["place"]) for point in points]
@@ -101,20 +103,22 @@ def bump_chart(results: Results, entry: Entry, *, narrow: bool) -> Markup:
     return picture(layers, frame.size, frame.margins, title, entry.sentence)
 
 
-def _points(results: Results, entry: Entry) -> list[dict[str, Any]]:
-    series = _series(results)
-    known = [d["ranks"][m] or 0 for d in entry.definitions for m in entry.models]
+def _points(comparison: Comparison, entry: Entry) -> list[dict[str, Any]]:
+    series = _series(comparison)
+    known = [d.ranks[m] or 0 for d in entry.definitions for m in entry.models]
     return [
-        _point(results, entry, series[model], i, place)
+        _point(comparison, entry, series[model], i, place)
         for i, definition in enumerate(entry.definitions)
         for model, place in _places(definition, entry.models, 1 + max(known)).items()
     ]
 
 
-def _point(results: Results, entry: Entry, line: Series, i: int, place: Place) -> dict[str, Any]:
+def _point(
+    comparison: Comparison, entry: Entry, line: Series, i: int, place: Place
+) -> dict[str, Any]:
     definition = entry.definitions[i]
-    rank = definition["ranks"][line.model]
-    written = number(definition["values"][line.model], results.digits(entry.metric))
+    rank = definition.ranks[line.model]
+    written = number(definition.values[line.model], numbers.digits_of(comparison, entry.metric))
     return {
         "at": i,
         "row": place.row,
@@ -126,7 +130,7 @@ def _point(results: Results, entry: Entry, line: Series, i: int, place: Place) -
         "inside": light("page") if rank is None else line.colour,
         "shape": line.shape,
         "about": told(
-            f"{line.model}, {definition['name']}: "
+            f"{line.model}, {definition.name}: "
             + ("no value" if rank is None else f"rank {rank} with {written}"),
             line.model,
         ),
@@ -134,21 +138,21 @@ def _point(results: Results, entry: Entry, line: Series, i: int, place: Place) -
     }
 
 
-def _places(definition: Row, models: Sequence[str], below_all: int) -> dict[str, Place]:
+def _places(definition: Definition, models: Sequence[str], below_all: int) -> dict[str, Place]:
     """Models that share a rank stand close together; those without a value stand below all others."""
     seen: dict[int, int] = {}
     places: dict[str, Place] = {}
     for model in models:
-        row = definition["ranks"][model] or below_all
+        row = definition.ranks[model] or below_all
         places[model] = Place(row, row + _BESIDE_A_TIE * seen.get(row, 0))
         seen[row] = seen.get(row, 0) + 1
     return places
 
 
-def _series(results: Results) -> Mapping[str, Series]:
+def _series(comparison: Comparison) -> Mapping[str, Series]:
     """Colours and shapes as in the curves; models that are grey there take those that are left."""
-    given = {line.model: line for line in all_series(results) if line.named}
-    shown = dict.fromkeys(model for entry in entries(results) for model in entry.models)
+    given = {line.model: line for line in all_series(comparison) if line.named}
+    shown = dict.fromkeys(model for entry in entries(comparison) for model in entry.models)
     others = [model for model in shown if model not in given]
     spare = list(zip(SERIES, SHAPES, strict=True))[len(given) :]
     looks = spare + [("ink-faint", "circle")] * len(others)
@@ -167,7 +171,7 @@ def _ground(
     bands = values(
         [
             _between(frame.spot(i - 0.5, 0.6), frame.spot(min(j + 0.5, edge), frame.lowest + 0.4))
-            for i, j in _runs([not d["top_two_hold"] for d in entry.definitions])
+            for i, j in _runs([not d.top_two_hold for d in entry.definitions])
         ]
     )
     ends = [

@@ -8,11 +8,12 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison.comparison import Comparison
 from reports.charts.palette import SERIES, light
 from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.charts.svg import axis, picture, told, values
+from reports.writing import numbers
 from reports.writing.numbers import interval, number
-from reports.writing.results import Results
 
 SHAPES = [
     "square",
@@ -42,51 +43,47 @@ class Series:
     named: bool
 
 
-def all_series(results: Results) -> list[Series]:
+def all_series(comparison: Comparison) -> list[Series]:
     """The baseline in grey; the others in colours, or only the best of them where colours run out."""
-    ranked = results.challengers
+    ranked = comparison.challengers
     coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_IN_A_CROWD]
-    named = [results.baseline, *coloured]
+    named = [comparison.baseline, *coloured]
     crowd = [
         Series(m, light("line-strong"), "circle", named=False) for m in ranked if m not in named
     ]
     # Colours go by the order of params.yaml, so that a model keeps its own when another overtakes it.
-    given = [model for model in results.comparison["models"] if model in coloured]
-    order = [results.baseline, *given]
+    given = [model for model in comparison.models if model in coloured]
+    order = [comparison.baseline, *given]
     return crowd + [Series(m, light(SERIES[i]), SHAPES[i], named=True) for i, m in enumerate(order)]
 
 
-def curve_stems(results: Results) -> list[str]:
+def curve_stems(comparison: Comparison) -> list[str]:
     """The labels without their cutoff that have values at two cutoffs or more, in report order."""
     stems = [
-        metric["stem"]
-        for label, metric in results.metrics.items()
-        if metric["k"] is not None
-        and any(results.score(model, label)["mean"] is not None for model in results.models)
+        metric.stem
+        for metric in comparison.metrics
+        if metric.k is not None
+        and any(score.mean is not None for score in comparison.scores_of(metric.label))
     ]
     return [stem for stem in dict.fromkeys(stems) if stems.count(stem) > 1]
 
 
-def curve_labels(results: Results, stem: str) -> dict[int, str]:
+def curve_labels(comparison: Comparison, stem: str) -> dict[int, str]:
     """Cutoff -> label of one curve, by rising cutoff."""
-    rows = [
-        metric
-        for metric in results.metrics.values()
-        if metric["stem"] == stem and metric["k"] is not None
-    ]
-    return {row["k"]: row["label"] for row in sorted(rows, key=lambda row: int(row["k"]))}
+    of_stem = {m.k: m.label for m in comparison.metrics if m.stem == stem and m.k is not None}
+    return dict(sorted(of_stem.items()))
 
 
-def curve_ks(results: Results) -> list[int]:
+def curve_ks(comparison: Comparison) -> list[int]:
     """The cutoffs of all curves, rising."""
-    return sorted({k for stem in curve_stems(results) for k in curve_labels(results, stem)})
+    return sorted({k for stem in curve_stems(comparison) for k in curve_labels(comparison, stem)})
 
 
-def curve_chart(results: Results, stem: str) -> Markup:
-    series = all_series(results)
-    by_k = curve_labels(results, stem)
+def curve_chart(comparison: Comparison, stem: str) -> Markup:
+    series = all_series(comparison)
+    by_k = curve_labels(comparison, stem)
     ks, labels = list(by_k), list(by_k.values())
-    rows = [row for line in series for row in _points(results, line, labels)]
+    rows = [row for line in series for row in _points(comparison, line, labels)]
     top = max((row["high"] for row in rows), default=1.0) or 1.0
     bottom = min(0.0, *(row["low"] for row in rows)) if rows else 0.0
     title = f"{stem} by cutoff k"
@@ -94,29 +91,29 @@ def curve_chart(results: Results, stem: str) -> Markup:
     return picture(_layers(rows, ks, (bottom, top * 1.04)), _SIZE, _MARGINS, title, ends)
 
 
-def _points(results: Results, line: Series, labels: Sequence[str]) -> list[dict[str, Any]]:
-    found = [(results.metrics[label], results.score(line.model, label)) for label in labels]
-    digits = results.digits(labels[-1])
+def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[dict[str, Any]]:
+    found = [(comparison.metric(label), comparison.score(line.model, label)) for label in labels]
+    digits = numbers.digits_of(comparison, labels[-1])
     return [
         {
             "model": line.model,
-            "k": metric["k"],
-            "mean": row["mean"],
-            "low": row["mean"] if row["ci_low"] is None else row["ci_low"],
-            "high": row["mean"] if row["ci_high"] is None else row["ci_high"],
+            "k": metric.k,
+            "mean": row.mean,
+            "low": row.mean if row.ci_low is None else row.ci_low,
+            "high": row.mean if row.ci_high is None else row.ci_high,
             "colour": line.colour,
             "shape": line.shape,
             "named": line.named,
-            "spoken": f"{line.model}, {metric['label']}: {number(row['mean'], digits)}",
+            "spoken": f"{line.model}, {metric.label}: {number(row.mean, digits)}",
             "about": told(
-                f"{line.model}, {metric['label']}: {number(row['mean'], digits)}"
-                f" ({interval(row['ci_low'], row['ci_high'], digits)})",
+                f"{line.model}, {metric.label}: {number(row.mean, digits)}"
+                f" ({interval(row.ci_low, row.ci_high, digits)})",
                 line.model,
             ),
             "whose": told("", line.model),
         }
         for metric, row in found
-        if row["mean"] is not None
+        if row.mean is not None
     ]
 
 

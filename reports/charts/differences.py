@@ -7,11 +7,13 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Difference
 from reports.charts.palette import light
 from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.charts.svg import axis, picture, told, values
+from reports.writing import numbers
 from reports.writing.numbers import exact, signed, signed_interval
-from reports.writing.results import Results, Row
 from reports.writing.verdicts import VERDICTS
 
 _NARROW, _WIDE = 22, 16  # characters of a model's name that fit
@@ -20,12 +22,14 @@ _SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"
 Layer = alt.Chart
 
 
-def difference_chart(results: Results, label: str, *, narrow: bool) -> Markup:
+def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Models as rows, difference to the baseline as x, the band of differences that do not matter shaded."""
-    found = [results.difference(model, results.baseline, label) for model in results.challengers]
+    found = [
+        comparison.difference(model, comparison.baseline, label) for model in comparison.challengers
+    ]
     rows = [row for row in found if row is not None]
     low, high = _domain(rows)
-    digits = results.difference_digits(label)
+    digits = numbers.difference_digits_of(comparison, label)
     points = [_point(i, row, digits) for i, row in enumerate(rows)]
     height = len(rows) * (46 if narrow else 32 if len(rows) < 12 else 26)  # noqa: PLR2004 - from twelve on, denser
     x = alt.X(
@@ -37,14 +41,14 @@ def difference_chart(results: Results, label: str, *, narrow: bool) -> Markup:
         "row:Q", axis=None, scale=alt.Scale(domain=[len(rows) - 0.5, -0.5], nice=False, zero=False)
     )
     layers = [
-        *_ground(results.baseline, _stripes(rows, narrow=narrow), x, (low, high)),
+        *_ground(comparison.baseline, _stripes(rows, narrow=narrow), x, (low, high)),
         *_marks(points, x, y),
         *(_texts_above(points, y) if narrow else _texts_beside(points, y)),
     ]
     margins = {"left": 0, "right": 4, "top": 26, "bottom": 30}
     margins |= {} if narrow else {"left": 140, "right": 190}
     width = (350 if narrow else 940) - margins["left"] - margins["right"]
-    title = f"{label}: difference of each model to {results.baseline}"
+    title = f"{label}: difference of each model to {comparison.baseline}"
     return picture(layers, (width, height), margins, title, "; ".join(map(_spoken, points)))
 
 
@@ -52,19 +56,19 @@ def _spoken(point: dict[str, Any]) -> str:
     return f"{point['model']}: {point['number_and_word']}"
 
 
-def _domain(rows: list[Row]) -> tuple[float, float]:
+def _domain(rows: list[Difference]) -> tuple[float, float]:
     """All intervals, the band and 0, with a little room."""
     ends = [0.0]
     for row in rows:
-        ends += [row[key] for key in ("difference", "ci_low", "ci_high") if row[key] is not None]
+        ends += [n for n in (row.difference, row.ci_low, row.ci_high) if n is not None]
     band = _min_effect(rows) or 0.0
     low, high = min(*ends, -band), max(*ends, band)
     room = 0.04 * (high - low) or 0.01
     return low - room, high + room
 
 
-def _min_effect(rows: list[Row]) -> float | None:
-    return next((row["min_effect"] for row in rows if row["min_effect"] is not None), None)
+def _min_effect(rows: list[Difference]) -> float | None:
+    return next((row.min_effect for row in rows if row.min_effect is not None), None)
 
 
 def _difference_axis(low: float, high: float, about: int) -> alt.Axis:
@@ -72,32 +76,30 @@ def _difference_axis(low: float, high: float, about: int) -> alt.Axis:
     return axis(ticks, _SIGNED.format(digits=tick_digits(ticks)), grid=True)
 
 
-def _point(i: int, row: Row, digits: int) -> dict[str, Any]:
-    verdict = VERDICTS[row["verdict"]]
-    written = signed(row["difference"], digits)
-    span = signed_interval(row["ci_low"], row["ci_high"], digits)
+def _point(i: int, row: Difference, digits: int) -> dict[str, Any]:
+    verdict = VERDICTS[row.verdict]
+    written = signed(row.difference, digits)
+    span = signed_interval(row.ci_low, row.ci_high, digits)
     return {
         "row": i,
-        "model": row["a"],
-        "name": shortened(row["a"], _WIDE),
-        "long_name": shortened(row["a"], _NARROW),
-        "difference": row["difference"],
-        "low": row["ci_low"],
-        "high": row["ci_high"],
+        "model": row.a,
+        "name": shortened(row.a, _WIDE),
+        "long_name": shortened(row.a, _NARROW),
+        "difference": row.difference,
+        "low": row.ci_low,
+        "high": row.ci_high,
         "written": written,
-        "verdict": row["verdict"],
+        "verdict": row.verdict,
         "word": verdict.word,
         "colour": light(verdict.tone),
         "inside": light(verdict.tone) if verdict.filled else light("raised"),
         "number_and_word": f"{written} {verdict.word}",
-        "about": told(
-            f"{row['a']}: {written}{f' ({span})' if span else ''}, {verdict.word}", row["a"]
-        ),
-        "whose": told("", row["a"]),
+        "about": told(f"{row.a}: {written}{f' ({span})' if span else ''}, {verdict.word}", row.a),
+        "whose": told("", row.a),
     }
 
 
-def _stripes(rows: list[Row], *, narrow: bool) -> list[dict[str, Any]]:
+def _stripes(rows: list[Difference], *, narrow: bool) -> list[dict[str, Any]]:
     """The band of each row; where names stand above the marks it leaves them free."""
     band = _min_effect(rows) or 0
     above, below = (0.22, 0.4) if narrow else (0.5, 0.5)

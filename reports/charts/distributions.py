@@ -1,55 +1,50 @@
 """How users' differences are spread: a strip a model, from the 5th to the 95th percentile of those that are not 0."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Distribution
 from reports.charts.palette import light
 from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.charts.svg import axis, picture, told, values
 from reports.writing import numbers
-from reports.writing.results import Results
 
-Row = Mapping[str, Any]
 PERCENTILES = (5, 25, 50, 75, 95)
 _SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"
 _WIDE, _NARROW = 16, 22  # characters of a name
 
 
-def rows(results: Results, label: str) -> list[Row]:
+def rows(comparison: Comparison, label: str) -> list[Distribution]:
     """In the order of the leaderboard; those for whom nobody differs are left to the table."""
     found = {
-        row["a"]: row
-        for row in results.comparison.get("distributions") or []
-        if row["label"] == label and row["b"] == results.baseline
+        row.a: row
+        for row in comparison.distributions
+        if row.label == label and row.b == comparison.baseline
     }
-    return [found[model] for model in results.challengers if model in found]
+    return [found[model] for model in comparison.challengers if model in found]
 
 
-def drawn(results: Results, label: str) -> list[Row]:
-    return [row for row in rows(results, label) if row["quantiles"]]
+def drawn(comparison: Comparison, label: str) -> list[Distribution]:
+    return [row for row in rows(comparison, label) if row.quantiles]
 
 
-def at(results: Results, row: Row, percentile: int) -> str:
+def at(comparison: Comparison, row: Distribution, percentile: int) -> str:
     """A percentile as it is written."""
-    digits = min(results.difference_digits(row["label"]), 3)
-    return (
-        numbers.signed(row["quantiles"][percentile], digits)
-        if row["quantiles"]
-        else numbers.MISSING
-    )
+    digits = min(numbers.difference_digits_of(comparison, row.label), 3)
+    return numbers.signed(row.quantiles[percentile], digits) if row.quantiles else numbers.MISSING
 
 
-def the_same(row: Row) -> str:
-    return numbers.share(row["n_zero"] / row["n_users"] if row["n_users"] else None)
+def the_same(row: Distribution) -> str:
+    return numbers.share(row.n_zero / row.n_users if row.n_users else None)
 
 
-def distribution_chart(results: Results, label: str, *, narrow: bool) -> Markup:
+def distribution_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Models as rows; thin from the 5th to the 95th percentile, thick from the 25th to the 75th, a dot in the middle."""
-    strips = [_strip(results, i, row) for i, row in enumerate(drawn(results, label))]
+    strips = [_strip(comparison, i, row) for i, row in enumerate(drawn(comparison, label))]
     low, high = _ends(strips)
     ticks = nice_ticks(low, high, 3 if narrow else 6)
     x = alt.X(
@@ -77,25 +72,25 @@ def distribution_chart(results: Results, label: str, *, narrow: bool) -> Markup:
         *_texts(strips, y, width, narrow=narrow),
     ]
     height = len(strips) * (46 if narrow else 30)
-    title = f"{label}: differences of users to {results.baseline}, without those that are 0"
+    title = f"{label}: differences of users to {comparison.baseline}, without those that are 0"
     return picture(
         layers, (width, height), margins, title, "; ".join(strip["spoken"] for strip in strips)
     )
 
 
-def _strip(results: Results, i: int, row: Row) -> dict[str, Any]:
-    numbered = {f"p{p}": row["quantiles"][p] for p in PERCENTILES}
-    numbered_words = ", ".join(f"{p} %: {at(results, row, p)}" for p in PERCENTILES)
-    spoken = f"{row['a']}: percentiles {numbered_words}; {the_same(row)} of the users the same"
+def _strip(comparison: Comparison, i: int, row: Distribution) -> dict[str, Any]:
+    numbered = {f"p{p}": row.quantiles[p] for p in PERCENTILES}
+    numbered_words = ", ".join(f"{p} %: {at(comparison, row, p)}" for p in PERCENTILES)
+    spoken = f"{row.a}: percentiles {numbered_words}; {the_same(row)} of the users the same"
     return {
         "row": i,
         **numbered,
-        "name": shortened(row["a"], _WIDE),
-        "long_name": shortened(row["a"], _NARROW),
+        "name": shortened(row.a, _WIDE),
+        "long_name": shortened(row.a, _NARROW),
         "same": f"{the_same(row)} the same",
         "spoken": spoken,
-        "about": told(spoken, row["a"]),
-        "whose": told("", row["a"]),
+        "about": told(spoken, row.a),
+        "whose": told("", row.a),
     }
 
 

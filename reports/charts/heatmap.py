@@ -5,11 +5,12 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison.comparison import Comparison
 from reports.charts.palette import light
 from reports.charts.scales import shortened
 from reports.charts.svg import picture, told, values
+from reports.writing import numbers
 from reports.writing.numbers import signed, signed_interval
-from reports.writing.results import Results
 from reports.writing.verdicts import VERDICTS
 
 _WIDTH = 776  # pixels for all cells
@@ -17,17 +18,17 @@ _SMALLEST, _LARGEST = 16, 40  # pixels for one cell
 _MARGINS = {"left": 160, "right": 4, "top": 24, "bottom": 4}
 
 
-def pair_heatmap(results: Results, label: str) -> Markup:
+def pair_heatmap(comparison: Comparison, label: str) -> Markup:
     """Models in the order of the leaderboard; columns are numbered as the rows are."""
-    n = len(results.models)
+    n = len(comparison.ranked)
     size = min(max(_WIDTH // n, _SMALLEST), _LARGEST)
-    found = (_cell(results, label, i, j) for i in range(n) for j in range(n))
+    found = (_cell(comparison, label, i, j) for i in range(n) for j in range(n))
     cells = [cell for cell in found if cell is not None]
     rightwards = alt.Scale(domain=[-0.5, n - 0.5], nice=False, zero=False)
     downwards = alt.Scale(domain=[n - 0.5, -0.5], nice=False, zero=False)
     layers = [
         *_marks(cells, size, rightwards, downwards),
-        *_names(results.models, rightwards, downwards),
+        *_names(comparison.ranked, rightwards, downwards),
     ]
     title = f"{label}: row minus column, all pairs of models"
     about = "The table that follows holds every pair."
@@ -70,22 +71,24 @@ def _names(models: list[str], rightwards: alt.Scale, downwards: alt.Scale) -> li
     ]
 
 
-def _cell(results: Results, label: str, i: int, j: int) -> dict[str, Any] | None:
-    row = None if i == j else results.difference(results.models[i], results.models[j], label)
+def _cell(comparison: Comparison, label: str, i: int, j: int) -> dict[str, Any] | None:
+    row = (
+        None if i == j else comparison.difference(comparison.ranked[i], comparison.ranked[j], label)
+    )
     if row is None:
         return None
-    verdict = VERDICTS[row["verdict"]]
-    digits = results.difference_digits(label)
-    span = signed_interval(row["ci_low"], row["ci_high"], digits)
+    verdict = VERDICTS[row.verdict]
+    digits = numbers.difference_digits_of(comparison, label)
+    span = signed_interval(row.ci_low, row.ci_high, digits)
     return {
         "row": i,
         "column": j,
-        "verdict": row["verdict"],
+        "verdict": row.verdict,
         "colour": light(verdict.tone),
         "inside": light(verdict.tone) if verdict.filled else light("band"),
         "about": told(
-            f"{row['a']} minus {row['b']}: {signed(row['difference'], digits)} ({span}), {verdict.word}",
-            row["a"],
-            row["b"],
+            f"{row.a} minus {row.b}: {signed(row.difference, digits)} ({span}), {verdict.word}",
+            row.a,
+            row.b,
         ),
     }

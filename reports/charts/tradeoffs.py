@@ -5,19 +5,20 @@ A model is beaten by another that is at least as good on both labels and better 
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 from markupsafe import Markup
 
+from metrics_core.comparison import parts
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Tradeoff
 from reports.charts.curves import all_series
 from reports.charts.palette import light
 from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.charts.svg import axis, picture, told, values
 from reports.writing import numbers
-from reports.writing.results import Results
 
-Entry = Mapping[str, Any]
 Point = dict[str, Any]
 _SIZE = (286, 230)
 _MARGINS = {"left": 44, "right": 20, "top": 14, "bottom": 34}
@@ -29,30 +30,30 @@ _LONGEST = 16  # characters of a name
 _TOLD = 4  # names in a sentence
 
 
-def entries(results: Results) -> list[Entry]:
+def entries(comparison: Comparison) -> list[Tradeoff]:
     """Those with two models or more to compare."""
-    return [e for e in results.comparison.get("tradeoffs") or [] if len(e["points"]) > 1]
+    return [e for e in comparison.tradeoffs if len(e.points) > 1]
 
 
-def sentence(results: Results, entry: Entry) -> str:
+def sentence(comparison: Comparison, entry: Tradeoff) -> str:
     """Who is on the front, and how many others are beaten."""
-    order = results.models
-    front = sorted((p["model"] for p in entry["points"] if p["pareto"]), key=order.index)
-    beaten = len(entry["points"]) - len(front)
+    order = comparison.ranked
+    front = sorted((p.model for p in entry.points if p.pareto), key=order.index)
+    beaten = len(entry.points) - len(front)
     more = f" and {len(front) - _TOLD} more" if len(front) > _TOLD else ""
     rest = f" {beaten} {'other is' if beaten == 1 else 'others are'}." if beaten else ""
     return f"Beaten by no other model: {', '.join(front[:_TOLD])}{more}.{rest}"
 
 
-def coordinate(entry: Entry, point: Mapping[str, Any], which: str) -> str:
+def coordinate(entry: Tradeoff, point: parts.Point, which: Literal["x", "y"]) -> str:
     """X or y of a point as it is written."""
-    of_all = [each[which] for each in entry["points"]]
-    return numbers.number(point[which], 3 if max(map(abs, of_all)) <= 1 else 2)
+    of_all = [getattr(each, which) for each in entry.points]
+    return numbers.number(getattr(point, which), 3 if max(map(abs, of_all)) <= 1 else 2)
 
 
-def tradeoff_chart(results: Results, entry: Entry) -> Markup:
+def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
     """Models as marks: filled on the front, hollow where another model beats them."""
-    points = _points(results, entry)
+    points = _points(comparison, entry)
     ends = {which: _ends([point[which] for point in points]) for which in "xy"}
     scales = {which: alt.Scale(domain=list(ends[which]), nice=False, zero=False) for which in "xy"}
     x, y = alt.X("x:Q", scale=scales["x"]), alt.Y("y:Q", scale=scales["y"])
@@ -83,29 +84,29 @@ def tradeoff_chart(results: Results, entry: Entry) -> Markup:
             for side in ("left", "right")
         ),
     ]
-    title = f"{entry['y']} against {entry['x']}"
-    return picture(layers, _SIZE, _MARGINS, title, sentence(results, entry), own_scales=True)
+    title = f"{entry.y} against {entry.x}"
+    return picture(layers, _SIZE, _MARGINS, title, sentence(comparison, entry), own_scales=True)
 
 
-def _points(results: Results, entry: Entry) -> list[Point]:
-    series = {each.model: each for each in all_series(results)}
+def _points(comparison: Comparison, entry: Tradeoff) -> list[Point]:
+    series = {each.model: each for each in all_series(comparison)}
     named = {model for model, each in series.items() if each.named}
     return [
         {
-            **point,
-            "colour": series[point["model"]].colour,
-            "shape": series[point["model"]].shape,
-            "inside": series[point["model"]].colour if point["pareto"] else light("page"),
-            "name": shortened(point["model"], _LONGEST),
-            "named": point["model"] in named or point["pareto"],
+            **vars(point),
+            "colour": series[point.model].colour,
+            "shape": series[point.model].shape,
+            "inside": series[point.model].colour if point.pareto else light("page"),
+            "name": shortened(point.model, _LONGEST),
+            "named": point.model in named or point.pareto,
             "about": told(
-                f"{point['model']}: {entry['x']} {coordinate(entry, point, 'x')}, "
-                f"{entry['y']} {coordinate(entry, point, 'y')}",
-                point["model"],
+                f"{point.model}: {entry.x} {coordinate(entry, point, 'x')}, "
+                f"{entry.y} {coordinate(entry, point, 'y')}",
+                point.model,
             ),
-            "whose": told("", point["model"]),
+            "whose": told("", point.model),
         }
-        for point in entry["points"]
+        for point in entry.points
     ]
 
 

@@ -1,13 +1,10 @@
 """Ten users whom the choice of the model concerns most, as text."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Examples, ExampleUser
 from reports.writing import numbers
-from reports.writing.results import Results
-
-Example = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -21,30 +18,30 @@ class Shown:
     known: str
     found_a: int
     found_b: int
-    content: Example
+    content: ExampleUser
 
 
-def examples(results: Results) -> Example | None:
+def examples(comparison: Comparison) -> Examples | None:
     """The largest wins and losses of one model against another; None where there are none."""
-    found: Example | None = results.comparison.get("examples")
-    return found if found and found["users"] else None
+    found = comparison.examples
+    return found if found and found.users else None
 
 
-def users(results: Results, found: Example) -> list[Shown]:
-    digits = results.difference_digits(found["label"])
-    upwards = results.metrics[found["label"]]["higher_is_better"]
+def users(comparison: Comparison, found: Examples) -> list[Shown]:
+    digits = numbers.difference_digits_of(comparison, found.label)
+    upwards = comparison.metric(found.label).higher_is_better
     return [
         Shown(
-            user=user["user"],
-            values=f"{numbers.number(user['value_a'], digits)} against {numbers.number(user['value_b'], digits)}",
-            difference=numbers.signed(user["difference"], digits),
-            wins=(user["difference"] > 0) is upwards,
-            known=_known(user["n_train"]),
-            found_a=sum(item["relevant"] for item in user["list_a"]),
-            found_b=sum(item["relevant"] for item in user["list_b"]),
+            user=user.user,
+            values=f"{numbers.number(user.value_a, digits)} against {numbers.number(user.value_b, digits)}",
+            difference=numbers.signed(user.difference, digits),
+            wins=(user.difference > 0) is upwards,
+            known=_known(user.n_train),
+            found_a=sum(item.relevant for item in user.list_a),
+            found_b=sum(item.relevant for item in user.list_b),
             content=user,
         )
-        for user in found["users"]
+        for user in found.users
     ]
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Definition, LeftOut, PanelEntry
 from reports.sections.tables import MANY_MODELS
 from reports.writing import numbers
-from reports.writing.results import Results, Row
 from reports.writing.verdicts import VERDICTS
 
 _SHOWN_OF_MANY = 5  # models in the table and the chart from MANY_MODELS on
@@ -20,11 +21,11 @@ class Entry:
     metric: str
     sentence: str
     models: list[str]
-    definitions: list[Row]
-    left_out: list[Row]
+    definitions: list[Definition]
+    left_out: list[LeftOut]
 
     @property
-    def pinned(self) -> Row:
+    def pinned(self) -> Definition:
         return self.definitions[0]
 
 
@@ -63,12 +64,12 @@ class Line:
     more_changes: int
 
 
-def entries(results: Results) -> list[Entry]:
-    return [_entry(results, row) for row in results.panel]
+def entries(comparison: Comparison) -> list[Entry]:
+    return [_entry(comparison, row) for row in comparison.panel]
 
 
-def lines(results: Results, entry: Entry) -> list[Line]:
-    return [_line(results, entry, definition) for definition in entry.definitions]
+def lines(comparison: Comparison, entry: Entry) -> list[Line]:
+    return [_line(comparison, entry, definition) for definition in entry.definitions]
 
 
 def names_and_meanings(found: Sequence[Entry]) -> dict[str, str]:
@@ -77,50 +78,52 @@ def names_and_meanings(found: Sequence[Entry]) -> dict[str, str]:
     told = [
         pair
         for definition in definitions
-        for pair in zip(definition["presets"], definition.get("stands_for", []), strict=False)
+        for pair in zip(definition.presets, definition.stands_for, strict=False)
     ]
     return dict(sorted(told))
 
 
-def _entry(results: Results, row: Row) -> Entry:
-    pinned = row["definitions"][0]
-    ranked = _by_rank(pinned, results.models)
+def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
+    pinned = row.definitions[0]
+    ranked = _by_rank(pinned, comparison.ranked)
     return Entry(
-        metric=row["metric"],
-        sentence=row["sentence"],
+        metric=row.metric,
+        sentence=row.sentence,
         models=ranked if len(ranked) < MANY_MODELS else ranked[:_SHOWN_OF_MANY],
-        definitions=_nearest_first(row["definitions"]),
-        left_out=list(row["left_out"]),
+        definitions=_nearest_first(row.definitions),
+        left_out=list(row.left_out),
     )
 
 
-def _by_rank(definition: Row, models: Sequence[str]) -> list[str]:
-    ranks = definition["ranks"]
+def _by_rank(definition: Definition, models: Sequence[str]) -> list[str]:
+    ranks = definition.ranks
     return sorted(models, key=lambda model: (ranks[model] is None, ranks[model] or 0))
 
 
-def _nearest_first(definitions: Sequence[Row]) -> list[Row]:
+def _nearest_first(definitions: Sequence[Definition]) -> list[Definition]:
     """The pinned definition, then the others by the greatest change that a model's value sees."""
     pinned, *others = definitions
     return [pinned, *sorted(others, key=lambda definition: _distance(definition, pinned))]
 
 
-def _distance(definition: Row, pinned: Row) -> float:
-    here, there = definition["values"], pinned["values"]
-    both = [model for model in there if here[model] is not None and there[model] is not None]
-    return max((abs(here[model] - there[model]) for model in both), default=math.inf)
+def _distance(definition: Definition, pinned: Definition) -> float:
+    pairs = [(definition.values[model], there) for model, there in pinned.values.items()]
+    return max(
+        (abs(here - there) for here, there in pairs if here is not None and there is not None),
+        default=math.inf,
+    )
 
 
-def _line(results: Results, entry: Entry, definition: Row) -> Line:
-    flips = sorted(definition["flips"], key=lambda pair: not set(pair) <= set(entry.models))
-    changed = sorted(definition["verdicts_changed"], key=lambda model: model not in entry.models)
+def _line(comparison: Comparison, entry: Entry, definition: Definition) -> Line:
+    flips = sorted(definition.flips, key=lambda pair: not set(pair) <= set(entry.models))
+    changed = sorted(definition.verdicts_changed, key=lambda model: model not in entry.models)
     return Line(
         names=names_of(definition),
-        says=definition["says"],
-        top_two_hold=definition["top_two_hold"],
-        without_value=any(definition["ranks"][model] is None for model in entry.models),
-        cells=[_cell(results, entry, definition, model) for model in entry.models],
-        top=_top(results, entry, definition),
+        says=definition.says,
+        top_two_hold=definition.top_two_hold,
+        without_value=any(definition.ranks[model] is None for model in entry.models),
+        cells=[_cell(comparison, entry, definition, model) for model in entry.models],
+        top=_top(comparison, entry, definition),
         flips=[(now_above, now_below) for now_below, now_above in flips[:_TOLD]],
         more_flips=max(0, len(flips) - _TOLD),
         changes=[_change(entry, definition, model) for model in changed[:_TOLD]],
@@ -128,17 +131,17 @@ def _line(results: Results, entry: Entry, definition: Row) -> Line:
     )
 
 
-def names_of(definition: Row) -> list[str]:
+def names_of(definition: Definition) -> list[str]:
     """The definition's own name, then those of all other presets that give these values."""
-    return list(dict.fromkeys([definition["name"], *definition["presets"]]))
+    return list(dict.fromkeys([definition.name, *definition.presets]))
 
 
-def _cell(results: Results, entry: Entry, definition: Row, model: str) -> Cell:
-    value, rank = definition["values"][model], definition["ranks"][model]
-    before = entry.pinned["ranks"][model]
+def _cell(comparison: Comparison, entry: Entry, definition: Definition, model: str) -> Cell:
+    value, rank = definition.values[model], definition.ranks[model]
+    before = entry.pinned.ranks[model]
     return Cell(
         value=value,
-        text=numbers.number(value, results.digits(entry.metric)),
+        text=numbers.number(value, numbers.digits_of(comparison, entry.metric)),
         rank=_rank(before, rank),
         moved=rank != before,
     )
@@ -150,20 +153,20 @@ def _rank(before: int | None, rank: int | None) -> str:
     return f"rank {rank}" if before in {rank, None} else f"rank {before} → {rank}"
 
 
-def _top(results: Results, entry: Entry, definition: Row) -> str:
+def _top(comparison: Comparison, entry: Entry, definition: Definition) -> str:
     """The two models that stand first, with their values."""
-    as_pinned = _by_rank(entry.pinned, list(definition["ranks"]))
+    as_pinned = _by_rank(entry.pinned, list(definition.ranks))
     first = _by_rank(definition, as_pinned)[:2]  # a tie turns nothing round
-    digits = results.digits(entry.metric)
+    digits = numbers.digits_of(comparison, entry.metric)
     return ", ".join(
-        f"{model} {numbers.number(definition['values'][model], digits)}" for model in first
+        f"{model} {numbers.number(definition.values[model], digits)}" for model in first
     )
 
 
-def _change(entry: Entry, definition: Row, model: str) -> Change:
-    before = entry.pinned["verdicts"].get(model)
+def _change(entry: Entry, definition: Definition, model: str) -> Change:
+    before = entry.pinned.verdicts.get(model)
     return Change(
         model=model,
         before=VERDICTS[before].word if before else numbers.MISSING,
-        after=definition["verdicts"][model],
+        after=definition.verdicts[model],
     )

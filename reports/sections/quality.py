@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metrics_core.comparison.comparison import Comparison
 from reports.writing.numbers import count, share
-from reports.writing.results import Results
 
 _TRUTH_WORDS = {
     "path": "File",
@@ -26,8 +26,8 @@ class Found:
     value: float | None
 
 
-def columns(results: Results) -> list[str]:
-    k = results.main_k
+def columns(comparison: Comparison) -> list[str]:
+    k = comparison.main_k
     return [
         "Users with a list",
         "Users without a list",
@@ -39,9 +39,9 @@ def columns(results: Results) -> list[str]:
     ]
 
 
-def found_in(results: Results, model: str) -> list[Found]:
-    quality = results.comparison["quality"][model]
-    users, k = quality["users"], str(results.main_k)
+def found_in(comparison: Comparison, model: str) -> list[Found]:
+    quality = comparison.quality[model]
+    users, k = quality["users"], str(comparison.main_k)
     evaluated = users["evaluated"]
     with_list = evaluated - users["without_list"]
     judged = quality["judged_share"].get(k)
@@ -70,10 +70,10 @@ def _users_only(n: int) -> Found:
     return Found(count(n), "users" if n else "", bool(n), n)
 
 
-def warnings(results: Results) -> list[tuple[str, str]]:
+def warnings(comparison: Comparison) -> list[tuple[str, str]]:
     """Everything a reader should notice before trusting a difference: (whose, sentence)."""
-    quality = results.comparison["quality"]
-    known = [name for name in [*results.models, "truth"] if name in quality]
+    quality = comparison.quality
+    known = [name for name in [*comparison.ranked, "truth"] if name in quality]
     return [
         (name, note)
         for name in known
@@ -90,8 +90,14 @@ def _counted(quality: Mapping[str, Any]) -> list[str]:
     return [f"{count(n)} of {count(evaluated)} evaluated {are} no list ({share(n / evaluated)})."]
 
 
-def truth_facts(results: Results) -> list[tuple[str, str]]:
-    truth = results.comparison["quality"].get("truth", {})
+def evaluated_users(comparison: Comparison) -> int | None:
+    """The users that every model was evaluated on."""
+    users = (comparison.quality[model]["users"] for model in comparison.models)
+    return max((each["evaluated"] for each in users), default=None)
+
+
+def truth_facts(comparison: Comparison) -> list[tuple[str, str]]:
+    truth = comparison.quality.get("truth", {})
     facts = [(word, _plain(truth[key])) for key, word in _TRUTH_WORDS.items() if key in truth]
     grades = truth.get("grades")
     if isinstance(grades, Mapping):

@@ -1,13 +1,13 @@
 """Segments as grids: models against groups of users or items, with the difference to the baseline in each cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Segmentation, SegmentCell
 from reports.writing import numbers
-from reports.writing.results import Results
 
-Entry = Mapping[str, Any]
 _SHOWN = 8  # models of a grid, where there are many
 _BEST = 3
 _MANY_MODELS = 12
@@ -41,67 +41,65 @@ class Grid:
     more: list[Line]
 
 
-def entries(results: Results) -> list[Entry]:
-    return [entry for entry in results.comparison.get("segments") or [] if entry["cells"]]
+def entries(comparison: Comparison) -> list[Segmentation]:
+    return [entry for entry in comparison.segments if entry.cells]
 
 
-def grids(results: Results, entry: Entry) -> list[Grid]:
+def grids(comparison: Comparison, entry: Segmentation) -> list[Grid]:
     """One grid a label, models in the order of the leaderboard below the baseline."""
-    return [_grid(results, entry, label) for label in entry["labels"]]
+    return [_grid(comparison, entry, label) for label in entry.labels]
 
 
-def rows(results: Results, entry: Entry) -> list[dict[str, Any]]:
+def rows(comparison: Comparison, entry: Segmentation) -> list[dict[str, Any]]:
     """Every cell in full, as text, for the table behind."""
-    digits = {label: _digits(entry, label) for label in entry["labels"]}
+    digits = {label: _digits(entry, label) for label in entry.labels}
     return [
         {
-            **cell,
-            "mean_text": numbers.number(cell["mean"], digits[cell["label"]]),
-            "interval": numbers.interval(cell["ci_low"], cell["ci_high"], digits[cell["label"]]),
-            "difference_text": numbers.signed(cell["difference"], digits[cell["label"]]),
+            **vars(cell),
+            "mean_text": numbers.number(cell.mean, digits[cell.label]),
+            "interval": numbers.interval(cell.ci_low, cell.ci_high, digits[cell.label]),
+            "difference_text": numbers.signed(cell.difference, digits[cell.label]),
             "difference_interval": numbers.signed_interval(
-                cell["diff_low"], cell["diff_high"], digits[cell["label"]]
+                cell.diff_low, cell.diff_high, digits[cell.label]
             ),
         }
-        for cell in entry["cells"]
+        for cell in entry.cells
     ]
 
 
-def gaps(entry: Entry) -> list[dict[str, Any]]:
+def gaps(entry: Segmentation) -> list[dict[str, Any]]:
     """Largest minus smallest mean of a group, as text."""
     return [
         {
-            **gap,
-            "gap_text": numbers.number(gap["gap"], _digits(entry, gap["label"])),
-            "interval": numbers.interval(
-                gap["ci_low"], gap["ci_high"], _digits(entry, gap["label"])
-            ),
+            **vars(gap),
+            "gap_text": numbers.number(gap.gap, _digits(entry, gap.label)),
+            "interval": numbers.interval(gap.ci_low, gap.ci_high, _digits(entry, gap.label)),
         }
-        for gap in entry.get("gaps") or []
+        for gap in entry.gaps
     ]
 
 
-def _grid(results: Results, entry: Entry, label: str) -> Grid:
-    cells = {(c["model"], c["segment"]): c for c in entry["cells"] if c["label"] == label}
-    groups = [group for group in entry["segments"] if any(g == group["name"] for _, g in cells)]
-    names = [group["name"] for group in groups]
+def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
+    cells = {(c.model, c.segment): c for c in entry.cells if c.label == label}
+    groups = [group for group in entry.segments if any(g == group.name for _, g in cells)]
+    names = [group.name for group in groups]
     digits = _digits(entry, label)
-    as_means = entry["kind"] == "recommended_item"
-    ordered = [results.baseline, *results.challengers]
+    as_means = entry.kind == "recommended_item"
+    ordered = [comparison.baseline, *comparison.challengers]
     lines = [
         Line(
             model,
             [_cell(cells.get((model, name)), digits, as_means=as_means) for name in names],
-            model == results.baseline,
+            model == comparison.baseline,
         )
         for model in ordered
     ]
     shown = _shown(lines)
-    metric = results.metrics.get(label)
+    known = label in comparison.labels
     return Grid(
         label,
-        None if as_means else metric["higher_is_better"] if metric else True,
-        [(group["name"], f"{numbers.count(group['n_users'])} users") for group in groups],
+        None if as_means else comparison.metric(label).higher_is_better if known else True,
+        [(group.name, f"{numbers.count(group.n_users)} users") for group in groups],
         [line for line in lines if line.model in shown],
         [line for line in lines if line.model not in shown],
     )
@@ -116,23 +114,19 @@ def _shown(lines: Sequence[Line]) -> set[str]:
     return set(list(dict.fromkeys([*first, *turning]))[:_SHOWN])
 
 
-def _cell(cell: Mapping[str, Any] | None, digits: int, *, as_means: bool) -> Cell:
-    if cell is None or cell["mean"] is None:
+def _cell(cell: SegmentCell | None, digits: int, *, as_means: bool) -> Cell:
+    if cell is None or cell.mean is None:
         return Cell(numbers.MISSING, "", None, turns=False)
     if as_means:
-        return Cell(numbers.share(cell["mean"]), "", None, turns=False)
-    if cell["verdict"] is None:
-        span = numbers.interval(cell["ci_low"], cell["ci_high"], digits)
-        return Cell(numbers.number(cell["mean"], digits), span, None, turns=False)
-    span = numbers.signed_interval(cell["diff_low"], cell["diff_high"], digits)
-    text = numbers.signed(cell["difference"], digits)
-    return Cell(text, span, cell["verdict"], bool(cell["turns"]))
+        return Cell(numbers.share(cell.mean), "", None, turns=False)
+    if cell.verdict is None:
+        span = numbers.interval(cell.ci_low, cell.ci_high, digits)
+        return Cell(numbers.number(cell.mean, digits), span, None, turns=False)
+    span = numbers.signed_interval(cell.diff_low, cell.diff_high, digits)
+    text = numbers.signed(cell.difference, digits)
+    return Cell(text, span, cell.verdict, bool(cell.turns))
 
 
-def _digits(entry: Entry, label: str) -> int:
-    cells = [cell for cell in entry["cells"] if cell["label"] == label]
-    halves = (
-        (cell["ci_high"] - cell["ci_low"]) / 2 if cell["ci_low"] is not None else None
-        for cell in cells
-    )
-    return min(numbers.decimals(halves, [cell["mean"] for cell in cells]), 3)
+def _digits(entry: Segmentation, label: str) -> int:
+    cells = [cell for cell in entry.cells if cell.label == label]
+    return min(numbers.decimals(cells, [cell.mean for cell in cells]), 3)

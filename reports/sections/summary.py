@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Difference
 from reports.writing import numbers
-from reports.writing.results import Results, Row
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 _NAMED = 4  # models on one card
@@ -22,44 +23,47 @@ class Leader:
     model: str | None
     mean: str
     interval: str
-    against: Row | None
+    against: Difference | None
     difference: str
     difference_interval: str
     close: list[str]
     untested: list[str]
 
 
-def leaders(results: Results) -> list[Leader]:
-    return [_leader(results, label) for label in results.primary]
+def leaders(comparison: Comparison) -> list[Leader]:
+    return [_leader(comparison, label) for label in comparison.primary]
 
 
-def _leader(results: Results, label: str) -> Leader:
-    rows = [results.score(model, label) for model in results.models]
-    best = next((row for row in rows if row["best"]), None)
-    against = results.difference(best["model"], results.baseline, label) if best else None
-    digits, finer = results.digits(label), results.difference_digits(label)
-    metric = results.metrics[label]
+def _leader(comparison: Comparison, label: str) -> Leader:
+    rows = [comparison.score(model, label) for model in comparison.ranked]
+    best = next((row for row in rows if row.best), None)
+    against = comparison.difference(best.model, comparison.baseline, label) if best else None
+    digits, finer = (
+        numbers.digits_of(comparison, label),
+        numbers.difference_digits_of(comparison, label),
+    )
+    metric = comparison.metric(label)
     others = [row for row in rows if row is not best]
     return Leader(
         label=label,
-        higher_is_better=metric["higher_is_better"],
-        formula=metric["formula"],
-        model=best["model"] if best else None,
-        mean=numbers.number(best["mean"], digits) if best else numbers.MISSING,
-        interval=numbers.interval(best["ci_low"], best["ci_high"], digits) if best else "",
+        higher_is_better=metric.higher_is_better,
+        formula=metric.formula,
+        model=best.model if best else None,
+        mean=numbers.number(best.mean, digits) if best else numbers.MISSING,
+        interval=numbers.interval(best.ci_low, best.ci_high, digits) if best else "",
         against=against,
-        difference=numbers.signed(against["difference"], finer) if against else "",
-        difference_interval=numbers.signed_interval(against["ci_low"], against["ci_high"], finer)
+        difference=numbers.signed(against.difference, finer) if against else "",
+        difference_interval=numbers.signed_interval(against.ci_low, against.ci_high, finer)
         if against
         else "",
-        close=[row["model"] for row in others if row["indistinguishable_from_best"]],
-        untested=[row["model"] for row in others if row["indistinguishable_from_best"] is None],
+        close=[row.model for row in others if row.indistinguishable_from_best],
+        untested=[row.model for row in others if row.indistinguishable_from_best is None],
     )
 
 
-def too_close(results: Results, leader: Leader) -> str:
+def too_close(comparison: Comparison, leader: Leader) -> str:
     """Who may be as good as the leader, as far as it was tested."""
-    if leader.untested and len(leader.untested) == len(results.models) - 1:
+    if leader.untested and len(leader.untested) == len(comparison.ranked) - 1:
         return "not tested"
     close = _named(leader.close) or "no other model"
     return f"{close}; not tested: {_named(leader.untested)}" if leader.untested else close
@@ -70,68 +74,65 @@ def _named(models: list[str]) -> str:
     return ", ".join(models[:_NAMED]) + more
 
 
-def headline(results: Results) -> tuple[str, str]:
+def headline(comparison: Comparison) -> tuple[str, str]:
     """The first verdict; a remark in brackets at its end stands apart, so that it can be set smaller."""
-    sentence = next(iter(results.comparison["verdicts"]), "Nothing was compared.")
+    sentence = next(iter(comparison.verdicts), "Nothing was compared.")
     head, bracket, aside = sentence.rpartition(" (")
     if bracket and aside.endswith(").") and aside.count(")") == 1:
         return f"{head}.", aside.removesuffix(").")
     return sentence, ""
 
 
-def confidence(results: Results) -> str:
-    return numbers.exact(100 * results.comparison["confidence"]) + numbers.PERCENT
+def confidence(comparison: Comparison) -> str:
+    return numbers.exact(100 * comparison.confidence) + numbers.PERCENT
 
 
-def how_sure(results: Results) -> str:
+def how_sure(comparison: Comparison) -> str:
     """What intervals and p values rest on, in two sentences."""
-    rows = [row for row in results.comparison["differences"] if row["primary"]]
+    rows = comparison.primary_pairs
     if not rows:
         return "There is one model only, hence nothing to compare."
-    counts = sorted({row["n_users"] for row in rows})
+    counts = sorted({row.n_users for row in rows})
     users = (
         numbers.count(counts[0])
         if len(counts) == 1
         else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
     )
-    tests = sum(row["p"] is not None for row in rows)
+    tests = sum(row.p is not None for row in rows)
     if not tests:
         return (
             f"Models are compared over {users} users. "
             "No difference on a primary metric could be tested, hence there are no p values."
         )
-    how = how_adjusted(results)
+    how = how_adjusted(comparison)
     compared = f"{tests} comparison" + ("" if tests == 1 else "s")
     return (
-        f"Differences are paired, user by user, over {users} users, with {confidence(results)} intervals. "
+        f"Differences are paired, user by user, over {users} users, with {confidence(comparison)} intervals. "
         f"The p values of the primary metrics are adjusted for {compared} ({how})."
     )
 
 
-def how_adjusted(results: Results) -> str:
+def how_adjusted(comparison: Comparison) -> str:
     """The method by which the p values of the primary metrics were corrected."""
-    rows = [row for row in results.comparison["differences"] if row["primary"]]
-    return _ADJUSTMENTS[rows[0]["adjustment"]] if rows else ""
+    rows = comparison.primary_pairs
+    return _ADJUSTMENTS[rows[0].adjustment] if rows else ""
 
 
-def evaluated_users(results: Results) -> int | None:
-    """The users that every model was evaluated on."""
-    return max(
-        (results.comparison["quality"][m]["users"]["evaluated"] for m in results.models),
-        default=None,
-    )
-
-
-def thresholds(results: Results) -> dict[str, list[str]]:
+def thresholds(comparison: Comparison) -> dict[str, list[str]]:
     """The smallest differences to the baseline that matter, and the primary labels they hold for."""
     found: dict[str, list[str]] = {}
-    for label in results.primary:
-        rows = [results.difference(model, results.baseline, label) for model in results.challengers]
-        effects = [row["min_effect"] for row in rows if row and row["min_effect"] is not None]
+    for label in comparison.primary:
+        rows = [
+            comparison.difference(model, comparison.baseline, label)
+            for model in comparison.challengers
+        ]
+        effects = [row.min_effect for row in rows if row and row.min_effect is not None]
         if effects:
             effect = numbers.exact(float(f"{effects[0]:.3g}"))
-            share = results.metrics[label].get("min_effect", "")
+            share = comparison.metric(label).min_effect
             if share.endswith("%"):
-                effect += f" ({share.removesuffix('%')}\N{NO-BREAK SPACE}% of {results.baseline})"
+                effect += (
+                    f" ({share.removesuffix('%')}\N{NO-BREAK SPACE}% of {comparison.baseline})"
+                )
             found.setdefault(effect, []).append(label)
     return found

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Difference, Score
 from reports.writing import numbers
-from reports.writing.results import Results, Row
 
 Form = Literal["matrix", "heat map", "none"]
 
@@ -37,14 +38,22 @@ class Cell:
     strip: tuple[float, float, float] | None
 
 
-def leaderboard_columns(results: Results, labels: Sequence[str]) -> list[Column]:
+def main_labels(comparison: Comparison) -> list[str]:
+    """The primary labels, then those at the main cutoff, then those without a cutoff."""
+    others = [metric for metric in comparison.metrics if not metric.primary]
+    at_main_k = [metric.label for metric in others if metric.k == comparison.main_k]
+    without_k = [metric.label for metric in others if metric.k is None]
+    return list(dict.fromkeys([*comparison.primary, *at_main_k, *without_k]))
+
+
+def leaderboard_columns(comparison: Comparison, labels: Sequence[str]) -> list[Column]:
     return [
         Column(
             label=label,
-            higher_is_better=results.metrics[label]["higher_is_better"],
-            primary=label in results.primary,
-            formula=results.metrics[label]["formula"],
-            users=_users_of_all(results, label),
+            higher_is_better=comparison.metric(label).higher_is_better,
+            primary=label in comparison.primary,
+            formula=comparison.metric(label).formula,
+            users=_users_of_all(comparison, label),
         )
         for label in labels
     ]
@@ -56,43 +65,43 @@ def users_of_every(columns: Sequence[Column]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def leaderboard_row(results: Results, model: str, columns: Sequence[Column]) -> list[Cell]:
-    return [_cell(results, results.score(model, column.label), column) for column in columns]
+def leaderboard_row(comparison: Comparison, model: str, columns: Sequence[Column]) -> list[Cell]:
+    return [_cell(comparison, comparison.score(model, column.label), column) for column in columns]
 
 
-def _cell(results: Results, row: Row, column: Column) -> Cell:
-    digits = results.digits(column.label)
+def _cell(comparison: Comparison, row: Score, column: Column) -> Cell:
+    digits = numbers.digits_of(comparison, column.label)
     return Cell(
-        value=row["mean"],
-        text=numbers.number(row["mean"], digits),
-        interval=numbers.interval(row["ci_low"], row["ci_high"], digits),
+        value=row.mean,
+        text=numbers.number(row.mean, digits),
+        interval=numbers.interval(row.ci_low, row.ci_high, digits),
         users="" if column.users else users(row),
-        best=row["best"],
-        close=bool(row["indistinguishable_from_best"]) and not row["best"],
-        strip=_strip(results, row, column) if column.primary else None,
+        best=row.best,
+        close=bool(row.indistinguishable_from_best) and not row.best,
+        strip=_strip(comparison, row, column) if column.primary else None,
     )
 
 
-def users(row: Row) -> str:
+def users(row: Score) -> str:
     """How many users the mean is over, and for how many the value is undefined."""
-    undefined = f", {numbers.count(row['n_undefined'])} undefined" if row["n_undefined"] else ""
-    return f"{numbers.count(row['n_users'])} users{undefined}"
+    undefined = f", {numbers.count(row.n_undefined)} undefined" if row.n_undefined else ""
+    return f"{numbers.count(row.n_users)} users{undefined}"
 
 
-def _users_of_all(results: Results, label: str) -> str:
-    found = {users(results.score(model, label)) for model in results.models}
+def _users_of_all(comparison: Comparison, label: str) -> str:
+    found = {users(comparison.score(model, label)) for model in comparison.ranked}
     return found.pop() if len(found) == 1 else ""
 
 
-def _strip(results: Results, row: Row, column: Column) -> tuple[float, float, float] | None:
-    ends = [results.score(model, column.label) for model in results.models]
-    lows = [end["ci_low"] for end in ends if end["ci_low"] is not None]
-    highs = [end["ci_high"] for end in ends if end["ci_high"] is not None]
-    if row["ci_low"] is None or row["mean"] is None or max(highs) <= min(lows):
+def _strip(comparison: Comparison, row: Score, column: Column) -> tuple[float, float, float] | None:
+    ends = [comparison.score(model, column.label) for model in comparison.ranked]
+    lows = [end.ci_low for end in ends if end.ci_low is not None]
+    highs = [end.ci_high for end in ends if end.ci_high is not None]
+    if row.ci_low is None or row.ci_high is None or row.mean is None or max(highs) <= min(lows):
         return None
     start, span = min(lows), max(highs) - min(lows)
     low, mean, high = (
-        round(100 * (row[key] - start) / span, 1) for key in ("ci_low", "mean", "ci_high")
+        round(100 * (end - start) / span, 1) for end in (row.ci_low, row.mean, row.ci_high)
     )
     return low, mean, high
 
@@ -107,28 +116,30 @@ class Pairs:
     models: list[str]
 
 
-def pairs_of(results: Results, label: str) -> Pairs:
-    others = results.challengers
-    complete = all(results.difference(a, b, label) for a in others for b in others if a != b)
-    with_intervals = len(results.models) <= _WITH_INTERVALS
+def pairs_of(comparison: Comparison, label: str) -> Pairs:
+    others = comparison.challengers
+    complete = all(comparison.difference(a, b, label) for a in others for b in others if a != b)
+    with_intervals = len(comparison.ranked) <= _WITH_INTERVALS
     if len(others) == 1 or not complete:
-        return Pairs(label, "none", with_intervals, results.models)
-    form: Form = "matrix" if len(results.models) < MANY_MODELS else "heat map"
-    return Pairs(label, form, with_intervals, results.models)
+        return Pairs(label, "none", with_intervals, comparison.ranked)
+    form: Form = "matrix" if len(comparison.ranked) < MANY_MODELS else "heat map"
+    return Pairs(label, form, with_intervals, comparison.ranked)
 
 
-def against_baseline(results: Results, label: str) -> list[Row]:
-    found = [results.difference(model, results.baseline, label) for model in results.challengers]
+def against_baseline(comparison: Comparison, label: str) -> list[Difference]:
+    found = [
+        comparison.difference(model, comparison.baseline, label) for model in comparison.challengers
+    ]
     return [row for row in found if row is not None]
 
 
-def wilcoxon_asked(results: Results) -> bool:
+def wilcoxon_asked(comparison: Comparison) -> bool:
     """Did params.yaml ask for Wilcoxon's p values?"""
-    return any(row.get("p_wilcoxon") is not None for row in results.comparison["differences"])
+    return any(row.p_wilcoxon is not None for row in comparison.pairs)
 
 
-def other_differences(results: Results) -> list[Row]:
+def other_differences(comparison: Comparison) -> list[Difference]:
     """The differences of all labels that are not primary; with many models those to the baseline only."""
-    rows = results.comparison["differences"]
-    few = len(results.models) < MANY_MODELS
-    return [row for row in rows if not row["primary"] and (few or row["vs_baseline"])]
+    rows = comparison.pairs
+    few = len(comparison.ranked) < MANY_MODELS
+    return [row for row in rows if not row.primary and (few or row.vs_baseline)]

@@ -1,11 +1,8 @@
 """Warnings on the evaluation itself: what makes its numbers doubtful, and what to do."""
 
-from collections.abc import Mapping
-from typing import Any
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Warned
 
-from reports.writing.results import Results
-
-Warning = Mapping[str, Any]
 _NAMED = 4  # models of one warning
 _SIGNS = {
     "sampled_candidates": "sampled candidates",
@@ -17,23 +14,23 @@ _SIGNS = {
 }
 
 
-def warnings(results: Results) -> list[Warning]:
-    return list(results.comparison.get("warnings") or [])
+def warnings(comparison: Comparison) -> list[Warned]:
+    return list(comparison.warnings)
 
 
-def serious(results: Results) -> list[Warning]:
+def serious(comparison: Comparison) -> list[Warned]:
     """Those that a reader must know before any number."""
-    return [warning for warning in warnings(results) if warning["severity"] == "serious"]
+    return [warning for warning in warnings(comparison) if warning.severity == "serious"]
 
 
-def who(warning: Warning) -> str:
-    names = warning["who"]
+def who(warning: Warned) -> str:
+    names = warning.who
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
-def no_signs(results: Results) -> str:
+def no_signs(comparison: Comparison) -> str:
     """What was looked for and not found, where nothing was found; empty if nothing could be looked for."""
-    checked = results.comparison.get("checked") or []
+    checked = comparison.checked
     signs = [words for kind, words in _SIGNS.items() if kind in checked]
     return f"No sign of {', of '.join(signs)}." if signs else ""

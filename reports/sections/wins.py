@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from metrics_core.comparison.comparison import Comparison
 from reports.writing import numbers
-from reports.writing.results import Results
 
 
 @dataclass(frozen=True)
@@ -19,32 +19,28 @@ class Win:
     best_words: str
 
 
-def wins(results: Results, label: str) -> list[Win]:
+def wins(comparison: Comparison, label: str) -> list[Win]:
     """Challengers in the order of the leaderboard; empty where no user was compared."""
-    best = {
-        row["model"]: row["probability"]
-        for row in results.comparison.get("best") or []
-        if row["label"] == label
-    }
+    best = {row.model: row.probability for row in comparison.best if row.label == label}
     found = []
-    for model in results.challengers:
-        row = results.difference(model, results.baseline, label)
-        if row is None or row["better"] is None:
+    for model in comparison.challengers:
+        row = comparison.difference(model, comparison.baseline, label)
+        if row is None or row.better is None:
             continue
-        shares = (row["better"], row["equal"], row["worse"])
+        shares = (row.better, row.equal or 0.0, row.worse or 0.0)
         better, equal, worse = map(numbers.share, shares)
         chance = best.get(model)
+        up, level, down = (100 * share for share in shares)
         words = (better, equal, worse)
-        percent = [100 * share for share in shares]
-        found.append(Win(model, percent[0], percent[1], percent[2], words, chance, likely(chance)))
+        found.append(Win(model, up, level, down, words, chance, likely(chance)))
     return found
 
 
-def baseline_chance(results: Results, label: str) -> str:
+def baseline_chance(comparison: Comparison, label: str) -> str:
     """How probably the baseline is the best; nothing where it was not computed."""
-    for row in results.comparison.get("best") or []:
-        if (row["label"], row["model"]) == (label, results.baseline):
-            return likely(row["probability"])
+    for row in comparison.best:
+        if (row.label, row.model) == (label, comparison.baseline):
+            return likely(row.probability)
     return ""
 
 

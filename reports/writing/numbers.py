@@ -2,6 +2,9 @@
 
 import math
 from collections.abc import Iterable
+from typing import Protocol
+
+from metrics_core.comparison.comparison import Comparison
 
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
@@ -9,9 +12,35 @@ PERCENT = "\N{NO-BREAK SPACE}%"
 SMALLEST_P = 0.0001
 
 
-def decimals(half_widths: Iterable[float | None], values: Iterable[float | None]) -> int:
+class WithInterval(Protocol):
+    """A number with an interval, which may be missing."""
+
+    @property
+    def ci_low(self) -> float | None: ...
+    @property
+    def ci_high(self) -> float | None: ...
+
+
+def digits_of(comparison: Comparison, label: str) -> int:
+    """Decimals of the means of a label."""
+    scores = comparison.scores_of(label)
+    return decimals(scores, [score.mean for score in scores])
+
+
+def difference_digits_of(comparison: Comparison, label: str) -> int:
+    """Decimals of the differences of a label."""
+    means = [score.mean for score in comparison.scores_of(label)]
+    return decimals(comparison.pairs_of(label), means)
+
+
+def decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
     """Two significant digits of the narrowest interval; three or four decimals for metrics in [0, 1]."""
-    known = [half for half in half_widths if half is not None and half > 0]
+    halves = [
+        (each.ci_high - each.ci_low) / 2
+        for each in intervals
+        if each.ci_low is not None and each.ci_high is not None
+    ]
+    known = [half for half in halves if half > 0]
     wanted = 1 - math.floor(math.log10(min(known))) if known else 4
     in_unit_interval = all(value is None or abs(value) <= 1 for value in values)
     fewest, most = (3, 4) if in_unit_interval else (0, 4)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from metrics_core.comparison.comparison import Comparison
+
 Tone = Literal["better", "worse", "even", "open"]
 
 # SVG paths in a box of 2 x 2 around the origin, as Vega's shape scale takes them.
@@ -97,11 +99,7 @@ VERDICTS: Mapping[str, Verdict] = {
     ),
 }
 
-MIRROR: Mapping[str, str] = {
-    "better": "worse",
-    "worse": "better",
-    "better_below_threshold": "worse_below_threshold",
-    "worse_below_threshold": "better_below_threshold",
-    "better_without_interval": "worse_without_interval",
-    "worse_without_interval": "better_without_interval",
-}
+
+def verdicts_seen(comparison: Comparison) -> set[str]:
+    """The verdicts that occur on primary metrics."""
+    return {pair.verdict for pair in comparison.primary_pairs}

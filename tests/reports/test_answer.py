@@ -4,30 +4,29 @@ import re
 
 import pytest
 
-from reports.markdown import render_markdown
-from reports.page import render_html
 from reports.sections.summary import leaders, too_close
-from reports.writing.results import Results
 from reports.writing.verdicts import VERDICTS
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
+from tests.reports.samples.rendered import html, markdown
+from tests.reports.samples.typed import typed
 
 LABEL = "nDCG@10"
 
 
-def _first_card(comparison: sample.Comparison) -> str:
-    found = re.search(r'<article class="card">.*?</article>', render_html(comparison), re.DOTALL)
+def _first_card(content: sample.Content) -> str:
+    found = re.search(r'<article class="card">.*?</article>', html(content), re.DOTALL)
     assert found is not None
     return " ".join("".join(Markup(found[0]).text).split())
 
 
-def _flagged(flags: dict[str, bool | None]) -> sample.Comparison:
+def _flagged(flags: dict[str, bool | None]) -> sample.Content:
     """A comparison whose models were told apart from the best as the flags say."""
-    comparison = sample.five_models()
-    for row in comparison["leaderboard"]:
+    content = sample.five_models()
+    for row in content["leaderboard"]:
         if row["label"] == LABEL and not row["best"]:
             row["indistinguishable_from_best"] = flags.get(row["model"], False)
-    return comparison
+    return content
 
 
 def test_every_verdict_reads_as_a_phrase_with_the_name_of_the_other_model() -> None:
@@ -47,11 +46,11 @@ def test_every_verdict_reads_as_a_phrase_with_the_name_of_the_other_model() -> N
 
 
 def test_a_leader_that_is_not_told_apart_is_undecided_against_the_baseline() -> None:
-    comparison = sample.two_models()
-    for row in comparison["differences"]:
+    content = sample.two_models()
+    for row in content["differences"]:
         row["verdict"] = "undecided"
 
-    assert "ease undecided against popularity" in _first_card(comparison)
+    assert "ease undecided against popularity" in _first_card(content)
 
 
 @pytest.mark.parametrize(
@@ -67,34 +66,34 @@ def test_a_leader_that_is_not_told_apart_is_undecided_against_the_baseline() -> 
 def test_a_model_without_a_test_is_not_told_as_told_apart(
     flags: dict[str, bool | None], words: str
 ) -> None:
-    results = Results(_flagged(flags))
-    (leader,) = [leader for leader in leaders(results) if leader.label == LABEL]
+    comparison = typed(_flagged(flags))
+    (leader,) = [leader for leader in leaders(comparison) if leader.label == LABEL]
 
-    assert too_close(results, leader) == words
+    assert too_close(comparison, leader) == words
 
 
 def test_the_card_says_that_nothing_was_tested() -> None:
-    comparison = _flagged(dict.fromkeys(sample.FIVE))
+    content = _flagged(dict.fromkeys(sample.FIVE))
 
-    assert "Too close to callnot tested" in _first_card(comparison)
+    assert "Too close to callnot tested" in _first_card(content)
 
 
 def test_a_crowd_of_close_models_is_counted() -> None:
-    comparison = sample.many_models(12)
-    close = [row for row in comparison["leaderboard"] if row["label"] == LABEL and not row["best"]]
+    content = sample.many_models(12)
+    close = [row for row in content["leaderboard"] if row["label"] == LABEL and not row["best"]]
     for n, row in enumerate(close):
         row["indistinguishable_from_best"] = n < 6
-    results = Results(comparison)
+    comparison = typed(content)
 
-    assert too_close(results, leaders(results)[0]).endswith(" and 2 more")
+    assert too_close(comparison, leaders(comparison)[0]).endswith(" and 2 more")
 
 
 def test_without_a_test_no_correction_is_claimed() -> None:
-    comparison = sample.five_models()
-    for row in comparison["differences"]:
+    content = sample.five_models()
+    for row in content["differences"]:
         if row["primary"]:
             row.update(p=None, p_adjusted=None, verdict="no_interval", ci_low=None, ci_high=None)
 
-    for text in (render_html(comparison), render_markdown(comparison)):
+    for text in (html(content), markdown(content)):
         assert "No difference on a primary metric could be tested" in text
         assert "The p values of the primary metrics are adjusted" not in text

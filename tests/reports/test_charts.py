@@ -1,22 +1,24 @@
 import re
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
+from metrics_core.comparison.comparison import Comparison
 from reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
 from reports.charts.differences import difference_chart
 from reports.charts.heatmap import pair_heatmap
 from reports.charts.palette import COLOURS
 from reports.charts.scales import nice_ticks, shortened, tick_digits
 from reports.page import render_html
-from reports.writing.results import Results
 from tests.reports.samples import sample
+from tests.reports.samples.typed import typed
 
 
 @pytest.fixture(scope="module")
-def five() -> Results:
-    return Results(sample.five_models())
+def five() -> Comparison:
+    return typed(sample.five_models())
 
 
 def _colours(svg: str) -> set[str]:
@@ -25,7 +27,7 @@ def _colours(svg: str) -> set[str]:
     return {colour for colour in painted if colour not in {None, "none", "transparent"}}
 
 
-def test_charts_use_only_colours_that_follow_the_scheme(five: Results) -> None:
+def test_charts_use_only_colours_that_follow_the_scheme(five: Comparison) -> None:
     charts = [
         difference_chart(five, "nDCG@10", narrow=True),
         difference_chart(five, "nDCG@10", narrow=False),
@@ -37,69 +39,67 @@ def test_charts_use_only_colours_that_follow_the_scheme(five: Results) -> None:
         assert _colours(chart) <= light
 
 
-def test_a_chart_names_no_font_so_that_the_page_decides(five: Results) -> None:
+def test_a_chart_names_no_font_so_that_the_page_decides(five: Comparison) -> None:
     assert "font-family" not in difference_chart(five, "nDCG@10", narrow=False)
 
 
-def test_every_interval_can_be_read_by_hovering(five: Results) -> None:
+def test_every_interval_can_be_read_by_hovering(five: Comparison) -> None:
     row = five.difference("ease", "popularity", "nDCG@10")
     assert row is not None
     chart = difference_chart(five, "nDCG@10", narrow=False)
-    assert (
-        f"ease: +{row['difference']:.4f} (+{row['ci_low']:.4f} to +{row['ci_high']:.4f})" in chart
-    )
+    assert f"ease: +{row.difference:.4f} (+{row.ci_low:.4f} to +{row.ci_high:.4f})" in chart
 
 
-def test_the_narrow_chart_fits_a_phone(five: Results) -> None:
+def test_the_narrow_chart_fits_a_phone(five: Comparison) -> None:
     assert 'width="350"' in difference_chart(five, "nDCG@10", narrow=True)
 
 
-def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Results) -> None:
-    by_other_metric = Results({**five.comparison, "primary": ["R@20", "nDCG@10"]})
+def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparison) -> None:
+    by_other_metric = replace(five, primary=("R@20", "nDCG@10"))
     colours = {line.model: line.colour for line in all_series(five)}
     assert colours == {line.model: line.colour for line in all_series(by_other_metric)}
 
 
 def test_no_two_named_lines_share_colour_or_shape() -> None:
     for n in (2, 8):
-        named = [line for line in all_series(Results(sample.many_models(n))) if line.named]
+        named = [line for line in all_series(typed(sample.many_models(n))) if line.named]
         assert len({line.colour for line in named}) == len({line.shape for line in named}) == n
 
 
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
-    results = Results(sample.many_models(12))
-    named = [line.model for line in all_series(results) if line.named]
-    assert set(named) == {results.baseline, *results.challengers[:3]}
+    comparison = typed(sample.many_models(12))
+    named = [line.model for line in all_series(comparison) if line.named]
+    assert set(named) == {comparison.baseline, *comparison.challengers[:3]}
 
 
-def test_metrics_without_cutoffs_or_values_have_no_curve(five: Results) -> None:
+def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:
     assert "Rprec" not in curve_stems(five)
-    assert curve_stems(Results(sample.without_numbers())) == []
+    assert curve_stems(typed(sample.without_numbers())) == []
 
 
 def test_a_metric_with_another_parameter_is_another_curve() -> None:
-    comparison = sample.five_models()
+    content = sample.five_models()
     for key in ("metrics", "leaderboard"):
         strict = [
             row | {"label": row["label"].replace("nDCG", "nDCG(rel=3)"), "stem": "nDCG(rel=3)"}
-            for row in comparison[key]
+            for row in content[key]
             if row["label"].startswith("nDCG@")
         ]
-        comparison[key] += strict
-    results = Results(comparison)
+        content[key] += strict
+    comparison = typed(content)
 
-    assert [stem for stem in curve_stems(results) if "nDCG" in stem] == ["nDCG", "nDCG(rel=3)"]
-    assert curve_labels(results, "nDCG(rel=3)") == {k: f"nDCG(rel=3)@{k}" for k in comparison["ks"]}
-    assert "rel=3" not in curve_chart(results, "nDCG")
+    assert [stem for stem in curve_stems(comparison) if "nDCG" in stem] == ["nDCG", "nDCG(rel=3)"]
+    assert curve_labels(comparison, "nDCG(rel=3)") == {k: f"nDCG(rel=3)@{k}" for k in content["ks"]}
+    assert "rel=3" not in curve_chart(comparison, "nDCG")
 
 
-def test_the_table_of_curves_has_a_value_at_every_cutoff_of_a_label(five: Results) -> None:
-    section = render_html(five.comparison).split('<section id="curves">')[1].split("</section>")[0]
+def test_the_table_of_curves_has_a_value_at_every_cutoff_of_a_label(five: Comparison) -> None:
+    section = render_html(five).split('<section id="curves">')[1].split("</section>")[0]
     table = section.split("Means by metric, model and cutoff.")[1]
 
     assert '<th scope="rowgroup" rowspan="5">RBP(p=0.8)</th>' in table
     written = [text for text in re.findall(r'<td class="num">(.*?)</td>', table) if text]
-    assert len(written) == len(curve_stems(five)) * len(five.models) * len(five.comparison["ks"])
+    assert len(written) == len(curve_stems(five)) * len(five.models) * len(five.ks)
 
 
 def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:

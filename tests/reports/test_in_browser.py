@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
+from tests.reports.samples.rendered import html
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
@@ -28,9 +28,9 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _written(tmp_path_factory.mktemp("five"), sample.five_models())
 
 
-def _written(folder: Path, comparison: sample.Comparison) -> Path:
+def _written(folder: Path, content: sample.Content) -> Path:
     path = folder / "report.html"
-    path.write_text(render_html(comparison), encoding="utf-8")
+    path.write_text(html(content), encoding="utf-8")
     return path
 
 
@@ -67,8 +67,7 @@ def variants(tmp_path_factory: pytest.TempPathFactory, five: Path) -> dict[str, 
         "long": sample.with_long_names(sample.five_models()),
     }
     return {"five": five} | {
-        name: _written(tmp_path_factory.mktemp(name), comparison)
-        for name, comparison in others.items()
+        name: _written(tmp_path_factory.mktemp(name), content) for name, content in others.items()
     }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
+from tests.reports.samples.rendered import html
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
@@ -41,8 +41,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": sample.hostile_names(),
         "one": sample.one_model(),
     }
-    for name, comparison in samples.items():
-        (folder / f"{name}.html").write_text(render_html(comparison), encoding="utf-8")
+    for name, content in samples.items():
+        (folder / f"{name}.html").write_text(html(content), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in samples}
 
 

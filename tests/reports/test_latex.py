@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from reports.latex import escaped, render_latex
+from reports.sections.tables import main_labels
 from reports.writing import numbers
-from reports.writing.results import Results
 from tests.reports.samples import sample
+from tests.reports.samples.rendered import latex
+from tests.reports.samples.typed import typed
 
 SAMPLES = {
     "two": sample.two_models(),
@@ -30,34 +32,34 @@ def _rows(text: str) -> dict[str, list[str]]:
 
 
 def test_the_best_is_bold_and_letters_name_whom_it_beats() -> None:
-    results = Results(sample.five_models())
-    rows = _rows(render_latex(results.comparison))
-    letters = dict(zip(results.models, "abcde", strict=True))
+    comparison = typed(sample.five_models())
+    rows = _rows(render_latex(comparison))
+    letters = dict(zip(comparison.ranked, "abcde", strict=True))
 
-    assert list(rows) == results.models
+    assert list(rows) == comparison.ranked
     for model, cells in rows.items():
-        for label, cell in zip(results.main_labels, cells, strict=False):
-            score = results.score(model, label)
-            written = numbers.number(score["mean"], results.digits(label))
-            assert (f"\\textbf{{{written}}}" in cell) == score["best"]
+        for label, cell in zip(main_labels(comparison), cells, strict=False):
+            score = comparison.score(model, label)
+            written = numbers.number(score.mean, numbers.digits_of(comparison, label))
+            assert (f"\\textbf{{{written}}}" in cell) == score.best
             beaten = set()
-            for other in results.models:
-                row = results.difference(model, other, label) if model != other else None
-                if label in results.primary and row and row["verdict"].startswith("better"):
+            for other in comparison.ranked:
+                row = comparison.difference(model, other, label) if model != other else None
+                if label in comparison.primary and row and row.verdict.startswith("better"):
                     beaten.add(letters[other])
             assert set("".join(re.findall(r"\$\^\{(.*?)\}\$", cell))) == beaten
     assert any("$^{" in cell for cell in rows["ease"])
 
 
 def test_lower_is_better_is_bold_for_the_lowest() -> None:
-    comparison = sample.five_models()
-    label = comparison["primary"][0]
-    metric = next(m for m in comparison["metrics"] if m["label"] == label)
+    content = sample.five_models()
+    label = content["primary"][0]
+    metric = next(m for m in content["metrics"] if m["label"] == label)
     metric["higher_is_better"] = False
-    rows = [row for row in comparison["leaderboard"] if row["label"] == label]
+    rows = [row for row in content["leaderboard"] if row["label"] == label]
     for row in rows:
         row["best"] = row["mean"] == min(other["mean"] for other in rows)
-    text = render_latex(comparison)
+    text = latex(content)
 
     bold = [name for name, cells in _rows(text).items() if cells[0].startswith("\\textbf")]
     assert bold == [row["model"] for row in rows if row["best"]]
@@ -65,8 +67,8 @@ def test_lower_is_better_is_bold_for_the_lowest() -> None:
 
 
 def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
-    results = Results(SAMPLES["thirty"])
-    text = render_latex(results.comparison)
+    comparison = typed(SAMPLES["thirty"])
+    text = render_latex(comparison)
     rows = _rows(text)
 
     caption = (
@@ -74,15 +76,15 @@ def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
     )
     assert f"{caption} on nDCG@10, R@20" in text
     assert "\npopularity & " in text  # its name bears no dagger
-    for column, label in enumerate(results.primary):
-        gaps = {m: results.difference(m, "popularity", label) for m in results.challengers}
-        beats = {m for m, gap in gaps.items() if gap and gap["verdict"].startswith("better")}
+    for column, label in enumerate(comparison.primary):
+        gaps = {m: comparison.difference(m, "popularity", label) for m in comparison.challengers}
+        beats = {m for m, gap in gaps.items() if gap and gap.verdict.startswith("better")}
         assert {m for m, cells in rows.items() if "dagger" in cells[column]} == beats != set()
     assert len(rows) == 30
 
 
 def test_letters_of_few_models_are_told_in_the_caption() -> None:
-    text = render_latex(SAMPLES["five"])
+    text = latex(SAMPLES["five"])
 
     assert "means over users, the best in bold" in text
     assert "Letters at a mean name the models that it is significantly better than, on" in text
@@ -90,7 +92,7 @@ def test_letters_of_few_models_are_told_in_the_caption() -> None:
 
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_the_table_is_well_formed_whatever_the_names(name: str) -> None:
-    text = render_latex(SAMPLES[name])
+    text = latex(SAMPLES[name])
     plain = re.sub(r"\\[\\{}$&#%_]", "", text)  # what is escaped is no structure
 
     assert plain.count("{") == plain.count("}")
@@ -120,7 +122,7 @@ def test_latex_accepts_it(tmp_path: Path, name: str) -> None:
     head = (
         "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
     )
-    (tmp_path / "t.tex").write_text(f"{head}{render_latex(SAMPLES[name])}\\end{{document}}\n")
+    (tmp_path / "t.tex").write_text(f"{head}{latex(SAMPLES[name])}\\end{{document}}\n")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
         cwd=tmp_path,

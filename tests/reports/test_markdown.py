@@ -2,8 +2,9 @@ import re
 
 import pytest
 
-from reports.markdown import COMMENT_LIMIT, render_markdown, words
+from reports.markdown import COMMENT_LIMIT, words
 from tests.reports.samples import sample
+from tests.reports.samples.rendered import markdown
 
 
 def _tables(text: str) -> list[list[str]]:
@@ -17,7 +18,7 @@ def _cells(line: str) -> int:
 
 
 def test_the_story_is_told_in_short() -> None:
-    text = render_markdown(sample.five_models())
+    text = markdown(sample.five_models())
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     assert headings == [
         "Demo shop",
@@ -35,7 +36,7 @@ def test_the_story_is_told_in_short() -> None:
 
 
 @pytest.mark.parametrize(
-    "comparison",
+    "content",
     [
         sample.five_models(),
         sample.two_models(),
@@ -45,8 +46,8 @@ def test_the_story_is_told_in_short() -> None:
     ],
     ids=["five", "two", "hostile", "null", "one"],
 )
-def test_every_row_of_a_table_has_as_many_cells_as_its_head(comparison: sample.Comparison) -> None:
-    tables = _tables(render_markdown(comparison))
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(content: sample.Content) -> None:
+    tables = _tables(markdown(content))
     assert tables
     for head, rule, *rows in tables:
         assert re.fullmatch(r"(\|:?-+:?)+\|", rule)
@@ -54,27 +55,27 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(comparison: sample.C
 
 
 def test_every_segmentation_and_every_remedy_is_told() -> None:
-    comparison = sample.five_models()
-    text = render_markdown(comparison)
+    content = sample.five_models()
+    text = markdown(content)
 
-    for segmentation in comparison["segments"]:
+    for segmentation in content["segments"]:
         assert f"by {words(segmentation['name'])} |" in text
     lines = [line for line in text.splitlines() if line.startswith("- ")]
-    for warning in comparison["warnings"]:
+    for warning in content["warnings"]:
         remedy = f" What to do: {words(warning['fix'])}." if warning["fix"] else ""
         assert any(line.endswith(words(warning["sentence"]) + remedy) for line in lines)
     assert "Nothing to report" not in text
 
 
 def test_fifty_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
-    comparison = sample.with_long_names(sample.many_models(50, every_pair=False))
-    text = render_markdown(comparison)
+    content = sample.with_long_names(sample.many_models(50, every_pair=False))
+    text = markdown(content)
     assert len(text) <= COMMENT_LIMIT
     assert "more in the HTML report" in text
 
 
 def test_few_models_are_not_cut() -> None:
-    assert "more in the HTML report" not in render_markdown(sample.five_models())
+    assert "more in the HTML report" not in markdown(sample.five_models())
 
 
 def test_names_cannot_become_markup() -> None:
@@ -85,6 +86,6 @@ def test_names_cannot_become_markup() -> None:
 
 
 def test_hostile_names_leave_no_tag_behind() -> None:
-    text = render_markdown(sample.hostile_names())
+    text = markdown(sample.hostile_names())
     tags = set(re.findall(r"<[^ >]+>?", text))
     assert tags == {"<details>", "<summary>", "</summary>", "</details>"}

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import pytest
 
 from reports.writing.numbers import (
@@ -16,6 +18,25 @@ from reports.writing.numbers import (
 )
 
 
+@dataclass(frozen=True)
+class Around:
+    """An interval around 0, or none."""
+
+    half_width: float | None
+
+    @property
+    def ci_low(self) -> float | None:
+        return None if self.half_width is None else -self.half_width
+
+    @property
+    def ci_high(self) -> float | None:
+        return self.half_width
+
+
+def _around(*half_widths: float | None) -> list[Around]:
+    return [Around(half_width) for half_width in half_widths]
+
+
 @pytest.mark.parametrize(
     ("half_width", "digits"),
     [(0.0014, 4), (0.014, 3), (0.14, 3), (0.00014, 4), (0.0099, 4), (0.01, 3)],
@@ -23,20 +44,20 @@ from reports.writing.numbers import (
 def test_two_digits_of_the_half_width_decide_within_three_and_four(
     half_width: float, digits: int
 ) -> None:
-    assert decimals([half_width], [0.5]) == digits
+    assert decimals(_around(half_width), [0.5]) == digits
 
 
 def test_the_narrowest_interval_decides_for_all() -> None:
-    assert decimals([0.14, 0.0014, None], [0.5, 0.6, None]) == 4
+    assert decimals(_around(0.14, 0.0014, None), [0.5, 0.6, None]) == 4
 
 
 def test_without_intervals_four_decimals_are_shown() -> None:
-    assert decimals([None, 0.0], [0.5]) == 4
+    assert decimals(_around(None, 0.0), [0.5]) == 4
 
 
 def test_values_beyond_one_need_no_three_decimals() -> None:
-    assert decimals([12.0], [812.0]) == 0
-    assert decimals([1.2], [81.0]) == 1
+    assert decimals(_around(12.0), [812.0]) == 0
+    assert decimals(_around(1.2), [81.0]) == 1
 
 
 def test_signed_numbers_have_a_true_minus_and_an_explicit_plus() -> None:

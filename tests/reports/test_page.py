@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from reports.page import render_html
-from reports.writing.verdicts import MIRROR, VERDICTS
+from metrics_core.comparison.parts import MIRROR
+from reports.writing.verdicts import VERDICTS
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
+from tests.reports.samples.rendered import html
 
 CONTRACT_VERDICTS = (
     "better|worse|better_below_threshold|worse_below_threshold|better_without_interval|worse_without_interval|equivalent|undecided"
@@ -21,12 +22,12 @@ CONTRACT_VERDICTS = (
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return render_html(sample.five_models())
+    return html(sample.five_models())
 
 
 @pytest.fixture(scope="module")
 def hostile() -> str:
-    return render_html(sample.hostile_names())
+    return html(sample.hostile_names())
 
 
 def test_the_first_verdict_is_the_headline(page: str) -> None:
@@ -35,9 +36,9 @@ def test_the_first_verdict_is_the_headline(page: str) -> None:
 
 
 def test_many_findings_are_folded_behind_the_first() -> None:
-    comparison = sample.two_models()
-    comparison["verdicts"] = [f"Finding {i}." for i in range(9)]
-    page = render_html(comparison)
+    content = sample.two_models()
+    content["verdicts"] = [f"Finding {i}." for i in range(9)]
+    page = html(content)
     assert all(f"Finding {i}." in page for i in range(9))
     assert "<summary>4 more findings</summary>" in page
 
@@ -62,7 +63,7 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "comparison",
+    "content",
     [
         sample.five_models(),
         sample.two_models(),
@@ -74,8 +75,8 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
     ],
     ids=["five", "two", "twelve", "hostile", "null", "one", "baseline only"],
 )
-def test_every_kind_of_comparison_gives_well_formed_markup(comparison: sample.Comparison) -> None:
-    markup = Markup(render_html(comparison))
+def test_every_kind_of_comparison_gives_well_formed_markup(content: sample.Content) -> None:
+    markup = Markup(html(content))
     assert markup.unclosed == []
     ids = [a["id"] for _, a in markup.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -89,9 +90,9 @@ def test_the_same_comparison_gives_the_same_bytes_in_another_process(
     written = tmp_path / "comparison.json"
     written.write_text(json.dumps(sample.five_models()), encoding="utf-8")
     program = (
-        "import json, sys; from reports.page import render_html;"
-        "comparison = json.loads(open(sys.argv[1], encoding='utf-8').read());"
-        "sys.stdout.buffer.write(render_html(comparison).encode())"
+        "import sys; from pathlib import Path; from metrics_core.comparison.stored import read_comparison;"
+        "from reports.page import render_html;"
+        "sys.stdout.buffer.write(render_html(read_comparison(Path(sys.argv[1]))).encode())"
     )
     again = subprocess.run(
         [sys.executable, "-c", program, written],
@@ -178,16 +179,16 @@ def test_the_sentence_about_what_the_tests_cover_is_always_there(page: str) -> N
 
 
 def test_p_values_of_zero_and_missing_numbers_are_written_honestly() -> None:
-    page = render_html(sample.without_numbers())
+    page = html(sample.without_numbers())
     assert not re.search(r"\b(nan|NaN|None|inf)\b", page)
 
 
 def test_twelve_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: str) -> None:
-    many = render_html(sample.many_models(12))
+    many = html(sample.many_models(12))
     assert page.count('<table class="matrix">') == len(sample.PRIMARY)
     assert '<table class="matrix">' not in many
     assert "row minus column, all pairs of models" in many
 
 
 def test_pages_of_many_models_stay_small_enough_for_git() -> None:
-    assert len(render_html(sample.many_models(30))) < 3_000_000
+    assert len(html(sample.many_models(30))) < 3_000_000

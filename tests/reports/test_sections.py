@@ -1,36 +1,39 @@
 """Trade-offs, wins, spreads, segments, example users and warnings: what is shown, and that absent parts leave no trace."""
 
-import copy
 import re
+from dataclasses import replace
 
 import pytest
 
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import or_nan
 from reports.charts.distributions import at, distribution_chart, drawn, rows, the_same
 from reports.charts.tradeoffs import entries as tradeoffs
 from reports.charts.tradeoffs import sentence, tradeoff_chart
-from reports.markdown import render_markdown
-from reports.page import prose, render_html
+from reports.page import prose
 from reports.sections.examples import examples, users
 from reports.sections.segments import entries, gaps, grids
 from reports.sections.summary import thresholds
+from reports.sections.tables import main_labels
 from reports.sections.validity import serious, who
 from reports.sections.wins import likely, wins
 from reports.writing import numbers
-from reports.writing.results import Results
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
+from tests.reports.samples.rendered import html, markdown
+from tests.reports.samples.typed import typed
 
 LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
-def five() -> Results:
-    return Results(sample.five_models())
+def five() -> Comparison:
+    return typed(sample.five_models())
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return render_html(sample.five_models())
+    return html(sample.five_models())
 
 
 def _section(page: str, name: str) -> str:
@@ -48,26 +51,35 @@ def _section(page: str, name: str) -> str:
         ("examples", "examples"),
     ],
 )
-@pytest.mark.parametrize("content", [None, [], "absent"])
-def test_without_a_part_there_is_no_section_and_no_link(
-    key: str, section: str, content: object
-) -> None:
-    comparison = sample.five_models()
-    comparison[key] = content
-    if content == "absent":
-        del comparison[key]
+@pytest.mark.parametrize("part", ["empty", "absent"])
+def test_without_a_part_there_is_no_section_and_no_link(key: str, section: str, part: str) -> None:
+    content = sample.five_models()
+    content[key] = None if key == "examples" else []
+    if part == "absent":
+        del content[key]
 
-    page = render_html(comparison)
+    page = html(content)
 
     assert f'id="{section}"' not in page
     assert f"#{section}" not in page
-    assert render_markdown(comparison)
+    assert markdown(content)
 
 
-def test_segments_show_the_differences_with_verdict_and_interval(five: Results) -> None:
+def test_primary_labels_lead_the_leaderboard_and_others_follow_at_the_main_cutoff(
+    five: Comparison,
+) -> None:
+    assert five.main_k == 10
+    assert main_labels(five)[:2] == ["nDCG@10", "R@20"]
+    assert set(main_labels(five)[2:]) == {
+        *(f"{name}@10" for name in ("P", "R", "F1", "Hit", "AP", "RR", "RBP(p=0.8)", "ERR")),
+        "Rprec",
+    }
+
+
+def test_segments_show_the_differences_with_verdict_and_interval(five: Comparison) -> None:
     entry = entries(five)[0]
     grid = next(grid for grid in grids(five, entry) if grid.label == LABEL)
-    cells = {(c["model"], c["segment"]): c for c in entry["cells"] if c["label"] == LABEL}
+    cells = {(c.model, c.segment): c for c in entry.cells if c.label == LABEL}
 
     assert [name for name, _ in grid.heads] == ["0 to 5", "6 to 20", "over 20"]
     assert [line.model for line in grid.lines] == [five.baseline, *five.challengers]
@@ -75,15 +87,15 @@ def test_segments_show_the_differences_with_verdict_and_interval(five: Results) 
         for (name, _), cell in zip(grid.heads, line.cells, strict=True):
             found = cells[line.model, name]
             if line.is_baseline:
-                assert cell.text == numbers.number(found["mean"], 3)
+                assert cell.text == numbers.number(found.mean, 3)
             else:
-                assert cell.text == numbers.signed(found["difference"], 3)
-                assert cell.verdict == found["verdict"]
-            assert cell.turns == found["turns"]
+                assert cell.text == numbers.signed(found.difference, 3)
+                assert cell.verdict == found.verdict
+            assert cell.turns == found.turns
 
 
-def test_what_is_shown_has_shares_and_no_verdict(five: Results) -> None:
-    entry = next(e for e in entries(five) if e["kind"] == "recommended_item")
+def test_what_is_shown_has_shares_and_no_verdict(five: Comparison) -> None:
+    entry = next(e for e in entries(five) if e.kind == "recommended_item")
     (grid,) = grids(five, entry)
 
     assert {cell.verdict for line in grid.lines for cell in line.cells} == {None}
@@ -100,40 +112,42 @@ def test_segments_are_in_the_page_with_their_flags_and_questions(page: str) -> N
 
 
 def test_many_models_show_the_best_and_those_that_turn() -> None:
-    results = Results(sample.many_models(30))
-    entry = copy.deepcopy(dict(entries(results)[0]))
-    last = results.models[-1]
-    for cell in entry["cells"]:
-        cell["turns"] = cell["model"] == last and cell["segment"] == "over 20"
+    comparison = typed(sample.many_models(30))
+    entry, last = entries(comparison)[0], comparison.ranked[-1]
+    cells = (
+        replace(cell, turns=cell.model == last and cell.segment == "over 20")
+        for cell in entry.cells
+    )
+    entry = replace(entry, cells=tuple(cells))
 
-    grid = grids(results, entry)[0]
+    grid = grids(comparison, entry)[0]
 
     shown = [line.model for line in grid.lines]
-    assert shown == [results.baseline, *results.challengers[:3], last]
+    assert shown == [comparison.baseline, *comparison.challengers[:3], last]
     assert len(shown) + len(grid.more) == 30
 
 
-def test_gaps_are_told_with_their_interval(five: Results) -> None:
+def test_gaps_are_told_with_their_interval(five: Comparison) -> None:
     (first, *_) = gaps(entries(five)[0])
 
     assert (first["gap_text"], first["interval"]) == ("0.012", "0.001 to 0.023")
 
 
 def test_gaps_are_between_groups_of_enough_users() -> None:
-    comparison = sample.five_models()
-    comparison["segments"][1]["gaps"] = []
-    section = _section(render_html(comparison), "segments")
+    content = sample.five_models()
+    content["segments"][1]["gaps"] = []
+    section = _section(html(content), "segments")
 
     assert section.count("of the groups of at least 30 users") == 2
     assert section.count("not shown: fewer than two have 30 users") == 1
 
 
-def test_wins_are_the_shares_of_the_differences(five: Results) -> None:
+def test_wins_are_the_shares_of_the_differences(five: Comparison) -> None:
     for win in wins(five, LABEL):
         row = five.difference(win.model, five.baseline, LABEL)
         assert row is not None
-        assert win.better == pytest.approx(100 * row["better"])
-        assert win.words == tuple(numbers.share(row[k]) for k in ("better", "equal", "worse"))
+        assert win.better == pytest.approx(100 * or_nan(row.better))
+        assert win.words == tuple(map(numbers.share, (row.better, row.equal, row.worse)))
     assert [win.model for win in wins(five, LABEL)] == five.challengers
     assert {win.best_words for win in wins(five, LABEL)} == {"> 99.9\u00a0%", "< 0.1\u00a0%"}
 
@@ -146,64 +160,64 @@ def test_resamples_give_no_certainty(probability: float | None, words: str) -> N
     assert likely(probability).replace("\u00a0", " ") == words
 
 
-def test_a_spread_is_drawn_at_its_percentiles(five: Results) -> None:
+def test_a_spread_is_drawn_at_its_percentiles(five: Comparison) -> None:
     (row, *_) = rows(five, LABEL)
     for narrow in (True, False):
         chart = str(distribution_chart(five, LABEL, narrow=narrow))
         for each in drawn(five, LABEL):
-            assert f"{each['a']}: percentiles 5 %: {at(five, each, 5)}" in chart
-    assert at(five, row, 50) == numbers.signed(row["quantiles"][50], 3)
-    assert the_same(row) == numbers.share(row["n_zero"] / row["n_users"])
+            assert f"{each.a}: percentiles 5 %: {at(five, each, 5)}" in chart
+    assert at(five, row, 50) == numbers.signed(row.quantiles[50], 3)
+    assert the_same(row) == numbers.share(row.n_zero / row.n_users)
 
 
 def test_a_model_that_never_differs_is_told_in_the_table_alone() -> None:
-    comparison = sample.five_models()
-    comparison["distributions"][0]["quantiles"] = []
-    results = Results(comparison)
-    model = comparison["distributions"][0]["a"]
+    content = sample.five_models()
+    content["distributions"][0]["quantiles"] = []
+    comparison = typed(content)
+    model = content["distributions"][0]["a"]
 
-    assert model in [row["a"] for row in rows(results, LABEL)]
-    assert model not in [row["a"] for row in drawn(results, LABEL)]
-    assert numbers.MISSING in _section(render_html(comparison), "distributions")
+    assert model in [row.a for row in rows(comparison, LABEL)]
+    assert model not in [row.a for row in drawn(comparison, LABEL)]
+    assert numbers.MISSING in _section(html(content), "distributions")
 
 
-def test_the_front_is_filled_and_the_others_are_hollow(five: Results) -> None:
+def test_the_front_is_filled_and_the_others_are_hollow(five: Comparison) -> None:
     for entry in tradeoffs(five):
         chart = str(tradeoff_chart(five, entry))
-        front = [p["model"] for p in entry["points"] if p["pareto"]]
+        front = [p.model for p in entry.points if p.pareto]
         hollow = chart.count('fill="#fcfbf8"')
-        assert hollow == len(entry["points"]) - len(front)
+        assert hollow == len(entry.points) - len(front)
         assert all(model in sentence(five, entry) for model in front[:4])
-        assert all(f"{p['model']}: {entry['x']}" in chart for p in entry["points"])
+        assert all(f"{p.model}: {entry.x}" in chart for p in entry.points)
 
 
 @pytest.mark.parametrize("n", [2, 30])
 def test_trade_offs_of_few_and_many_models(n: int) -> None:
-    results = Results(sample.two_models() if n == 2 else sample.many_models(n))
+    comparison = typed(sample.two_models() if n == 2 else sample.many_models(n))
 
-    for entry in tradeoffs(results):
-        assert str(tradeoff_chart(results, entry)) == str(tradeoff_chart(results, entry))
+    for entry in tradeoffs(comparison):
+        assert str(tradeoff_chart(comparison, entry)) == str(tradeoff_chart(comparison, entry))
 
 
-def test_beaten_is_told_as_it_is_tested(five: Results, page: str) -> None:
+def test_beaten_is_told_as_it_is_tested(five: Comparison, page: str) -> None:
     entry = tradeoffs(five)[0]
     section = _section(page, "tradeoffs")
 
     assert sentence(five, entry).startswith("Beaten by no other model: ")
     assert "eaten on both" not in section
     assert section.count("at least as good on both metrics and better on one") == 1
-    yes = sum(not point["pareto"] for each in tradeoffs(five) for point in each["points"])
+    yes = sum(not point.pareto for each in tradeoffs(five) for point in each.points)
     assert section.count("<td>yes</td>") == yes > 0
 
 
-def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) -> None:
+def test_example_users_show_both_lists_and_their_hits(five: Comparison, page: str) -> None:
     found = examples(five)
     assert found is not None
     shown = users(five, found)
     section = _section(page, "examples")
 
     assert len(shown) == 10
-    assert [user.wins for user in shown] == [u["difference"] > 0 for u in found["users"]]
+    assert [user.wins for user in shown] == [u.difference > 0 for u in found.users]
     assert {user.found_a for user in shown} == {1}
     assert {user.known for user in shown} <= {"", "new to the train", "1 interaction in the train", "25 interactions in the train"}  # fmt: skip
     assert section.count("<details") == 10
@@ -212,23 +226,23 @@ def test_example_users_show_both_lists_and_their_hits(five: Results, page: str) 
 
 
 def test_a_threshold_that_is_a_share_of_the_baseline_is_told_as_one() -> None:
-    comparison = sample.five_models()
-    for metric in comparison["metrics"]:
+    content = sample.five_models()
+    for metric in content["metrics"]:
         metric["min_effect"] = "2%" if metric["label"] == LABEL else "0.005"
 
-    found = thresholds(Results(comparison))
+    found = thresholds(typed(content))
 
     (told,) = (effect for effect, labels in found.items() if LABEL in labels)
-    assert told.endswith(f" (2\N{NO-BREAK SPACE}% of {comparison['baseline']})")
-    assert render_html(comparison)
+    assert told.endswith(f" (2\N{NO-BREAK SPACE}% of {content['baseline']})")
+    assert html(content)
 
 
 def test_a_user_who_wanted_nothing_is_said_to() -> None:
-    comparison = sample.five_models()
-    for user in comparison["examples"]["users"]:
+    content = sample.five_models()
+    for user in content["examples"]["users"]:
         user["truth"] = []
 
-    section = _section(render_html(comparison), "examples")
+    section = _section(html(content), "examples")
 
     assert section.count('<p class="soft">nothing</p>') == 10
     assert not Markup(section).all("ul")
@@ -236,36 +250,36 @@ def test_a_user_who_wanted_nothing_is_said_to() -> None:
 
 @pytest.mark.parametrize("upwards", [True, False])
 def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
-    comparison = sample.five_models()
-    (metric,) = (metric for metric in comparison["metrics"] if metric["label"] == LABEL)
+    content = sample.five_models()
+    (metric,) = (metric for metric in content["metrics"] if metric["label"] == LABEL)
     metric["higher_is_better"] = upwards
-    results, page = Results(comparison), render_html(comparison)
-    found = examples(results)
+    comparison, page = typed(content), html(content)
+    found = examples(comparison)
     assert found is not None
 
-    above = [user["difference"] > 0 for user in found["users"]]
-    assert [user.wins for user in users(results, found)] == [side is upwards for side in above]
+    above = [user.difference > 0 for user in found.users]
+    assert [user.wins for user in users(comparison, found)] == [side is upwards for side in above]
     lede, told = (re.sub("<[^>]*>", "", _section(page, name)) for name in ("wins", "examples"))
     word = "higher" if upwards else "lower"
     assert "has a better, the same and a worse value than popularity" in lede
     assert all(f"{LABEL} {'↑' if upwards else '↓'}, {word} is better" in text for text in (lede, told))  # fmt: skip
 
 
-def test_serious_warnings_stand_above_every_number(five: Results, page: str) -> None:
+def test_serious_warnings_stand_above_every_number(five: Comparison, page: str) -> None:
     (warning,) = serious(five)
     alarm = page.index("Read this first</h2>")
 
     assert page.index("<h1>") < alarm < page.index('class="cards"')
     assert "<code>user_no_recs: zero</code> decides" in page
-    assert who(warning) == ", ".join(warning["who"])
+    assert who(warning) == ", ".join(warning.who)
     assert "Scores tie across rank 10" in _section(page, "data")
     assert "Scores tie" not in page[: page.index('class="cards"')]
 
 
 def test_nothing_wrong_is_said_once() -> None:
-    comparison = sample.five_models()
-    comparison["warnings"] = []
-    page = render_html(comparison)
+    content = sample.five_models()
+    content["warnings"] = []
+    page = html(content)
 
     assert "Read this first" not in page
     assert page.count("No sign of sampled candidates") == 1
@@ -283,20 +297,20 @@ def test_nothing_wrong_is_said_once() -> None:
     ],
 )
 def test_only_checks_that_were_made_are_named(checked: list[str], words: str) -> None:
-    comparison = sample.five_models() | {"warnings": [], "checked": checked}
-    section = _section(render_html(comparison), "data")
+    content = sample.five_models() | {"warnings": [], "checked": checked}
+    section = _section(html(content), "data")
 
     assert re.findall(r"No sign of[^<]*", section) == [words][: len(checked)]
 
 
 def test_hostile_users_items_and_groups_are_text() -> None:
-    comparison = sample.hostile_names()
-    markup = Markup(render_html(comparison))
+    content = sample.hostile_names()
+    markup = Markup(html(content))
 
     assert len(markup.all("script")) == 1
     assert markup.all("img") == []
     assert all(not any(name.startswith("on") for name in tag) for _, tag in markup.tags)
-    assert "<script" not in render_markdown(comparison)
+    assert "<script" not in markdown(content)
 
 
 def test_code_in_a_sentence_is_escaped() -> None:

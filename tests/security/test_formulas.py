@@ -7,11 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from metrics_core.comparison.exports import exports
 from pipeline.comparing.compare import compare
-from pipeline.comparing.export import exports
 from pipeline.comparing.formulas import without_formulas
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 from tests.reports.samples import sample
+from tests.reports.samples.typed import typed
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]
 HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]
@@ -42,7 +43,7 @@ def test_names_of_the_report_are_quoted_in_every_table() -> None:
     user["user"] = user["list_a"][0]["item"] = user["list_a"][0]["title"] = "=1+1"
     comparison["segments"][0]["name"] = "@segment"
     comparison["segments"][0]["cells"][0]["segment"] = "-dear"
-    tables = {name: without_formulas(table) for name, table in exports(comparison).items()}
+    tables = {name: without_formulas(table) for name, table in exports(typed(comparison)).items()}
 
     first = tables["examples"].row(0, named=True)
     assert (first["user"], first["item"], first["title"]) == ("'=1+1", "'=1+1", "'=1+1")

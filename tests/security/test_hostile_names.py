@@ -8,10 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.comparing.segments.users import user_groups
+from metrics_core.comparing.evidence.evaluated import Evaluated
+from metrics_core.comparing.evidence.evidence import Evidence
+from metrics_core.comparing.segments.users import user_groups
 from pipeline.loading.load_background import load_background
 from pipeline.params.model import BackgroundFile, ByColumn
 from pipeline.running.connections import workspace
+from tests.metrics_core.comparing.tables import NOTHING, asked_of, ground_of
 from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
 
 STEMS = ["a[1]", "a*", "a?", "{a,b}", "ok'); DROP TABLE source; --", 'a"b', "$HOME", "%s {0}"]
@@ -114,7 +117,10 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     written = _background("users", f"users{form}")
     assert written.columns == ["user", column, "other"]
     segment = ByColumn.model_validate({"by": "user", "column": column})
-    groups = user_groups(params_of("-"), "any", segment, pl.Series("user", ["v", "u"]))
+    users = Path(params_of("-").results.data) / "users.parquet"
+    model = Evaluated(pl.DataFrame({"user": ["v", "u"]}), NOTHING, NOTHING, {}, {})
+    evidence = Evidence(asked_of(["P@1"], "m"), {"m": model}, ground_of(users=users))
+    groups = user_groups(evidence, "any", segment.cut)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]
 

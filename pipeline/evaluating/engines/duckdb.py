@@ -7,14 +7,18 @@ from typing import Any
 from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
 
 from metrics_core.checking.locked import connect
+from metrics_core.scoring.background import NONE, Background, with_items
 from metrics_core.scoring.partition import Part, Task, evaluate_partition
-from pipeline.evaluating.engines.background import NONE, Background, with_items
 from pipeline.running.connections import spilling_to
 from pipeline.running.leftovers import spill_folder
 
 
 def partitions(
-    lists: Path, truth: Path, task: Task, rows_per_partition: int, background: Background = NONE
+    lists: Path,
+    truth: Path,
+    task: Task,
+    rows_per_partition: int,
+    background: Background = NONE,
 ) -> Iterator[Part]:
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.

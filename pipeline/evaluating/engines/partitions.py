@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from metrics_core.scoring.background import Background
 from metrics_core.scoring.partition import Part, Task
 from pipeline.evaluating.engines import duckdb as duckdb_engine
 from pipeline.evaluating.engines import polars as polars_engine
-from pipeline.evaluating.engines.background import Background
 from pipeline.params.model import Params
 
 

@@ -9,9 +9,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from metrics_core.comparing.evidence.evidence import Evidence
 from metrics_core.conventions.presets import preset
 from metrics_core.metrics.catalogue import is_pooled, parse
 from metrics_core.scoring.summary import summarise
+from pipeline.comparing.evaluations import ground_of, read_evaluations
+from pipeline.params.asked import asked_of
 from pipeline.params.model import Params
 from pipeline.running.outputs import write_json, write_parquet
 from pipeline.running.per_user_file import per_user_writer
@@ -122,6 +125,12 @@ def write_evaluation(
             "versions": {"concord": "0.1.0", "numpy": "2.4.6"},
         },
     )
+
+
+def evidence_of(params: Params) -> Evidence:
+    """What the stage finds on disk."""
+    asked = asked_of(params)
+    return Evidence(asked, read_evaluations(params, asked.labels), ground_of(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:

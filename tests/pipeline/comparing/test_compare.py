@@ -11,9 +11,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from metrics_core.checking.problems import InputError
-from pipeline.comparing.choices import read_choices
 from pipeline.comparing.compare import compare
-from pipeline.comparing.tables import metric_rows
 from pipeline.params.model import Params
 from pipeline.running.outputs import write_json, write_text
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
@@ -75,15 +73,6 @@ def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
     assert gain["changes"] == ["nDCG"]
     assert [i["role"] for i in comparison["provenance"]["inputs"]] == ["truth", *MODELS]
     assert "do not cover retraining" in comparison["covers"]
-
-
-def test_metrics_say_to_which_curve_over_k_they_belong(tmp_path: Path) -> None:
-    metrics = ["nDCG", "nDCG(rel=3)", "RBP(p=0.8)"]
-    choices = read_choices(params_of(tmp_path, MODELS, metrics=metrics, ks=[5, 10]))
-
-    stems = [row["stem"] for row in metric_rows(choices)]
-
-    assert stems == ["nDCG"] * 2 + ["nDCG(rel=3)"] * 2 + ["RBP(p=0.8)"] * 2
 
 
 def test_difference_is_that_of_the_users_values(tmp_path: Path) -> None:

@@ -11,18 +11,13 @@ from scipy.stats import false_discovery_control, ttest_rel
 
 import metrics_core as mc
 from metrics_core.checking.problems import InputError
-from pipeline.comparing.aligned import Aligned, align
-from pipeline.comparing.choices import read_choices
-from pipeline.comparing.differences import difference_rows
-from pipeline.comparing.evaluations import read_evaluations
-from pipeline.comparing.segments.flags import flags
-from pipeline.comparing.segments.grouped import up_to
-from pipeline.comparing.segments.rows import segment_rows
+from metrics_core.comparing.differences import differences
+from metrics_core.comparing.segments.segments import segments
+from metrics_core.comparison.parts import Segment, Segmentation
 from pipeline.params.model import BackgroundFile, Params
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.comparing.compare_project import evidence_of, params_of, write_evaluation
 
 USERS = [f"u{n:03}" for n in range(90)]
-Row = dict[str, Any]
 
 
 def _params(root: Path, segments: dict[str, Any], **settings: Any) -> Params:
@@ -35,14 +30,11 @@ def _params(root: Path, segments: dict[str, Any], **settings: Any) -> Params:
     return Params.model_validate(content).model_copy(update={"background": background})
 
 
-def _rows(params: Params, values: dict[str, list[float]]) -> tuple[list[Row], Aligned]:
+def _segments(params: Params, values: dict[str, list[float]]) -> list[Segmentation]:
     for model, column in values.items():
         write_evaluation(params, model, {"nDCG@2": column, "R@2": column}, users=USERS)
-    choices = read_choices(params)
-    evaluations = read_evaluations(params, choices)
-    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
-    differences = difference_rows(params, choices, evaluations, aligned)
-    return segment_rows(params, choices, aligned, differences), aligned
+    evidence = evidence_of(params)
+    return list(segments(evidence, differences(evidence)))
 
 
 def _store(params: Params, name: str, frame: pl.DataFrame) -> None:
@@ -55,13 +47,6 @@ def _values(seed: int, low: float = 0.0) -> list[float]:
     return [low + float(value) for value in np.random.default_rng(seed).random(len(USERS))]
 
 
-def test_names_of_groups_of_whole_numbers() -> None:
-    assert up_to([0, 20, 50]) == ["0", "1 to 20", "21 to 50", "over 50"]
-    assert up_to([5]) == ["0 to 5", "over 5"]
-    assert up_to([1, 2]) == ["0 to 1", "2", "over 2"]
-    assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
-
-
 def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> None:
     params = _params(tmp_path, {"activity": {"by": "activity", "edges": [0, 2]}})
     # the first 30 users are new, the next 30 have two interactions, the last 30 have three
@@ -71,24 +56,22 @@ def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> 
     als[:30] = [value + 0.5 + 0.1 * noise for value, noise in zip(pop[:30], als, strict=False)]
     als[30:60] = [value - 0.6 * noise for value, noise in zip(pop[30:60], _values(3), strict=False)]
 
-    ((entry,), _) = _rows(params, {"pop": pop, "als": als})
+    (entry,) = _segments(params, {"pop": pop, "als": als})
 
-    assert entry["segments"] == [
-        {"name": name, "n_users": 30} for name in ("0", "1 to 2", "over 2")
-    ]
-    cells = [cell for cell in entry["cells"] if cell["model"] == "als"]
+    assert entry.segments == tuple(Segment(name, 30) for name in ("0", "1 to 2", "over 2"))
+    cells = [cell for cell in entry.cells if cell.model == "als"]
     parts = [slice(0, 30), slice(30, 60), slice(60, 90)]
     expected = [ttest_rel(als[part], pop[part]).pvalue for part in parts]
     for cell, part in zip(cells, parts, strict=True):
         difference = np.mean(als[part]) - np.mean(pop[part])
-        assert cell["difference"] == pytest.approx(difference)
-        assert cell["mean"] == pytest.approx(np.mean(als[part]))
-    assert [c["p_adjusted"] for c in cells] == pytest.approx(list(false_discovery_control(expected)), abs=1e-12)  # fmt: skip
-    assert [c["verdict"] for c in cells[:2]] == ["better", "worse"]
-    assert [c["turns"] for c in cells] == [False, True, False]
-    assert entry["flags"] == [
-        "On nDCG@2, als is above pop over all users, but below it for activity “1 to 2”."
-    ]
+        assert cell.difference == pytest.approx(difference)
+        assert cell.mean == pytest.approx(np.mean(als[part]))
+    assert [c.p_adjusted for c in cells] == pytest.approx(list(false_discovery_control(expected)), abs=1e-12)  # fmt: skip
+    assert [c.verdict for c in cells[:2]] == ["better", "worse"]
+    assert [c.turns for c in cells] == [False, True, False]
+    assert entry.flags == (
+        "On nDCG@2, als is above pop over all users, but below it for activity “1 to 2”.",
+    )
 
 
 def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None:
@@ -97,14 +80,14 @@ def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None
     _store(params, "users", pl.DataFrame({"user": USERS, "plan": plans}))
     als = _values(4)[:60] + [value + 1 for value in _values(5)[60:]]
 
-    ((entry,), _) = _rows(params, {"pop": _values(6), "als": als})
+    (entry,) = _segments(params, {"pop": _values(6), "als": als})
 
-    gap = next(gap for gap in entry["gaps"] if gap["model"] == "als")
+    gap = next(gap for gap in entry.gaps if gap.model == "als")
     free, paid = np.array(als[:60]), np.array(als[60:])
     error = math.sqrt(free.var(ddof=1) / 60 + paid.var(ddof=1) / 30)
-    assert (gap["low_segment"], gap["high_segment"]) == ("free", "paid")
-    assert gap["gap"] == pytest.approx(paid.mean() - free.mean())
-    assert gap["ci_high"] - gap["ci_low"] == pytest.approx(2 * 1.96 * error, rel=0.25)
+    assert (gap.low_segment, gap.high_segment) == ("free", "paid")
+    assert gap.gap == pytest.approx(paid.mean() - free.mean())
+    assert gap.ci_high - gap.ci_low == pytest.approx(2 * 1.96 * error, rel=0.25)
 
 
 @pytest.mark.parametrize(("enough", "ends"), [(30, ("b", "c")), (29, None)])
@@ -116,10 +99,10 @@ def test_a_gap_is_between_groups_of_enough_users(
     _store(params, "users", pl.DataFrame({"user": USERS, "plan": plans}))
     als = [-1.0, *[0.1] * enough, *[0.4] * (89 - enough)]
 
-    ((entry,), _) = _rows(params, {"pop": als, "als": als})
+    (entry,) = _segments(params, {"pop": als, "als": als})
 
-    assert entry["fewest_in_gap"] == 30
-    found = {(gap["low_segment"], gap["high_segment"]) for gap in entry["gaps"]}
+    assert entry.fewest_in_gap == 30
+    found = {(gap.low_segment, gap.high_segment) for gap in entry.gaps}
     assert found == ({ends} if ends else set())
 
 
@@ -157,10 +140,10 @@ def test_users_by_a_column(
     params = _params(tmp_path, {"x": {"by": "user", "column": "x", "edges": edges}})
     _store(params, "users", pl.DataFrame({"user": USERS, "x": column * 30}))
 
-    ((entry,), _) = _rows(params, {"pop": _values(1), "als": _values(2)})
+    (entry,) = _segments(params, {"pop": _values(1), "als": _values(2)})
 
-    assert [segment["name"] for segment in entry["segments"]] == names
-    assert sum(segment["n_users"] for segment in entry["segments"]) == 90
+    assert [segment.name for segment in entry.segments] == names
+    assert sum(segment.n_users for segment in entry.segments) == 90
 
 
 @pytest.mark.parametrize(
@@ -178,7 +161,7 @@ def test_a_column_that_makes_no_groups_is_refused(
     _store(params, "users", pl.DataFrame({"user": USERS, "x": column * (90 // len(column))}))
 
     with pytest.raises(InputError, match=r"params.yaml: segments\.plan") as caught:
-        _rows(params, {"pop": _values(1), "als": _values(2)})
+        _segments(params, {"pop": _values(1), "als": _values(2)})
 
     assert words in str(caught.value)
 
@@ -196,21 +179,18 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, by: str) -> None:
     train = [("t", item) for item, n in (("hit", 5), ("mid", 3), ("rare", 2)) for _ in range(n)]
     _store(params, "train", pl.DataFrame(train, schema=["user", "item"], orient="row"))
     values = {"pop": _values(1), "als": _values(2)}
-    _rows(params.model_copy(update={"segments": {}}), values)  # the other files
+    _segments(params.model_copy(update={"segments": {}}), values)  # the other files
     truth = [(user, item, 1.0) for user in USERS for item in ("hit", "mid", "rare", "new")]
     _store(params, "truth", pl.DataFrame(truth, schema=["user", "item", "grade"], orient="row"))
     _lists(params, "pop", ["hit", "mid"])
     _lists(params, "als", ["new", "rare"])
-    choices = read_choices(params)
-    evaluations = read_evaluations(params, choices)
-    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
 
-    (entry,) = segment_rows(params, choices, aligned, [])
+    (entry,) = segments(evidence_of(params), [])
 
-    found = {(c["segment"], c["model"]): c["mean"] for c in entry["cells"]}
+    found = {(c.segment, c.model): c.mean for c in entry.cells}
     shares = {"truth_item": 1.0, "recommended_item": 0.5}[by]
-    assert entry["labels"] == {"truth_item": ["R@2"], "recommended_item": ["Share@2"]}[by]
-    assert [s["name"] for s in entry["segments"]] == ["head", "middle", "tail", "cold"]
+    assert entry.labels == {"truth_item": ("R@2",), "recommended_item": ("Share@2",)}[by]
+    assert [s.name for s in entry.segments] == ["head", "middle", "tail", "cold"]
     for group, model in (("head", "pop"), ("middle", "pop"), ("tail", "als"), ("cold", "als")):
         other = "als" if model == "pop" else "pop"
         assert (found[group, model], found[group, other]) == (shares, 0.0)
@@ -220,19 +200,16 @@ def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
     params = _params(tmp_path, {"items": {"by": "recommended_item", "shares": [0.5, 0.8]}})
     _store(params, "train", pl.DataFrame({"user": ["t"], "item": ["hit"]}))
     values = {"pop": _values(1), "als": _values(2)}
-    _rows(params.model_copy(update={"segments": {}}), values)  # the other files
+    _segments(params.model_copy(update={"segments": {}}), values)  # the other files
     for model in values:
         rows = [(user, item, rank) for user in USERS for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)]  # fmt: skip
         frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
-    choices = read_choices(params)
-    evaluations = read_evaluations(params, choices)
-    aligned = align({model: evaluation.per_user for model, evaluation in evaluations.items()})
 
-    (entry,) = segment_rows(params, choices, aligned, [])
+    (entry,) = segments(evidence_of(params), [])
 
     # the top 2 are `hit` and `new`
-    assert {(c["segment"], c["mean"]) for c in entry["cells"]} == {("head", 0.5), ("cold", 0.5)}
+    assert {(c.segment, c.mean) for c in entry.cells} == {("head", 0.5), ("cold", 0.5)}
 
 
 def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -> None:
@@ -241,7 +218,7 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
     items = [f"i{n}" for n in range(12)]
     train = [("t", item) for n, item in enumerate(items) for _ in range(12 - n)]
     _store(params, "train", pl.DataFrame(train, schema=["user", "item"], orient="row"))
-    _rows(params.model_copy(update={"segments": {}}), {"pop": _values(1), "als": _values(2)})
+    _segments(params.model_copy(update={"segments": {}}), {"pop": _values(1), "als": _values(2)})
     wanted = {user: rng.choice(items, 4, replace=False).tolist() for user in USERS}
     shown = {user: rng.choice(items, 2, replace=False).tolist() for user in USERS}
     truth = [(user, item, 1.0) for user, held in wanted.items() for item in held]
@@ -250,12 +227,8 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
     frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
     for model in ("pop", "als"):
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
-    choices = read_choices(params)
-    aligned = align(
-        {model: each.per_user for model, each in read_evaluations(params, choices).items()}
-    )
 
-    (entry,) = segment_rows(params, choices, aligned, [])
+    (entry,) = segments(evidence_of(params), [])
 
     # 78 interactions: the head ends where those before an item reach 31.2, the middle at 54.6
     before = {item: sum(range(12 - n + 1, 13)) for n, item in enumerate(items)}
@@ -267,19 +240,5 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
         expected = mc.evaluate(
             {u: shown[u] for u in asked}, asked, metrics=["R@2"], conventions=params.pinned
         )
-        (mean,) = {c["mean"] for c in entry["cells"] if c["segment"] == group}
+        (mean,) = {c.mean for c in entry.cells if c.segment == group}
         assert mean == pytest.approx(expected["R@2"], abs=1e-12)
-
-
-def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
-    cells = [
-        {"label": "nDCG@2", "model": model, "segment": segment, "turns": turns, "verdict": verdict}
-        for model in ("als", "ease")
-        for segment, turns, verdict in (("new", True, "worse"), ("old", False, "better"))
-    ] + [{"label": "nDCG@2", "model": "knn", "segment": "old", "turns": False, "verdict": "worse"}]
-    overall = {("nDCG@2", model): {"difference": 0.1} for model in ("als", "ease", "knn")}
-
-    assert flags("age", cells, overall, "pop") == [
-        "On nDCG@2, als and ease are above pop over all users, but below it for age “new”.",
-        "On nDCG@2, knn is worse than pop for age “old”.",
-    ]

@@ -10,11 +10,11 @@ import pytest
 import metrics_core as mc
 from metrics_core.checking.problems import InputError
 from metrics_core.metrics.catalogue import parse
+from metrics_core.scoring.background import Background
 from metrics_core.scoring.partition import Task
 from metrics_core.scoring.summary import summarise_catalogue
 from pipeline.evaluating.engines import duckdb as duckdb_engine
 from pipeline.evaluating.engines import polars as polars_engine
-from pipeline.evaluating.engines.background import Background
 from pipeline.loading.load_background import load_background
 from pipeline.params.model import BackgroundFile, Params
 from pipeline.running.connections import workspace

@@ -1,16 +1,17 @@
 """Ids of lists, truth and catalogue that do not fit together: refused or counted before any number is made."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from metrics_core.checking.problems import InputError
-from pipeline.comparing.evaluations import Evaluation
-from pipeline.comparing.id_warnings import id_warnings
+from metrics_core.comparing.evidence.evaluated import Evaluated
+from metrics_core.comparing.warnings.ids import id_warnings
+from metrics_core.comparison.parts import Warned
 from pipeline.evaluating.id_fit import refuse_misfit
+from pipeline.params.keys import Keys
 from pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.loading.load_project import params_of
 
@@ -107,16 +108,19 @@ def test_items_that_the_catalogue_lacks_are_told_where_they_pass(tmp_path: Path)
 
     told = _warnings(pop={"fit": kept}, als={"fit": kept | {"unknown_items": 0}})
 
-    assert told["not_in_catalogue"].who == ["pop"]
+    assert told["not_in_catalogue"].who == ("pop",)
     assert "2 rows" in told["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _warnings(**models: dict[str, Any]) -> dict[str, Any]:
-    evaluations: dict[str, Any] = {
-        name: Evaluation(Path("-"), Path("-"), {"fit": fit.get("fit", {})}, fit.get("quality", {}))
+def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
+    nowhere = Path("-")
+    evaluations = {
+        name: Evaluated(
+            nowhere, nowhere, nowhere, {"fit": fit.get("fit", {})}, fit.get("quality", {})
+        )
         for name, fit in models.items()
     }
-    return {row["kind"]: SimpleNamespace(**row) for row in id_warnings(evaluations)}
+    return {row.kind: row for row in id_warnings(evaluations, Keys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
@@ -126,9 +130,9 @@ def test_ids_in_another_case_or_with_zeros_are_counted_and_told(tmp_path: Path) 
 
     told = _warnings(pop={"fit": _fit(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": found})
 
-    assert told["spelled_otherwise"].who == ["als"]
+    assert told["spelled_otherwise"].who == ("als",)
     assert "2 items" in told["spelled_otherwise"].sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert told["no_common_item"].who == ["als"]
+    assert told["no_common_item"].who == ("als",)
 
 
 @pytest.mark.bad_input(40, "warning that names the models")
@@ -138,5 +142,5 @@ def test_one_file_under_several_names_is_told() -> None:
     told = _warnings(a=same, b=other, c=same, d=same)
 
     assert list(told) == ["same_file"]
-    assert told["same_file"].who == ["a", "c", "d"]
+    assert told["same_file"].who == ("a", "c", "d")
     assert _warnings(a=same, b=other) == {}

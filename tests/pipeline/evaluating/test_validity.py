@@ -1,18 +1,21 @@
 """Counts and warnings that tell whether an evaluation can be trusted."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pipeline.comparing.checked import checked_kinds
-from pipeline.comparing.choices import read_choices
-from pipeline.comparing.evaluations import Evaluation
-from pipeline.comparing.warnings import warning_rows
-from pipeline.evaluating.validity import validity
+from metrics_core.checking.relations import id_views
+from metrics_core.comparing.evidence.evaluated import Evaluated
+from metrics_core.comparing.warnings.checked import checked_kinds
+from metrics_core.comparing.warnings.lists import warnings
+from metrics_core.comparison.parts import Warned
+from metrics_core.scoring import validity as scoring
+from pipeline.comparing.evaluations import ground_of
+from pipeline.params.asked import asked_of
 from pipeline.params.model import BackgroundFile, Params
+from pipeline.running.connections import reading
 from pipeline.running.outputs import write_json
 from tests.pipeline.comparing.compare_project import params_of
 
@@ -25,6 +28,16 @@ def _write(folder: Path, name: str, rows: Rows, columns: list[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(rows, schema=columns, orient="row").write_parquet(path)
     return path
+
+
+def validity(
+    lists: Path, truth: Path, train: Path | None, *, ks: list[int], threshold: float | None
+) -> dict[str, Any]:
+    """What is told of these files."""
+    tables = {"lists": lists, "truth": truth} | ({} if train is None else {"train": train})
+    with reading(tables.values()) as connection:
+        id_views(connection, tables)
+        return scoring.validity(connection, has_train=train is not None, ks=ks, threshold=threshold)
 
 
 def _lists(folder: Path, items: dict[str, list[str]], scores: list[float] | None = None) -> Path:
@@ -114,7 +127,7 @@ def _evaluation(
     without_list: int = 0,
     shorter: int = 0,
     order: str = "score",
-) -> Evaluation:
+) -> Evaluated:
     at_k = {"shown": 100, "in_train": 0, "future": None, "tied": 0} | (k or {})
     summary = {
         "validity": {
@@ -130,14 +143,18 @@ def _evaluation(
         },
         "judged_share": {"10": 0.2},
     }
-    return Evaluation(Path("-"), Path("-"), summary, {"items": 50, "order": order})
+    nowhere = Path("-")
+    return Evaluated(nowhere, nowhere, nowhere, summary, {"items": 50, "order": order})
 
 
 def _kinds(
-    root: Path, evaluations: dict[str, Evaluation], grades: dict[str, int] | None = None
-) -> dict[str, dict[str, Any]]:
-    params = _params(root, grades)
-    return {row["kind"]: row for row in warning_rows(params, read_choices(params), evaluations)}
+    root: Path, evaluations: dict[str, Evaluated], grades: dict[str, int] | None = None
+) -> dict[str, Warned]:
+    return {row.kind: row for row in _told(_params(root, grades), evaluations)}
+
+
+def _told(params: Params, evaluations: dict[str, Evaluated]) -> list[Warned]:
+    return warnings(asked_of(params), evaluations, ground_of(params))
 
 
 def _params(root: Path, grades: dict[str, int] | None = None) -> Params:
@@ -171,9 +188,9 @@ def test_what_is_wrong_is_named_with_its_share(
 
     assert list(found) == [kind]
     row = found[kind]
-    assert (row["severity"], row["who"]) == (severity, ["als"])
-    assert words.split("|")[-1] in row["sentence"].replace("\N{NO-BREAK SPACE}", " ")
-    assert row["fix"]
+    assert (row.severity, row.who) == (severity, ("als",))
+    assert words.split("|")[-1] in row.sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert row.fix
 
 
 @pytest.mark.parametrize(
@@ -207,9 +224,9 @@ def test_all_whose_users_lack_lists_are_told(
     }
     found = _kinds(tmp_path, {**models, "full": _evaluation()})
 
-    sentence = found["user_sets_differ"]["sentence"].replace("\N{NO-BREAK SPACE}", " ")
+    sentence = found["user_sets_differ"].sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert words in sentence
-    assert found["user_sets_differ"]["who"] == ["pop", "als"]
+    assert found["user_sets_differ"].who == ("pop", "als")
 
 
 def test_lists_that_end_before_another_cutoff_are_told_of_that_one(tmp_path: Path) -> None:
@@ -218,11 +235,11 @@ def test_lists_that_end_before_another_cutoff_are_told_of_that_one(tmp_path: Pat
     short.summary["users"]["shorter_than"] = {"10": 0, "100": 25, "200": 50}
     params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10, 100, 200])
     write_json(Path(params.results.quality) / "truth.json", {"grades": {"1": 5}})
-    rows = warning_rows(params, read_choices(params), {"pop": long, "als": short})
+    rows = _told(params, {"pop": long, "als": short})
 
-    (row,) = [row for row in rows if row["kind"] == "short_lists"]
-    assert row["sentence"].startswith("Lists end before rank 100 for up to 25")
-    assert row["who"] == ["als"]
+    (row,) = [row for row in rows if row.kind == "short_lists"]
+    assert row.sentence.startswith("Lists end before rank 100 for up to 25")
+    assert row.who == ("als",)
 
 
 @pytest.mark.parametrize(("order", "told"), [("score", True), ("rank", False), ("list", False)])
@@ -240,7 +257,7 @@ def test_models_that_all_repeat_the_train_are_told_but_no_alarm(tmp_path: Path) 
     repeats = _evaluation(k={"in_train": 20})
     found = _kinds(tmp_path, {"pop": repeats, "als": repeats})
 
-    assert found["train_items_recommended"]["severity"] == "notice"
+    assert found["train_items_recommended"].severity == "notice"
 
 
 def test_the_share_judged_is_told_only_where_the_truth_knows_what_is_not_relevant(
@@ -263,13 +280,12 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     _write(
         data, "train", [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)], ["user", "item", "time", "last"]
     )
-    choices: Any = SimpleNamespace(main_k=10)
 
-    found = {row["kind"]: row for row in warning_rows(params, choices, {"pop": _evaluation()})}
+    found = {row.kind: row for row in _told(params, {"pop": _evaluation()})}
 
-    assert found["truth_in_train"]["sentence"].startswith("1 row of the truth (50")
+    assert found["truth_in_train"].sentence.startswith("1 row of the truth (50")
     assert "unrelated_train" not in found
-    assert found["truth_before_train"]["sentence"].startswith("The truth of 1 user ")
+    assert found["truth_before_train"].sentence.startswith("The truth of 1 user ")
 
 
 def test_a_train_of_other_users_is_told(tmp_path: Path) -> None:
@@ -279,15 +295,14 @@ def test_a_train_of_other_users_is_told(tmp_path: Path) -> None:
     data = Path(params.results.data)
     _write(data, "truth", [("a", "x", 1.0)], ["user", "item", "grade"])
     _write(data, "train", [("other", "x")], ["user", "item"])
-    choices: Any = SimpleNamespace(main_k=10)
 
-    (row,) = warning_rows(params, choices, {"pop": _evaluation()})
+    (row,) = _told(params, {"pop": _evaluation()})
 
-    assert (row["kind"], row["severity"]) == ("unrelated_train", "serious")
+    assert (row.kind, row.severity) == ("unrelated_train", "serious")
 
 
-def _checked(params: Params, **evaluations: Evaluation) -> list[str]:
-    return checked_kinds(params, read_choices(params), evaluations)
+def _checked(params: Params, **evaluations: Evaluated) -> list[str]:
+    return checked_kinds(asked_of(params), evaluations, ground_of(params))
 
 
 def test_what_could_not_be_looked_for_is_not_told_as_checked(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.loading.hashes import hashes
+from metrics_core.reading.hashes import hashes
 from tests.pipeline.loading.load_project import loaded
 from tests.project import movielens
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from metrics_core.checking.problems import InputError
-from pipeline.reporting.report import read_comparison, report
+from metrics_core.comparison.stored import read_comparison
+from pipeline.reporting.report import report
 from pipeline.running.outputs import write_json
 from tests.pipeline.tracking.log_project import ROOT, params_of, write_project
 from tests.reports.samples import sample

@@ -122,29 +122,48 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
 
 
 def _comparison() -> dict[str, Any]:
-    shared = {"a": "als", "b": "popularity", "vs_baseline": True}
     return {
+        "schema": 3,
+        "title": "Demo shop",
         "baseline": "popularity",
         "primary": ["nDCG@10"],
         "confidence": 0.95,
+        "models": list(MEANS),
+        "metrics": [],
+        "ks": [5, 10],
+        "leaderboard": [],
         "differences": [
-            {
-                **shared,
-                "label": "nDCG@10",
-                "primary": True,
-                "mean_a": 0.40,
-                "mean_b": 0.35,
-                "difference": 0.05,
-                "ci_low": 0.02,
-                "ci_high": 0.08,
-                "verdict": "better",
-            },
-            {
-                **shared,
-                "label": "Rprec",
-                "primary": False,
-                "difference": None,
-                "verdict": "no_interval",
-            },
+            _difference(
+                "nDCG@10",
+                primary=True,
+                mean_a=0.40,
+                mean_b=0.35,
+                difference=0.05,
+                ci_low=0.02,
+                ci_high=0.08,
+                verdict="better",
+            ),
+            _difference("Rprec", primary=False, verdict="no_interval"),
         ],
+    }
+
+
+def _difference(label: str, **known: Any) -> dict[str, Any]:
+    """als against popularity; all that is not known is null."""
+    names = (
+        "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "better", "equal", "worse",
+        "p", "p_adjusted", "p_wilcoxon", "min_effect",
+    )  # fmt: skip
+    return {
+        **dict.fromkeys(names),
+        "label": label,
+        "a": "als",
+        "b": "popularity",
+        "vs_baseline": True,
+        "n_users": 40,
+        "n_nonzero": 40,
+        "caution": False,
+        "test": "t",
+        "adjustment": "holm" if known["primary"] else "bh",
+        **known,
     }

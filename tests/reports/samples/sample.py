@@ -1,5 +1,9 @@
-"""A comparison as the compare stage writes it, from simulated lists: real values, real intervals."""
+"""The content of comparison.json as the compare stage writes it, from simulated lists: real values, real intervals.
 
+Plain dictionaries, so that tests can change them; `typed` makes comparisons of them.
+"""
+
+import copy
 import json
 import math
 from itertools import combinations
@@ -12,7 +16,7 @@ from tests.reports.samples import sample_metrics, sample_panel, sample_parts
 from tests.reports.samples.sample_files import CONVENTIONS, provenance, quality, truth
 
 Floats = NDArray[np.float64]
-Comparison = dict[str, Any]
+Content = dict[str, Any]
 
 BASELINE = "popularity"
 PRIMARY = ("nDCG@10", "R@20")
@@ -22,15 +26,15 @@ Z = 1.959963984540054  # of 95 %
 FIVE = {"popularity": 0.10, "item-knn": 0.106, "ease": 0.165, "als": 0.1645, "random-walk": 0.0985}
 
 
-def five_models() -> Comparison:
+def five_models() -> Content:
     return build(FIVE)
 
 
-def two_models() -> Comparison:
+def two_models() -> Content:
     return build({"popularity": 0.10, "ease": 0.2})
 
 
-def many_models(n: int, *, every_pair: bool = True) -> Comparison:
+def many_models(n: int, *, every_pair: bool = True) -> Content:
     skills = np.random.default_rng(7).uniform(0.05, 0.26, n - 1)
     families = ["als", "ease", "item-knn", "two-tower"]
     names = [f"{families[i % len(families)]}-{i}" for i in range(n - 1)]
@@ -38,7 +42,7 @@ def many_models(n: int, *, every_pair: bool = True) -> Comparison:
     return build({BASELINE: 0.10, **skill_of}, n_users=1000, every_pair=every_pair)
 
 
-def hostile_names() -> Comparison:
+def hostile_names() -> Content:
     """Names that params.yaml would refuse, should they ever get this far."""
     comparison = build({"popularity": 0.1, HOSTILE[0]: 0.2, HOSTILE[1]: 0.15, HOSTILE[2]: 0.05})
     comparison["title"] = HOSTILE[0]
@@ -64,7 +68,7 @@ HOSTILE = [
 ]
 
 
-def without_numbers() -> Comparison:
+def without_numbers() -> Content:
     """Every number that may be missing is missing."""
     comparison = five_models()
     for row in comparison["leaderboard"]:
@@ -97,26 +101,26 @@ def without_numbers() -> Comparison:
     return comparison
 
 
-def one_model() -> Comparison:
+def one_model() -> Content:
     return build({"popularity": 0.10})
 
 
-def against_baseline_only() -> Comparison:
+def against_baseline_only() -> Content:
     return build(FIVE, every_pair=False)
 
 
-def with_long_names(comparison: Comparison) -> Comparison:
+def with_long_names(comparison: Content) -> Content:
     """Every challenger gets a name of 100 characters, and a dozen primary metrics."""
     text = json.dumps(comparison)
     for model in sorted(comparison["models"], key=len, reverse=True):
         if model != BASELINE:
             text = text.replace(f'"{model}"', f'"{model.ljust(100, "x")}"')
-    renamed: Comparison = json.loads(text)
+    renamed: Content = json.loads(text)
     renamed["primary"] = [m["label"] for m in renamed["metrics"] if m["k"] in {10, 20}][:12]
     return renamed
 
 
-def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = True) -> Comparison:
+def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = True) -> Content:
     rng = np.random.default_rng(11)
     relevant = rng.integers(0, 9, n_users)
     taste = rng.random((n_users, sample_metrics.DEPTH))
@@ -124,7 +128,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         name: sample_metrics.per_user(_hits(rng, taste, skill, relevant), relevant)
         for name, skill in skills.items()
     }
-    metrics = sample_metrics.catalogue(PRIMARY)
+    metrics = sample_metrics.catalogue(PRIMARY, MIN_EFFECT)
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
@@ -143,7 +147,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         **sample_parts.parts(values, BASELINE, PRIMARY, _compared),
         "quality": {name: quality(name, i, n_users) for i, name in enumerate(skills)}
         | {"truth": truth(n_users)},
-        "conventions": CONVENTIONS,
+        "conventions": copy.deepcopy(CONVENTIONS),
         "provenance": provenance(list(skills)),
         "covers": "The intervals and tests cover other users like these, with these lists held fixed. They do not"
         " cover another training seed, another split of the data or another time.",
@@ -221,8 +225,7 @@ def _differences(values: Any, labels: list[str], *, every_pair: bool) -> list[di
     )
     rows = [_difference(values, a, b, label) for label in labels for a, b in pairs]
     for primary in (True, False):
-        family = [row for row in rows if row["primary"] is primary and row["p"] is not None]
-        _adjust(family, "holm" if primary else "bh")
+        _adjust([row for row in rows if row["primary"] is primary and row["p"] is not None])
     return rows
 
 
@@ -251,8 +254,12 @@ def _difference(values: Any, a: str, b: str, label: str) -> dict[str, Any]:
         "worse": float((gap < 0).mean()),
         "n_users": n,
         "n_nonzero": int((gap != 0).sum()),
+        "caution": False,
         "p": math.erfc(abs(difference) / error / math.sqrt(2)) if error else None,
         "p_adjusted": None,
+        "p_wilcoxon": None,
+        "test": "t",
+        "adjustment": "holm" if label in PRIMARY else "bh",
         "min_effect": MIN_EFFECT,
         "verdict": verdict_of(low, high) if error else "identical",
     }
@@ -268,12 +275,12 @@ def verdict_of(low: float, high: float) -> str:
     return "undecided"
 
 
-def _adjust(family: list[dict[str, Any]], how: str) -> None:
+def _adjust(family: list[dict[str, Any]]) -> None:
     ordered = sorted(family, key=lambda row: float(row["p"]))
     n, last = len(ordered), 0.0
     for i, row in enumerate(ordered):
         last = max(last, min(1.0, row["p"] * (n - i)))
-        row.update(p_adjusted=last, adjustment=how)
+        row["p_adjusted"] = last
         if row["verdict"].endswith("_below_threshold") and last > 1 - CONFIDENCE:
             row["verdict"] = "undecided"
 

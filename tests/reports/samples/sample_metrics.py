@@ -25,7 +25,7 @@ _FORMULAS = {
 }
 
 
-def catalogue(primary: Sequence[str]) -> list[dict[str, Any]]:
+def catalogue(primary: Sequence[str], min_effect: float) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
@@ -34,6 +34,7 @@ def catalogue(primary: Sequence[str]) -> list[dict[str, Any]]:
             "k": k,
             "higher_is_better": True,
             "primary": label in primary,
+            "min_effect": f"{min_effect:g}",
             "family": "accuracy",
             "formula": formula,
             "source": "",

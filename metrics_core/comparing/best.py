@@ -1,0 +1,25 @@
+"""How probable it is that a model is the best, by resampling users: what intervals of pairs do not tell."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from metrics_core.comparing.evidence.aligned import Aligned
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparison.parts import BestChance, or_none
+from metrics_core.metrics.catalogue import is_pooled
+from metrics_core.statistics.bootstrap import best_probability, weighted_means
+
+
+def best_chances(asked: Asked, aligned: Aligned) -> Iterator[BestChance]:
+    """One a primary label and model, over the users whom all models have; models of equal mean share a resample."""
+    for label in asked.of_primary:
+        if is_pooled(label, asked.conventions):
+            continue
+        values = aligned.values(str(label), label.conventions(asked.conventions).undefined)
+        columns = np.column_stack(list(values.values()))
+        columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
+        means = weighted_means(columns, resamples=asked.resamples, seed=asked.seed)
+        shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
+        for model, share in zip(values, shares, strict=True):
+            yield BestChance(str(label), model, or_none(float(share)), asked.resamples)

@@ -1,0 +1,69 @@
+"""What a comparison carries along: what was found in the tables, the conventions, where everything came from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evaluated import Ground, Models
+from metrics_core.comparison.parts import (
+    InputFile,
+    PinnedConventions,
+    PinnedKnob,
+    Provenance,
+)
+from metrics_core.conventions.conventions import KNOBS
+from metrics_core.metrics.catalogue import changed_by
+
+COVERS = (
+    "The intervals say what to expect for other users like these, given these fixed lists; "
+    "they do not cover retraining, another split or another time."
+)
+
+
+def quality(models: Models, ground: Ground) -> dict[str, Any]:
+    """What was found in every table, and who was evaluated."""
+    of_models = {
+        model: {**e.quality, "users": e.summary["users"], "judged_share": e.summary["judged_share"]}
+        for model, e in models.items()
+    }
+    return {**of_models, "truth": ground.truth_quality}
+
+
+def conventions(asked: Asked) -> PinnedConventions:
+    """Every knob with its value, in words, and which of the evaluated metrics it can change."""
+    pinned, evaluated = asked.conventions, {label.name for label in asked.labels}
+    knobs = [
+        PinnedKnob(
+            knob.name,
+            value,
+            _sentence(knob.sentence, knob.means(value)),
+            tuple(name for name in changed_by(knob.name) if name in evaluated),
+        )
+        for knob, value in zip(KNOBS, pinned.knobs().values(), strict=True)
+    ]
+    overrides = pinned.as_dict()["overrides"]
+    return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
+
+
+def _sentence(sentence: str, meaning: str) -> str:
+    return f"{sentence} Here: {meaning}." if meaning else sentence
+
+
+def provenance(asked: Asked, models: Models) -> Provenance:
+    """The tables that everything rests on, and what computed it."""
+    summaries = {model: evaluated.summary for model, evaluated in models.items()}
+    truth = next(iter(summaries.values()))["inputs"]["truth"]
+    inputs = [("truth", truth), *((model, s["inputs"]["lists"]) for model, s in summaries.items())]
+    return Provenance(
+        tuple(InputFile(role, file["path"], file["sha256"]) for role, file in inputs),
+        _versions([summary["versions"] for summary in summaries.values()]),
+        asked.conventions.fingerprint,
+    )
+
+
+def _versions(of_models: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """One version a program; all of them where models were evaluated with different ones."""
+    programs = list(dict.fromkeys(name for versions in of_models for name in versions))
+    return {
+        name: ", ".join(dict.fromkeys(v[name] for v in of_models if name in v)) for name in programs
+    }

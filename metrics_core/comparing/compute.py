@@ -1,0 +1,56 @@
+"""Models' results -> one Comparison: what is asked, computed and told."""
+
+from dataclasses import replace
+
+from metrics_core.comparing.best import best_chances
+from metrics_core.comparing.circumstances import COVERS, conventions, provenance, quality
+from metrics_core.comparing.differences import differences
+from metrics_core.comparing.distributions import distributions
+from metrics_core.comparing.evidence.evidence import Evidence
+from metrics_core.comparing.examples import examples
+from metrics_core.comparing.leaderboard import metrics_of, scores
+from metrics_core.comparing.panel import panels
+from metrics_core.comparing.segments.segments import segments
+from metrics_core.comparing.sentences.wording import verdict_sentences
+from metrics_core.comparing.tradeoffs import tradeoffs
+from metrics_core.comparing.warnings.checked import checked_kinds
+from metrics_core.comparing.warnings.lists import warnings
+from metrics_core.comparison.comparison import Comparison
+
+
+def compared(evidence: Evidence) -> Comparison:
+    """Everything that can be said of these models.
+
+    Raises
+    ------
+    InputError : a segmentation that the data do not allow
+    """
+    asked, models, ground = evidence.asked, evidence.models, evidence.ground
+    pairs = differences(evidence)
+    comparison = Comparison(
+        title=asked.title,
+        baseline=asked.baseline,
+        primary=tuple(asked.primary),
+        confidence=asked.confidence,
+        models=tuple(models),
+        metrics=tuple(metrics_of(asked)),
+        ks=tuple(asked.ks),
+        scores=tuple(scores(asked, models, pairs)),
+        pairs=tuple(pairs),
+        panel=tuple(panels(asked, models, pairs, evidence.aligned)),
+        distributions=tuple(distributions(asked, evidence.aligned)),
+        best=tuple(best_chances(asked, evidence.aligned)),
+        tradeoffs=tuple(tradeoffs(asked, models)),
+        segments=tuple(segments(evidence, pairs)),
+        warnings=tuple(warnings(asked, models, ground)),
+        checked=tuple(checked_kinds(asked, models, ground)),
+        quality=quality(models, ground),
+        conventions=conventions(asked),
+        provenance=provenance(asked, models),
+        covers=COVERS,
+    )
+    return replace(
+        comparison,
+        verdicts=tuple(verdict_sentences(comparison)),
+        examples=examples(evidence, comparison),
+    )

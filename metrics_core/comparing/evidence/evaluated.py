@@ -1,0 +1,66 @@
+"""The results of one model and the data behind all of them, wherever they lie: in files or in memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metrics_core.checking.relations import Connecting, Table
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One model's results.
+
+    values  : user, then a column a label: NaN where undefined, null where the user is left out
+    panel   : user, then a column a definition of the convention panel
+    lists   : user, item, rank [, score, ranking], sorted by user and rank
+    summary : means, counts of users and of signs of doubt, inputs and versions; as its file has it
+    quality : what was found in the lists, as its file has it
+    """
+
+    values: Table
+    panel: Table
+    lists: Table
+    summary: Json
+    quality: Json
+
+    def mean(self, label: str) -> float | None:
+        """The mean of a label; None where it does not exist."""
+        mean: float | None = self.summary["metrics"][label]["mean"]
+        return mean
+
+    @property
+    def full_lists(self) -> Json:
+        """The counts of `validity` over whole lists; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("full_lists", {})
+        return found
+
+    def at_cutoff(self, k: int | None) -> Json:
+        """The counts of `validity` at a cutoff; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
+        return found
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What all models were evaluated on; None: it was not given.
+
+    truth         : user, item, grade [, time]
+    train         : user, item [, time, last], each pair once
+    items         : item [, categories | vector, title]
+    users         : user, and columns that segments may name
+    truth_quality : what was found in the truth, as its file has it
+    connecting    : opens a connection to DuckDB that reads these files and no other
+    """
+
+    truth: Table
+    train: Table | None
+    items: Table | None
+    users: Table | None
+    truth_quality: Json
+    connecting: Connecting
+
+
+Models = Mapping[str, Evaluated]

@@ -1,0 +1,22 @@
+"""All that a comparison rests on, in one."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from metrics_core.comparing.evidence.aligned import Aligned, align
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evaluated import Ground, Models
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is asked, the results of each model, and the data behind all of them."""
+
+    asked: Asked
+    models: Models
+    ground: Ground
+
+    @cached_property
+    def aligned(self) -> Aligned:
+        """The users' values of all models."""
+        return align({model: evaluated.values for model, evaluated in self.models.items()})

@@ -1,0 +1,1 @@
+"""Models in groups of users or items."""

@@ -1,0 +1,95 @@
+"""Every segmentation that is asked for: the models in each of its groups, and what turns there."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from metrics_core.comparing.evidence.aligned import Aligned
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evidence import Evidence
+from metrics_core.comparing.evidence.segmentations import ByPopularity, Segmentation
+from metrics_core.comparing.segments.cells import cells
+from metrics_core.comparing.segments.grouped import Grouped, split
+from metrics_core.comparing.segments.items import QUESTIONS, item_groups
+from metrics_core.comparing.segments.users import UserGroups, user_groups
+from metrics_core.comparing.sentences.flags import flags
+from metrics_core.comparison import parts
+from metrics_core.comparison.parts import Difference, Gap, Segment
+from metrics_core.metrics.catalogue import is_pooled
+from metrics_core.statistics.bootstrap import interval, weighted_means
+from metrics_core.statistics.paired import Column
+
+# Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
+# of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.
+FEWEST_IN_GAP = 30
+
+
+def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[parts.Segmentation]:
+    """Every segmentation, in the order given."""
+    asked = evidence.asked
+    overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
+    for name, segmentation in asked.segments.items():
+        labels, question = _grouped(evidence, name, segmentation)
+        found = cells(asked, labels, overall)
+        yield parts.Segmentation(
+            name=name,
+            kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
+            question=question,
+            labels=tuple(grouped.text for grouped in labels),
+            segments=tuple(_segments(labels)),
+            cells=tuple(found),
+            fewest_in_gap=FEWEST_IN_GAP,
+            gaps=tuple(gap for grouped in labels for gap in _gaps(asked, grouped)),
+            flags=tuple(flags(name, found, overall, asked.baseline)),
+        )
+
+
+def _grouped(
+    evidence: Evidence, name: str, segmentation: Segmentation
+) -> tuple[list[Grouped], str]:
+    """The labels in each group, and the question that the groups ask."""
+    if isinstance(segmentation, ByPopularity):
+        k = evidence.asked.main_k
+        found = [] if k is None else [item_groups(evidence, segmentation, k)]
+        return found, QUESTIONS[segmentation.by]
+    groups = user_groups(evidence, name, segmentation)
+    return _in_groups(evidence.asked, evidence.aligned, groups), groups.question
+
+
+def _in_groups(asked: Asked, aligned: Aligned, groups: UserGroups) -> list[Grouped]:
+    """The primary labels that are means over users, in each group."""
+    found = []
+    for label in asked.of_primary:
+        if not is_pooled(label, asked.conventions):
+            undefined = label.conventions(asked.conventions).undefined
+            values = aligned.values(str(label), undefined)
+            found.append(Grouped(str(label), label, split(values, groups.names, groups.of_user)))
+    return found
+
+
+def _segments(labels: Sequence[Grouped]) -> list[Segment]:
+    """The groups and the users in them: those with a value from any model."""
+    groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
+    return [Segment(group, max(_users(grouped, group) for grouped in labels)) for group in groups]
+
+
+def _users(grouped: Grouped, group: str) -> int:
+    columns = grouped.values.get(group, {}).values()
+    return int(np.logical_or.reduce([~np.isnan(column) for column in columns]).sum())
+
+
+def _gaps(asked: Asked, grouped: Grouped) -> Iterator[Gap]:
+    """Largest minus smallest mean of a group of enough users, each model; none where fewer than two groups have them.
+
+    The interval is by bootstrap, with the groups held fixed.
+    """
+    for model in next(iter(grouped.values.values()), {}):
+        columns = {group: Column(of_models[model]) for group, of_models in grouped.values.items()}
+        means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
+        if len(means) < 2:  # noqa: PLR2004 - a gap is between two
+            continue
+        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        both = np.column_stack([columns[high].values, columns[low].values])
+        samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
+        ends = interval(samples[:, 0] - samples[:, 1], asked.confidence)
+        yield Gap(grouped.text, model, low, high, means[high] - means[low], *ends)

@@ -1,0 +1,1 @@
+"""A comparison in plain sentences."""

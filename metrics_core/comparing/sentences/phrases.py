@@ -1,0 +1,135 @@
+"""Phrases that the sentences are made of: numbers, lists of names, the size of a difference, the reason of a verdict."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import Difference, Score
+
+MINUS = "\N{MINUS SIGN}"
+PERCENT = "\N{NO-BREAK SPACE}%"
+AT_MOST = 6  # names in one list
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 6
+
+
+def number(value: float | None, digits: int) -> str:
+    """Without a minus where nothing is left after rounding; `no mean` where there is no number."""
+    if value is None:
+        return "no mean"
+    text = f"{abs(value):.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
+
+
+def exact(value: float) -> str:
+    """A threshold, as short as it is."""
+    return f"{value:.3g}"
+
+
+def threshold(label: str, effect: float, comparison: Comparison) -> str:
+    """The smallest difference that matters, as it was asked for: `0.005`, or `2 % of bm25`."""
+    share = comparison.metric(label).share
+    return exact(effect) if share is None else f"{percent(share)} of {comparison.baseline}"
+
+
+def digits(numbers: Iterable[Score | Difference]) -> int:
+    """Two significant digits of the narrowest interval."""
+    known = [
+        (n.ci_high - n.ci_low) / 2
+        for n in numbers
+        if n.ci_low is not None and n.ci_high is not None
+    ]
+    widths = [half for half in known if half > 0]
+    wanted = 1 - math.floor(math.log10(min(widths))) if widths else _FEWEST_DIGITS
+    return min(max(wanted, _FEWEST_DIGITS), _MOST_DIGITS)
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`."""
+    shown = list(names[:AT_MOST])
+    if len(names) > AT_MOST:
+        shown.append(f"{len(names) - AT_MOST} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def are(names: Sequence[str]) -> str:
+    """`is` of one, `are` of several."""
+    return "is" if len(names) == 1 else "are"
+
+
+def counted(n: int, thing: str) -> str:
+    """`1 user`, `1,192 users`."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def percent(share: float) -> str:
+    """One decimal, more for small shares: something is never told as 0."""
+    written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
+    return f"{written.removesuffix('.0')}{PERCENT}"
+
+
+def size(gap: Difference, label: str, comparison: Comparison) -> str:
+    """`0.041 above popularity (95 % interval 0.035 to 0.047, +15.2 %)`."""
+    if gap.difference is None:
+        return f"not comparable with {gap.b}"
+    places = digits(comparison.pairs_of(label))
+    up = gap.difference >= 0
+    side = "above" if up else "below"
+    words = f"{number(abs(gap.difference), places)} {side} {gap.b}"
+    if gap.difference == 0:
+        words = f"level with {gap.b}"
+    inside = [_interval(gap, up, places, comparison), _relative(gap.relative)]
+    known = ", ".join(part for part in inside if part)
+    return f"{words} ({known})" if known else words
+
+
+def _interval(gap: Difference, up: bool, places: int, comparison: Comparison) -> str:
+    """The interval of the difference as it is told: of what a is above b, or below."""
+    if gap.ci_low is None or gap.ci_high is None:
+        return ""
+    low, high = (gap.ci_low, gap.ci_high) if up else (0.0 - gap.ci_high, 0.0 - gap.ci_low)
+    percent = f"{100 * comparison.confidence:.12g}"
+    return f"{percent}{PERCENT} interval {number(low, places)} to {number(high, places)}"
+
+
+def _relative(share: float | None) -> str:
+    return "" if not share else f"{100 * share:+.1f}{PERCENT}".replace("-", MINUS)
+
+
+def reason(gap: Difference, comparison: Comparison) -> str:
+    """What the verdict on a against b rests on."""
+    if gap.verdict == "undecided":
+        return _undecided(gap, comparison)
+    if gap.verdict == "too_few_users":
+        return _too_few(gap)
+    effect = gap.min_effect or 0.0  # None if it is a share of a mean that does not exist
+    least = threshold(gap.label, effect, comparison)
+    words = {
+        "better": f"significant, and more than {least}" if effect else "significant",
+        "better_below_threshold": f"significant, though perhaps less than {least}"
+        if effect
+        else "significant",
+        "equivalent": f"too small to matter, as the interval lies within ±{least}",
+        "identical": "every user has the same value with both",
+        "no_interval": "not tested, as the mean is pooled over users",
+    }
+    return words.get(gap.verdict, "the other way round on the users whom both have values for")
+
+
+def _undecided(gap: Difference, comparison: Comparison) -> str:
+    """Why an interval did not lead to a verdict."""
+    low, high = gap.ci_low, gap.ci_high
+    if low is not None and high is not None and low <= 0 <= high:
+        return "not decided, as the interval includes 0"
+    tests = sum(pair.p is not None for pair in comparison.primary_pairs)
+    of_all = counted(tests, "comparison")
+    if gap.adjustment == "max_t":
+        return f"not significant by joint sign flips of {of_all}"
+    return f"not significant once corrected for {of_all}"
+
+
+def _too_few(gap: Difference) -> str:
+    differing = gap.n_nonzero
+    if not gap.n_users:
+        return "no user has a value with both"
+    have = "has" if differing == 1 else "have"
+    return f"only {counted(differing, 'user')} {have} different values, too few for an interval"

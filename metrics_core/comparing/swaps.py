@@ -1,0 +1,114 @@
+"""List-swap tests of the labels over all users: each model against the baseline, from the lists in rank order."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.checking.relations import files, schema, view, whole
+from metrics_core.comparing.evidence.evaluated import Ground, Models
+from metrics_core.comparing.evidence.evidence import Evidence
+from metrics_core.comparing.evidence.places import closed_up
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.metrics.catalogue import Label
+from metrics_core.metrics.exposure import Exposure
+from metrics_core.scoring.judge import fetch
+from metrics_core.scoring.listing import number_items
+from metrics_core.statistics.swap import Shown, Swapped, swap_tests
+
+_USER_NUMBERS = """
+CREATE TABLE user_numbers AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
+FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
+"""
+_SHOWN = """
+SELECT DISTINCT user_number, item_number
+FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
+JOIN user_numbers USING (user) JOIN item_numbers USING (item)
+WHERE place <= {k} ORDER BY ALL
+"""
+_ALL = 1 << 40  # places: the whole list
+
+
+def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
+    """(label, model) -> the test of the model against the baseline."""
+    asked, models = evidence.asked, evidence.models
+    labels = [label for label in asked.labels if label.metric.of_catalogue]
+    baseline = asked.baseline
+    found: dict[tuple[str, str], Swapped] = {}
+    if not labels or len(models) == 1:
+        return found
+    names = list(models)
+    with _numbered(models, evidence.ground) as connection:
+        items = number_items(connection, None)
+        for (k, ranking), group in _alike(labels, asked.conventions).items():
+            measures = {str(label): _measure(label, asked.conventions) for label in group}
+            ours = _shown(connection, _view(names, baseline), k, ranking)
+            for model in models:
+                if model == baseline:
+                    continue
+                tests = swap_tests(
+                    _shown(connection, _view(names, model), k, ranking),
+                    ours,
+                    measures,
+                    items=items,
+                    k=k,
+                    resamples=asked.resamples,
+                    seed=asked.seed,
+                )
+                found |= {(label, model): test for label, test in tests.items()}
+    return found
+
+
+def _alike(
+    labels: Sequence[Label], pinned: Conventions
+) -> Mapping[tuple[int | None, int], list[Label]]:
+    """Labels by what they read: the cutoff, and which of the rankings."""
+    groups: dict[tuple[int | None, int], list[Label]] = {}
+    for label in labels:
+        groups.setdefault((label.k, label.ranking_number(pinned)), []).append(label)
+    return groups
+
+
+def _measure(label: Label, pinned: Conventions) -> Callable[[Exposure], float]:
+    own = label.conventions(pinned)
+    return partial(
+        label.metric.function, **{knob: getattr(own, knob) for knob in label.metric.knobs}
+    )
+
+
+@contextmanager
+def _numbered(models: Models, ground: Ground) -> Iterator[DuckDBPyConnection]:
+    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
+    tables = [evaluated.lists for evaluated in models.values()]
+    with ground.connecting(files(tables)) as connection:
+        for number, lists in enumerate(tables):
+            ranking = "ranking" if "ranking" in schema(lists) else "0 AS ranking"
+            view(connection, f"table_{number}", lists)
+            connection.execute(
+                f"CREATE VIEW lists_of_{number} AS SELECT user, item, rank, {ranking} FROM table_{number}"
+            )
+        every = " UNION ALL ".join(
+            f"SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM lists_of_{number}"
+            for number in range(len(tables))
+        )
+        connection.execute(f"CREATE VIEW lists AS {every}")
+        nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+        for name, table in (("train", ground.train), ("items", ground.items)):
+            view(connection, name, nothing if table is None else whole(table))
+        connection.execute(_USER_NUMBERS)
+        yield connection
+
+
+def _view(models: Sequence[str], model: str) -> str:
+    """A name of our own: DuckDB does not tell `ALS` from `als`, and `lists` is taken."""
+    return f"lists_of_{models.index(model)}"
+
+
+def _shown(connection: DuckDBPyConnection, view: str, k: int | None, ranking: int) -> Shown:
+    lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {ranking})")
+    query = _SHOWN.format(lists=lists, k=_ALL if k is None else k)
+    rows = fetch(connection, query)
+    return Shown(rows["user_number"], rows["item_number"])

@@ -1,0 +1,65 @@
+"""What train and truth say of each other."""
+
+from collections.abc import Iterator
+
+from metrics_core.checking.relations import files, view
+from metrics_core.checking.settings import Settings
+from metrics_core.comparing.evidence.evaluated import Ground
+from metrics_core.comparing.sentences.phrases import counted, percent
+from metrics_core.comparing.warnings.warned import MATTERS, warned
+from metrics_core.comparison.parts import Warned
+
+_TWICE = """
+SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
+SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR)
+               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
+"""
+_SHARED = """
+SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user FROM truth
+                      SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR) LIMIT 1)
+"""
+_OVERLAPPING = """
+SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user, min(time) AS began FROM truth GROUP BY ALL)
+JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
+WHERE began < ended
+"""
+
+
+def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
+    """What train and truth say of each other."""
+    if ground.train is None:
+        return
+    tables = {"train": ground.train, "truth": ground.truth}
+    with ground.connecting(files(tables.values())) as connection:
+        for name, table in tables.items():
+            view(connection, name, table)
+        rows, users = connection.execute(_TWICE).fetchall()[0]
+        (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
+        timed = all("time" in connection.view(name).columns for name in ("train", "truth"))
+        (shared,) = connection.execute(_SHARED).fetchall()[0]
+        overlapping = connection.execute(_OVERLAPPING).fetchall()[0][0] if timed else 0
+    if not shared:
+        yield warned(
+            "unrelated_train",
+            "serious",
+            [],
+            "No user of the truth stands in the train: is it what these models learned from?",
+            settings.own_train(),
+        )
+    if rows:
+        yield warned(
+            "truth_in_train",
+            "serious" if rows / total >= MATTERS else "notice",
+            [],
+            f"{counted(rows, 'row')} of the truth ({percent(rows / total)}) of {counted(users, 'user')} stand in the "
+            "train too: models that leave out what users know cannot find them, others have learned the answer.",
+            "split so that a pair of user and item is in one of the two",
+        )
+    if overlapping:
+        yield warned(
+            "truth_before_train",
+            "notice",
+            [],
+            f"The truth of {counted(overlapping, 'user')} begins before their train ends: the split is not by time.",
+            "split by time where the model will meet the future",
+        )

@@ -1,0 +1,83 @@
+"""What the ids of lists say: files that are the same, ids that are written otherwise than in the truth."""
+
+from collections.abc import Iterator, Mapping
+
+from metrics_core.checking.settings import Settings
+from metrics_core.comparing.evidence.evaluated import Json, Models
+from metrics_core.comparing.sentences.phrases import counted, listed
+from metrics_core.comparing.warnings.warned import warned
+from metrics_core.comparison.parts import Warned
+
+Fits = Mapping[str, Json]
+
+
+def id_warnings(models: Models, settings: Settings) -> Iterator[Warned]:
+    """On ids, model by model and together."""
+    yield from _same_file(models)
+    yield from fit_warnings({m: e.summary.get("fit", {}) for m, e in models.items()}, settings)
+
+
+def fit_warnings(fits: Fits, settings: Settings) -> Iterator[Warned]:
+    """On what the ids of lists have in common with the truth; `fits`: model -> as `fit_of` says it."""
+    yield from _spelled_otherwise(fits)
+    yield from _no_common_item(fits)
+    yield from _not_in_catalogue(fits, settings)
+
+
+def _same_file(models: Models) -> Iterator[Warned]:
+    hashes = {model: evaluated.quality.get("sha256") for model, evaluated in models.items()}
+    names = list(models)
+    for n, model in enumerate(names):
+        twins = [m for m in names[n + 1 :] if hashes[m] and hashes[m] == hashes[model]]
+        if twins and hashes[model] not in [hashes[m] for m in names[:n]]:
+            yield warned(
+                "same_file",
+                "serious",
+                [model, *twins],
+                f"{listed([model, *twins])} are the same file, byte for byte.",
+                "name the file that each model left, or remove the copies",
+            )
+
+
+def _spelled_otherwise(fits: Fits) -> Iterator[Warned]:
+    for kind in ("users", "items"):
+        counts = {model: fit.get(kind, {}).get("alike", 0) for model, fit in fits.items()}
+        who = [model for model, count in counts.items() if count]
+        if who:
+            most = max(who, key=counts.__getitem__)
+            yield warned(
+                "spelled_otherwise",
+                "serious",
+                who,
+                f"Up to {counted(counts[most], kind.removesuffix('s'))} of the lists ({most}) would match the truth "
+                "but for capitals or leading zeros; as they are, they do not.",
+                "write ids alike in all files",
+            )
+
+
+def _no_common_item(fits: Fits) -> Iterator[Warned]:
+    of_items = {model: fit.get("items", {}) for model, fit in fits.items()}
+    who = [model for model, items in of_items.items() if items.get("listed") and not items["known"]]
+    if who:
+        yield warned(
+            "no_common_item",
+            "serious",
+            who,
+            "No item of the lists stands in the truth, for any user.",
+            "check that both files name items by the same ids",
+        )
+
+
+def _not_in_catalogue(fits: Fits, settings: Settings) -> Iterator[Warned]:
+    rows = {model: fit.get("unknown_items") or 0 for model, fit in fits.items()}
+    who = [model for model, count in rows.items() if count]
+    if who:
+        most = max(who, key=rows.__getitem__)
+        yield warned(
+            "not_in_catalogue",
+            "notice",
+            who,
+            f"Up to {counted(rows[most], 'row')} of the lists ({most}) hold items that the catalogue lacks; "
+            f"{settings.input('unknown_items', 'keep')} let them pass. Coverage and Gini of the catalogue leave them out.",
+            "add them to the catalogue, or leave them out of the lists",
+        )

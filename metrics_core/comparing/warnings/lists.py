@@ -1,0 +1,195 @@
+"""What counts on lists tell: candidates that look sampled, known and future items, ties, short lists."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
+from metrics_core.comparing.sentences.phrases import counted, listed, percent
+from metrics_core.comparing.warnings.data import data_warnings
+from metrics_core.comparing.warnings.ids import id_warnings
+from metrics_core.comparing.warnings.warned import MATTERS, warned
+from metrics_core.comparison.parts import Warned
+
+FEWEST = 10  # users, before a pattern in their lists says anything
+
+
+def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
+    """On the lists of models, on train and truth, and on how they fit together; the most serious first."""
+    found = _Found(asked, asked.main_k, models, ground)
+    every = [
+        *found.sampled(),
+        *found.in_train(),
+        *found.future(),
+        *data_warnings(ground, asked.settings),
+        *id_warnings(models, asked.settings),
+        *found.different_users(),
+        *found.judged(),
+        *found.tied(),
+        *found.short(),
+    ]
+    return sorted(every, key=lambda each: each.severity != "serious")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The counts that the evaluations left, at cutoff k."""
+
+    asked: Asked
+    k: int | None
+    models: Models
+    ground: Ground
+
+    def sampled(self) -> Iterator[Warned]:
+        """Lists of one length that hold all that their users wanted, yet not all items."""
+        who = [model for model, each in self.models.items() if _looks_sampled(each)]
+        if who:
+            length = self.models[who[0]].full_lists["length"]
+            yield warned(
+                "sampled_candidates",
+                "serious",
+                who,
+                f"Every list has {counted(length, 'item')} and holds every relevant item of its user: the candidates "
+                "look sampled, and metrics on samples can put models in another order than metrics on all items.",
+                "rank all items of the catalogue, or at least say in the title that candidates were sampled",
+            )
+
+    def in_train(self) -> Iterator[Warned]:
+        shares = self._shares("in_train")
+        who = [model for model, share in shares.items() if share > 0]
+        if not who:
+            return
+        uneven = min(shares.values()) < MATTERS <= max(shares.values())
+        most = max(shares, key=shares.__getitem__)
+        but = " Others leave them out, so the comparison is uneven." if uneven else ""
+        yield warned(
+            "train_items_recommended",
+            "serious" if uneven else "notice",
+            who,
+            f"Lists hold items that their user already has in the train: up to {percent(shares[most])} of the "
+            f"top {self.k} ({most}).{but}",
+            "leave out what users know, or let all models repeat it",
+        )
+
+    def future(self) -> Iterator[Warned]:
+        shares = self._shares("future")
+        who = [model for model, share in shares.items() if share > 0]
+        if who:
+            most = max(shares, key=shares.__getitem__)
+            yield warned(
+                "future_items",
+                "serious",
+                who,
+                f"Lists hold items that the train first has after the last row of their user in the truth: up to "
+                f"{percent(shares[most])} of the top {self.k} ({most}). A model could not have known them then.",
+                "train on what happened before the truth, with one split time for all users",
+            )
+
+    def different_users(self) -> Iterator[Warned]:
+        users = {model: each.summary["users"] for model, each in self.models.items()}
+        lacking = {m: n["without_list"] for m, n in users.items() if n.get("without_list")}
+        sets = {e.summary.get("validity", {}).get("users") for e in self.models.values()}
+        if not lacking or len(sets) == 1:
+            return
+        most = max(lacking, key=lacking.__getitem__)
+        share = lacking[most] / users[most]["evaluated"]
+        alike = len(set(lacking.values())) == 1
+        who = (
+            listed(list(lacking))
+            if alike
+            else f"{counted(len(lacking), 'model')}, most of all {most},"
+        )
+        have = "has" if len(lacking) == 1 else "have"
+        upto = "" if alike else "up to "
+        yield warned(
+            "user_sets_differ",
+            "serious" if share >= MATTERS else "notice",
+            list(lacking),
+            f"Not all models have lists for the same users: {who} {have} none for {upto}"
+            f"{counted(lacking[most], 'user')} ({percent(share)}), and `user_no_recs: {self.asked.conventions.user_no_recs}` decides what they count.",
+            "give every model a list for every user",
+        )
+
+    def judged(self) -> Iterator[Warned]:
+        """Told only where the truth also knows what is not relevant: else the share judged is the precision."""
+        least = self.asked.conventions.relevance_threshold
+        grades = self.ground.truth_quality.get("grades") or {}
+        if least is None or all(float(grade) >= least for grade in grades):
+            return
+        shares = {
+            model: each.summary["judged_share"].get(str(self.k))
+            for model, each in self.models.items()
+        }
+        known = {model: share for model, share in shares.items() if share is not None}
+        if known and min(known.values()) < 0.5:  # noqa: PLR2004 - most of the list is unknown
+            fewest, most = (f(known, key=known.__getitem__) for f in (min, max))
+            yield warned(
+                "few_judged",
+                "notice",
+                [],
+                f"Of the top {self.k}, {percent(known[fewest])} ({fewest}) to {percent(known[most])} ({most}) is "
+                "judged; what is not counts as not relevant.",
+                "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
+            )
+
+    def tied(self) -> Iterator[Warned]:
+        """Told only of files whose order is that of the scores: with ranks no tie has to be broken."""
+        counts = {
+            model: (each.at_cutoff(self.k).get("tied", 0), each.summary["users"]["evaluated"])
+            for model, each in self.models.items()
+            if each.quality.get("order") == "score"
+        }
+        shares = {m: tied / users for m, (tied, users) in counts.items() if users}
+        who = [model for model, share in shares.items() if share >= MATTERS]
+        if who:
+            most = max(who, key=shares.__getitem__)
+            yield warned(
+                "ties_at_cutoff",
+                "notice",
+                who,
+                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the users ({most}): "
+                f"`ties: {self.asked.conventions.ties}` decides which item is in the list.",
+                "write scores with more digits; `ties: average` counts all orders alike",
+            )
+
+    def short(self) -> Iterator[Warned]:
+        """At the main cutoff, or else at the first at which some end."""
+        cutoffs = sorted(self.asked.ks, key=lambda k: (k != self.k, k))
+        k = next((k for k in cutoffs if any(self._shorter_than(k).values())), None)
+        if k is not None:
+            shares = self._shorter_than(k)
+            who = [model for model, share in shares.items() if share > 0]
+            most = max(who, key=shares.__getitem__)
+            yield warned(
+                "short_lists",
+                "notice",
+                who,
+                f"Lists end before rank {k} for up to {percent(shares[most])} of the users ({most}).",
+                "leave longer lists on disk, or choose smaller cutoffs",
+            )
+
+    def _shorter_than(self, k: int) -> dict[str, float]:
+        """Of the users who are evaluated."""
+        return {
+            model: each.summary["users"].get("shorter_than", {}).get(str(k), 0)
+            / max(each.summary["users"]["evaluated"], 1)
+            for model, each in self.models.items()
+        }
+
+    def _shares(self, count: str) -> dict[str, float]:
+        """Of the places that are shown; nothing where it was not counted."""
+        at_k = {model: each.at_cutoff(self.k) for model, each in self.models.items()}
+        return {
+            model: found[count] / found["shown"]
+            for model, found in at_k.items()
+            if found.get(count) is not None and found["shown"]
+        }
+
+
+def _looks_sampled(evaluation: Evaluated) -> bool:
+    full = evaluation.full_lists
+    if not full or full["with_relevant"] < FEWEST:
+        return False
+    of_one_length = full["longest"] == full["users"]
+    holds_all = full["holding_all"] == full["with_relevant"]
+    return bool(of_one_length and holds_all and full["length"] < evaluation.quality["items"])

@@ -1,0 +1,200 @@
+"""Comparison: what `compare` returns, comparison.json holds and reports show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metrics_core.comparison.parts import (
+    BestChance,
+    Difference,
+    Distribution,
+    Examples,
+    Metric,
+    PanelEntry,
+    PinnedConventions,
+    Provenance,
+    Score,
+    Segmentation,
+    Tradeoff,
+    Warned,
+)
+from metrics_core.comparison.rendering import rendered
+from metrics_core.comparison.tables import frame_of
+
+NO_CONVENTIONS = PinnedConventions("custom", "", (), {})
+NO_PROVENANCE = Provenance((), {}, "")
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Models compared on the same users, under the same conventions.
+
+    baseline    : the model that all others are compared with
+    primary     : the labels that were declared to matter, the first most of all
+    confidence  : of all intervals and tests, such as 0.95
+    models      : in the order given; `ks`: all cutoffs, ascending
+    metrics     : every label, in report order
+    scores      : one a label and model; `leaderboard` is the same as a frame
+    pairs       : one a label and pair of models that was compared; `differences` is the same as a frame
+    panel       : each primary label under every definition that some preset has
+    verdicts    : sentences, most important first
+    warnings    : signs of a doubtful evaluation, most serious first; `checked` names those that were looked for
+    quality     : model, or `truth` -> what was found in its table: counts and notes
+    covers      : what the intervals cover, and what not
+    """
+
+    title: str
+    baseline: str
+    primary: tuple[str, ...]
+    confidence: float
+    models: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    ks: tuple[int, ...]
+    scores: tuple[Score, ...]
+    pairs: tuple[Difference, ...]
+    panel: tuple[PanelEntry, ...] = ()
+    verdicts: tuple[str, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    best: tuple[BestChance, ...] = ()
+    tradeoffs: tuple[Tradeoff, ...] = ()
+    segments: tuple[Segmentation, ...] = ()
+    examples: Examples | None = None
+    warnings: tuple[Warned, ...] = ()
+    checked: tuple[str, ...] = ()
+    quality: Mapping[str, Any] = field(default_factory=dict)
+    conventions: PinnedConventions = NO_CONVENTIONS
+    provenance: Provenance = NO_PROVENANCE
+    covers: str = ""
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as one HTML page that needs no network; written to `path`, if one is given."""
+        page = rendered(self, "html")
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8", newline="\n")
+        return page
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """The leaderboard as a LaTeX table; written to `path`, if one is given."""
+        table = rendered(self, "latex")
+        if path is not None:
+            Path(path).write_text(table, encoding="utf-8", newline="\n")
+        return table
+
+    def __repr__(self) -> str:
+        n = len(self.models)
+        models = "1 model" if n == 1 else f"{n} models"
+        said = f": {self.verdicts[0]}" if self.verdicts else ""
+        return f"<Comparison of {models} on {', '.join(self.primary)}{said}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the leaderboard, the verdicts and the differences to the baseline."""
+        return rendered(self, "notebook")
+
+    @property
+    def leaderboard(self) -> pl.DataFrame:
+        """One row a label and model, columns as the fields of `Score`."""
+        return frame_of(Score, self.scores)
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """One row a label and pair of models, columns as the fields of `Difference`."""
+        return frame_of(Difference, self.pairs)
+
+    def metric(self, label: str) -> Metric:
+        """What is known of a label.
+
+        Raises
+        ------
+        KeyError : it was not evaluated
+        """
+        return self._metrics[label]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, in report order."""
+        return tuple(self._metrics)
+
+    def score(self, model: str, label: str) -> Score:
+        """The mean of a model on a label."""
+        return self._scores[label][model]
+
+    def scores_of(self, label: str) -> list[Score]:
+        """The means of a label, models in the order given."""
+        return list(self._scores[label].values())
+
+    def pairs_of(self, label: str) -> list[Difference]:
+        """The differences of a label."""
+        return self._pairs.get(label, [])
+
+    def difference(self, a: str, b: str, label: str) -> Difference | None:
+        """Model a minus model b, whichever way round it was computed; None if it was not."""
+        found = self._by_names.get((a, b, label))
+        if found is None and (backward := self._by_names.get((b, a, label))) is not None:
+            return backward.mirrored()
+        return found
+
+    @cached_property
+    def primary_pairs(self) -> list[Difference]:
+        """The differences of all primary labels: the family whose p values are adjusted together."""
+        return [pair for pair in self.pairs if pair.primary]
+
+    def leaders(self, label: str) -> list[str]:
+        """The models with the best mean of a label."""
+        return [score.model for score in self.scores_of(label) if score.best]
+
+    def others(self, label: str) -> list[str]:
+        """The models behind the leaders, best first; those without a mean last."""
+        return self._best_first([s.model for s in self.scores_of(label) if not s.best], label)
+
+    @cached_property
+    def ranked(self) -> list[str]:
+        """All models, best first by the first primary label; those without a mean last."""
+        return self._best_first(list(self.models), self.primary[0])
+
+    @property
+    def challengers(self) -> list[str]:
+        """All models but the baseline, best first."""
+        return [model for model in self.ranked if model != self.baseline]
+
+    def against_baseline(self, label: str) -> list[Difference]:
+        """Every challenger against the baseline that was compared with it, best on the label first."""
+        models = [*self.leaders(label), *self.others(label)]
+        found = [self.difference(m, self.baseline, label) for m in models if m != self.baseline]
+        return [pair for pair in found if pair is not None]
+
+    @cached_property
+    def main_k(self) -> int | None:
+        """The cutoff of the first primary label that has one; else the greatest."""
+        known = [k for label in self.primary if (k := self.metric(label).k) is not None]
+        return known[0] if known else max(self.ks, default=None)
+
+    def _best_first(self, models: list[str], label: str) -> list[str]:
+        means = {model: self.score(model, label).mean for model in models}
+        sign = -1 if self.metric(label).higher_is_better else 1
+        return sorted(models, key=lambda model: (means[model] is None, sign * (means[model] or 0)))
+
+    @cached_property
+    def _metrics(self) -> dict[str, Metric]:
+        return {metric.label: metric for metric in self.metrics}
+
+    @cached_property
+    def _scores(self) -> dict[str, dict[str, Score]]:
+        found: dict[str, dict[str, Score]] = {}
+        for score in self.scores:
+            found.setdefault(score.label, {})[score.model] = score
+        return found
+
+    @cached_property
+    def _pairs(self) -> dict[str, list[Difference]]:
+        found: dict[str, list[Difference]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.label, []).append(pair)
+        return found
+
+    @cached_property
+    def _by_names(self) -> dict[tuple[str, str, str], Difference]:
+        return {(pair.a, pair.b, pair.label): pair for pair in self.pairs}

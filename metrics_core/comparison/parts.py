@@ -1,0 +1,396 @@
+"""The parts of a comparison. Field by field they are the objects of comparison.json, in this order.
+
+Means and differences have the unit of their metric, shares and probabilities lie in [0, 1]; None stands for a number
+that does not exist, null in JSON.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Verdict = Literal[
+    "better",
+    "better_below_threshold",
+    "better_without_interval",
+    "equivalent",
+    "identical",
+    "undecided",
+    "too_few_users",
+    "no_interval",
+    "worse_without_interval",
+    "worse_below_threshold",
+    "worse",
+]
+Severity = Literal["serious", "notice"]
+
+MIRROR: Mapping[Verdict, Verdict] = {
+    "better": "worse",
+    "worse": "better",
+    "better_below_threshold": "worse_below_threshold",
+    "worse_below_threshold": "better_below_threshold",
+    "better_without_interval": "worse_without_interval",
+    "worse_without_interval": "better_without_interval",
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A label that was evaluated: `stem` is its name without the cutoff, such as `RBP(p=0.8)`.
+
+    min_effect : the smallest difference that matters, as it was asked for: `0.005`, or `2%` of the baseline's mean
+    family     : `accuracy` | `agreement` | `beyond`
+    """
+
+    label: str
+    name: str
+    stem: str
+    k: int | None
+    higher_is_better: bool
+    primary: bool
+    min_effect: str
+    family: str
+    formula: str
+    source: str
+
+    @property
+    def share(self) -> float | None:
+        """The smallest difference that matters, where it is a share of the baseline's mean."""
+        return float(self.min_effect[:-1]) / 100 if self.min_effect.endswith("%") else None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A row of the leaderboard: the mean of a model over its users, with its t interval.
+
+    best                          : has no model a better mean? Models of equal mean share it
+    indistinguishable_from_best   : is no best model significantly better? None where nothing was tested
+    """
+
+    model: str
+    label: str
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_users: int
+    n_undefined: int
+    best: bool
+    indistinguishable_from_best: bool | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Model a minus model b on a label, over the users who have a value with both.
+
+    relative             : the difference as a share of b's mean
+    effect_size          : the difference in standard deviations of users' differences
+    better, equal, worse : shares of these users
+    n_nonzero            : users with different values; for a number over all users, with different lists
+    caution              : does the interval rest on few of them?
+    p, p_adjusted        : of the paired t test (`test: t`) or of swapping lists (`test: swap`)
+    adjustment           : `holm` or `max_t` for primary labels, `bh` for others
+    """
+
+    label: str
+    a: str
+    b: str
+    vs_baseline: bool
+    primary: bool
+    mean_a: float | None
+    mean_b: float | None
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    relative: float | None
+    effect_size: float | None
+    better: float | None
+    equal: float | None
+    worse: float | None
+    n_users: int
+    n_nonzero: int
+    caution: bool
+    p: float | None
+    p_adjusted: float | None
+    p_wilcoxon: float | None
+    test: str
+    adjustment: str
+    min_effect: float | None
+    verdict: Verdict
+
+    def mirrored(self) -> "Difference":
+        """The same, told from b's side: b minus a."""
+        gained, mean = _negated(self.difference), self.mean_a
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            mean_a=self.mean_b,
+            mean_b=self.mean_a,
+            difference=gained,
+            ci_low=_negated(self.ci_high),
+            ci_high=_negated(self.ci_low),
+            effect_size=_negated(self.effect_size),
+            relative=gained / mean
+            if gained is not None and mean is not None and mean > 0
+            else None,
+            better=self.worse,
+            worse=self.better,
+            verdict=MIRROR.get(self.verdict, self.verdict),
+        )
+
+
+def _negated(number: float | None) -> float | None:
+    return None if number is None else 0.0 - number
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A primary metric as one or several presets define it; names of models are the keys.
+
+    says             : the conventions that differ from the pinned ones, in words
+    stands_for       : what each of `presets` stands for
+    top_two_hold     : does no model pass the first two as pinned?
+    flips            : pairs (a, b): a stood above b as pinned, and stands below it here
+    verdicts         : against the baseline
+    verdicts_changed : the models whose verdict is another than as pinned
+    """
+
+    name: str
+    presets: tuple[str, ...]
+    says: str
+    stands_for: tuple[str, ...]
+    values: Mapping[str, float | None]
+    ranks: Mapping[str, int | None]
+    top_two_hold: bool
+    flips: tuple[tuple[str, str], ...]
+    verdicts: Mapping[str, Verdict]
+    verdicts_changed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A preset that gives no value of a metric, and why."""
+
+    preset: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PanelEntry:
+    """The convention panel of one primary label: the pinned definition first."""
+
+    metric: str
+    sentence: str
+    definitions: tuple[Definition, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How users' differences are spread: `quantiles` are the percentiles 0 to 100 of those that are not 0."""
+
+    label: str
+    a: str
+    b: str
+    n_users: int
+    n_zero: int
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class BestChance:
+    """The share of resamples of the users in which a model has the best mean."""
+
+    label: str
+    model: str
+    probability: float | None
+    resamples: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model in a trade-off; `pareto`: no other model is at least as good on both and better on one."""
+
+    model: str
+    x: float
+    y: float
+    pareto: bool
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """A label beyond accuracy (x) against the first primary label (y)."""
+
+    x: str
+    y: str
+    x_higher_is_better: bool
+    y_higher_is_better: bool
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A group of users or items, and the users with a value in it."""
+
+    name: str
+    n_users: int
+
+
+@dataclass(frozen=True)
+class SegmentCell:
+    """A model in a group; the difference is that to the baseline, None for the baseline itself.
+
+    p_adjusted : by Benjamini and Hochberg over the cells of the segmentation
+    turns      : is the difference significant, with another sign than over all users?
+    """
+
+    label: str
+    segment: str
+    model: str
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_users: int
+    difference: float | None
+    diff_low: float | None
+    diff_high: float | None
+    n_nonzero: int | None
+    p_adjusted: float | None
+    verdict: Verdict | None
+    turns: bool
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Largest minus smallest mean of a group of enough users, of one model; the interval is by bootstrap."""
+
+    label: str
+    model: str
+    low_segment: str
+    high_segment: str
+    gap: float
+    ci_low: float
+    ci_high: float
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """The models in each group of users or items.
+
+    kind          : `user`, `truth_item` or `recommended_item`
+    fewest_in_gap : users of a group that a gap may be taken from
+    flags         : sentences on groups in which the order turns
+    """
+
+    name: str
+    kind: str
+    question: str
+    labels: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    cells: tuple[SegmentCell, ...]
+    fewest_in_gap: int
+    gaps: tuple[Gap, ...]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WantedItem:
+    """A relevant item of a user."""
+
+    item: str
+    title: str | None
+    grade: float
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """An item of a list, from rank 1."""
+
+    rank: int
+    item: str
+    title: str | None
+    relevant: bool
+
+
+@dataclass(frozen=True)
+class ExampleUser:
+    """A user with the values and lists of both models; `n_train` counts interactions, None without a train."""
+
+    user: str
+    value_a: float
+    value_b: float
+    difference: float
+    n_train: int | None
+    truth: tuple[WantedItem, ...]
+    list_a: tuple[ShownItem, ...]
+    list_b: tuple[ShownItem, ...]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The users with the largest wins and losses of model a against model b."""
+
+    label: str
+    a: str
+    b: str
+    k: int | None
+    users: tuple[ExampleUser, ...]
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A sign of a doubtful evaluation: `who` names models, and nobody where it concerns all."""
+
+    kind: str
+    severity: Severity
+    who: tuple[str, ...]
+    sentence: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class PinnedKnob:
+    """A convention with its value, in words; `changes` names the evaluated metrics that it can change."""
+
+    name: str
+    value: Any
+    sentence: str
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PinnedConventions:
+    """All conventions; `overrides`: metric -> knob -> value."""
+
+    preset: str
+    fingerprint: str
+    knobs: tuple[PinnedKnob, ...]
+    overrides: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A table that the comparison rests on; one that was held in memory has no hash."""
+
+    role: str
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The tables that everything rests on, and the programs that made the numbers: name -> version."""
+
+    inputs: tuple[InputFile, ...]
+    versions: Mapping[str, str]
+    fingerprint: str
+
+
+def or_none(number: float) -> float | None:
+    """JSON has no NaN: a number that does not exist is None."""
+    return number if math.isfinite(number) else None
+
+
+def or_nan(number: float | None) -> float:
+    """The way back, for arithmetic."""
+    return math.nan if number is None else number

@@ -1,0 +1,19 @@
+"""A comparison as people look at it: the page, the table for a paper, the cell of a notebook.
+
+Drawing is the affair of `reports`, which reads comparisons and is imported when one is to be shown.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_RENDERERS = {
+    "html": ("reports.page", "render_html"),
+    "latex": ("reports.latex", "render_latex"),
+    "notebook": ("reports.notebook", "render_notebook"),
+}
+
+
+def rendered(comparison: Any, form: str) -> str:
+    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML)."""
+    module, function = _RENDERERS[form]
+    return str(getattr(import_module(module), function)(comparison))

@@ -1,0 +1,131 @@
+"""What is kept of a table once it is read and checked: its rows in order, as a query, and what was found in them.
+
+`Loaded.query` reads tables of the connection: it is run before another table is read.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.checking.row_checks import in_words, only_row
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.reading.background import read_items, read_train
+from metrics_core.reading.columns.input_table import InputTable
+from metrics_core.reading.formats.source import Source, Watch, unwatched
+from metrics_core.reading.lists import read_lists
+from metrics_core.reading.quality import describe, describe_lists, describe_table
+from metrics_core.reading.rules.policies import Policies, notes_of
+from metrics_core.reading.table import read_table
+from metrics_core.reading.truth import read_truth
+
+SHOWN = 20  # distinct grades that are counted one by one
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The rows that are kept, and what was found: counts, hashes and notes."""
+
+    query: str
+    quality: dict[str, Any]
+
+
+def load_lists(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    pinned: Conventions,
+    *,
+    order: str | None = None,
+    watch: Watch = unwatched,
+) -> Loaded:
+    """user, item, rank [, score, ranking], by user and rank.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
+    quality = describe_lists(connection, found, pinned)
+    return Loaded(f"SELECT * FROM {found.ranked.relation}", quality)
+
+
+def load_truth(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    pinned: Conventions,
+    *,
+    may_be_empty: bool = False,
+    watch: Watch = unwatched,
+) -> Loaded:
+    """user, item, grade [, time, place], by user, falling grade and item; raises as `load_lists`."""
+    source, changed = read_truth(
+        connection, table, policies, may_be_empty=may_be_empty, watch=watch
+    )
+    quality = describe(connection, source) | _grades(connection, source) | changed
+    quality["notes"] = [*source.notes, *quality["notes"], *notes_of(changed)]
+    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+    place = ", position AS place" if _order_counts(pinned) else ""
+    time = ", time" if "time" in source.columns else ""
+    query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
+    return Loaded(query, quality)
+
+
+def load_train(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> Loaded:
+    """user, item [, time, last], each pair once; raises as `load_lists`."""
+    source = read_train(connection, table, watch=watch)
+    times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
+    query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
+    (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
+    note = f"{in_words(again, 'row')} of a user and item that stand there before: each pair counts once"
+    notes = [*source.notes, *([note] if again else [])]
+    return Loaded(query, describe(connection, source) | {"repeated": again, "notes": notes})
+
+
+def load_items(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> Loaded:
+    """Item [, categories, vector, title]; raises as `load_lists`."""
+    frame, source = read_items(connection, table, watch=watch)
+    if "title" in frame.columns:
+        frame = frame.with_columns(pl.col("title").cast(pl.String))
+    features = next((name for name in ("categories", "vector") if name in frame.columns), None)
+    known = features and any(frame[features].to_list())  # a column of empty cells says nothing
+    connection.register("catalogue", frame.to_arrow())
+    quality = describe_table(source) | {"features": features if known else None}
+    return Loaded("SELECT * FROM catalogue ORDER BY item", quality)
+
+
+def load_users(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> Loaded:
+    """user, and all columns that hold one plain value a user: segments choose among them; raises as `load_lists`."""
+    frame, source = read_table(connection, table, watch=watch)
+    # As series: a name such as `^.*$` or `*` would be a pattern.
+    plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
+    connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
+    return Loaded("SELECT * FROM users ORDER BY user", describe_table(source))
+
+
+def _order_counts(conventions: Conventions) -> bool:
+    """Does any metric read the truth in the order in which it was given?"""
+    return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)
+
+
+def _grades(connection: DuckDBPyConnection, source: Source) -> dict[str, Any]:
+    if "grade" not in source.columns:
+        note = f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"
+        (rows,) = only_row(connection, "SELECT count(*) FROM source")
+        return {"grades": {"1": rows}, "notes": [note]}
+    query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
+    found = connection.execute(query).fetchall()
+    if len(found) > SHOWN:
+        return {"grades": None, "notes": [f"{in_words(len(found), 'different grade')}"]}
+    return {
+        "grades": {repr(grade).removesuffix(".0"): count for grade, count in found},
+        "notes": [],
+    }

@@ -1,0 +1,110 @@
+"""What a file was found to hold: the quality file of a model, and its part that every input shares."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+
+from metrics_core.checking.row_checks import in_words, only_row
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.reading.formats.source import Source
+from metrics_core.reading.hashes import Hashes, hashes
+from metrics_core.reading.lists import Lists
+from metrics_core.reading.rules.policies import notes_of
+
+
+def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
+    """What is known of any input: the file, its hashes, its size."""
+    (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
+    (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
+    return describe_table(source) | {
+        "users": users,
+        "items": items,
+        "user_type": "text" if source.is_text("user") else "integer",
+        "item_type": "text" if source.is_text("item") else "integer",
+    }
+
+
+def describe_table(source: Source) -> dict[str, Any]:
+    """What is known of any table: its hashes and size where it is a file, and what was read otherwise than it is written."""
+    file = source.file
+    known = hashes(file.path) if file.held is None else Hashes(None, None, None)
+    return {
+        "path": file.path.as_posix(),
+        "format": file.format,
+        "sha256": known.sha256,
+        "md5": known.md5,
+        "bytes": known.bytes,
+        "rows": source.rows,
+        **({"notes": list(source.notes)} if source.notes else {}),
+    }
+
+
+def in_numbers(quality: dict[str, Any]) -> str:
+    """`120,000 rows, 1,192 users`."""
+    counted = [in_words(quality["rows"], "row")]
+    counted += [in_words(quality["users"], "user")] if "users" in quality else []
+    return ", ".join(counted)
+
+
+def describe_lists(
+    connection: duckdb.DuckDBPyConnection,
+    found: Lists,
+    pinned: Conventions,
+) -> dict[str, Any]:
+    """What is known of lists, and which policy was applied to what."""
+    source, ranked = found.source, found.ranked
+    content = describe(connection, source) | {
+        "order": ranked.order,
+        "list_length": _lengths(connection),
+        "has_scores": "score" in source.columns,
+        "ties": vars(ranked.ties) | {"policy": pinned.ties},
+        "duplicates": vars(ranked.duplicates) | {"policy": pinned.duplicates},
+        "rank_score_disagreements": {"users": ranked.disagreements.users},
+        "infinite_scores": _infinite_scores(connection, source),
+        **found.changed,
+    }
+    notes = [*source.notes, *_notes(content), *notes_of(found.changed)]
+    return content | {"notes": notes}
+
+
+def _lengths(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
+    per_user = "SELECT count(*) AS n FROM source GROUP BY user"
+    found = only_row(connection, f"SELECT min(n), median(n), max(n) FROM ({per_user})")
+    return {
+        name: _plain(number or 0)
+        for name, number in zip(("min", "median", "max"), found, strict=True)
+    }
+
+
+def _plain(number: float) -> float:
+    return int(number) if number == int(number) else number
+
+
+def _infinite_scores(connection: duckdb.DuckDBPyConnection, source: Source) -> int:
+    if "score" not in source.columns:
+        return 0
+    (count,) = only_row(connection, "SELECT count(*) FILTER (isinf(score)) FROM source")
+    return int(count)
+
+
+def _notes(content: dict[str, Any]) -> Iterator[str]:
+    """What a reader of the report should know, in words."""
+    ties, repeated = content["ties"], content["duplicates"]
+    disagreeing = content["rank_score_disagreements"]["users"]
+    if ties["rows"]:
+        yield f"{_of_users(ties)} tie with another of the same list; `ties: {ties['policy']}` ordered them"
+    if repeated["rows"]:
+        policy = repeated["policy"]
+        yield f"{_of_users(repeated)} repeat an item of the same list; `duplicates: {policy}` was applied"
+    if disagreeing:
+        users = in_words(disagreeing, "user")
+        yield f"ranks and scores disagree in the lists of {users}; the ranks decided"
+    if content["infinite_scores"]:
+        yield f"{in_words(content['infinite_scores'], 'infinite score')}"
+    if not content["rows"]:
+        yield "the file holds no list; `input.empty_lists: keep` let it pass"
+
+
+def _of_users(count: dict[str, Any]) -> str:
+    return f"{in_words(count['rows'], 'row')} of {in_words(count['users'], 'user')}"

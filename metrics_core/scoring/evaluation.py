@@ -1,0 +1,170 @@
+"""One model's evaluation: what is gathered from its partitions, and the summary that a comparison reads."""
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+
+from metrics_core.conventions.conventions import Conventions
+from metrics_core.metrics.catalogue import Label
+from metrics_core.metrics.exposure import Exposure
+from metrics_core.metrics.judged import Floats
+from metrics_core.scoring.panel import Panel, panel
+from metrics_core.scoring.partition import Part, Task, count_users, part_names
+from metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+
+MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
+Content = dict[str, Any]
+
+
+def task_of(labels: Sequence[Label], conventions: Conventions, panels: Mapping[str, Panel]) -> Task:
+    """What is computed for every user: the labels, and the other definitions of the panels."""
+    definitions = [d for each in panels.values() for d in each.definitions if d.number]
+    return Task(labels, conventions, definitions=definitions)
+
+
+def panels_of(
+    labels: Sequence[Label], primary: Sequence[str], conventions: Conventions
+) -> dict[str, Panel]:
+    """The convention panel of each primary label that is evaluated."""
+    return {str(label): panel(label, conventions) for label in labels if str(label) in primary}
+
+
+@dataclass
+class Gathered:
+    """What is kept of all partitions beside the users' values."""
+
+    task: Task
+    counts: Counter[str] = field(default_factory=Counter)
+    pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    exposures: dict[str, Exposure] = field(default_factory=dict)
+
+    @property
+    def definitions(self) -> list[str]:
+        """The columns of the panel's other definitions."""
+        return [definition.column for definition in self.task.definitions]
+
+    def add(self, part: Part) -> None:
+        """Count another partition in."""
+        self.counts.update(count_users(part.values, self.task))
+        for name in [*map(str, self.task.per_user), *self.definitions]:
+            if set(part_names(name)) <= set(part.values.columns):
+                kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
+                self.pooled.setdefault(name, []).append(kept)
+        for label, exposure in part.exposures.items():
+            before = self.exposures.get(label)
+            self.exposures[label] = exposure if before is None else before + exposure
+
+    def summaries(
+        self, values: Callable[[str], Floats], confidence: float
+    ) -> tuple[dict[str, Summary], dict[str, Summary]]:
+        """Label -> summary, and column of a definition -> summary.
+
+        values : the values of a column that are not null; one column at a time, so that memory does not grow with
+                 their number
+        """
+        pinned = self.task.conventions
+        of_users = {str(label): (label, pinned) for label in self.task.per_user}
+        others = {d.column: (d.label, d.conventions) for d in self.task.definitions}
+        found = {
+            name: summarise(
+                *_with(how, values(name)), confidence=confidence, parts=self._parts(name)
+            )
+            for name, how in (of_users | others).items()
+        }
+        for label in self.task.labels:
+            if label.metric.of_catalogue:
+                exposure = self.exposures[str(label)]
+                found[str(label)] = summarise_catalogue(label, exposure, pinned)
+        labels = {name: found[name] for name in map(str, self.task.labels)}
+        return labels, {name: found[name] for name in others}
+
+    def _parts(self, name: str) -> tuple[Floats, ...]:
+        """What the pooled mean of a column is made of; nothing where it is not pooled."""
+        frames = self.pooled.get(name)
+        if frames is None:
+            return ()
+        return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
+
+
+def _with(how: tuple[Label, Conventions], values: Floats) -> tuple[Label, Floats, Conventions]:
+    label, conventions = how
+    return label, values, conventions
+
+
+def means_of(summaries: Mapping[str, Summary]) -> dict[str, float | None]:
+    """Label -> mean; None where it does not exist."""
+    return {label: _or_none(summary.mean) for label, summary in summaries.items()}
+
+
+def pinned_content(model: str, conventions: Conventions) -> Content:
+    """What every file of a model's results says of itself."""
+    return {
+        "model": model,
+        "conventions": conventions.as_dict(),
+        "fingerprint": conventions.fingerprint,
+    }
+
+
+def summary_content(
+    model: str,
+    gathered: Gathered,
+    summaries: tuple[Mapping[str, Summary], Mapping[str, Summary]],
+    panels: Mapping[str, Panel],
+    *,
+    validity: Content,
+    fit: Content,
+    inputs: Mapping[str, Content],
+) -> Content:
+    """The summary of a model's evaluation, as its file has it.
+
+    summaries : of labels, and of the panel's other definitions
+    validity  : see `validity`; `fit` : see `fit_of`
+    inputs    : role -> path, sha256 and md5 of the tables that it rests on
+    """
+    task, counts, (labels, definitions) = gathered.task, gathered.counts, summaries
+    ks = task.cutoffs
+    return {
+        **pinned_content(model, task.conventions),
+        "metrics": {label: _numbers(summary) for label, summary in labels.items()},
+        "users": {
+            "evaluated": counts["in_truth"],
+            **{name: count for name, count in counts.items() if "@" not in name},
+            "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
+        },
+        "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
+        "validity": validity,
+        "inputs": inputs,
+        "versions": {
+            **{name: version(name) for name in MADE_NUMBERS},
+            "python": ".".join(platform.python_version_tuple()[:2]),
+        },
+        "fit": fit,
+        "panel": {label: _panel(each, definitions) for label, each in panels.items()},
+    }
+
+
+def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
+    """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
+    return {
+        "definitions": [
+            {"column": d.column, "presets": d.presets, **_numbers(summaries[d.column])}
+            if d.number
+            else {"column": str(d.label), "presets": d.presets}
+            for d in panel.definitions
+        ],
+        "left_out": panel.left_out,
+    }
+
+
+def _numbers(summary: Summary) -> dict[str, float | None]:
+    return {name: _or_none(value) for name, value in vars(summary).items()}
+
+
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number

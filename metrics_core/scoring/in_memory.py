@@ -1,0 +1,28 @@
+"""All users at once, from tables in memory."""
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.checking.id_types import share_id_types
+from metrics_core.checking.relations import view
+from metrics_core.scoring.background import Background, with_items
+from metrics_core.scoring.partition import Part, Task, evaluate_partition
+
+
+def evaluate_tables(
+    connection: DuckDBPyConnection,
+    lists: pl.DataFrame,
+    truth: pl.DataFrame,
+    task: Task,
+    background: Background,
+    *,
+    known: pl.DataFrame | None = None,
+) -> Part:
+    """What all users give; `known`: the users who are evaluated, else those of the truth."""
+    tables = {"ranked": lists, "judgements": truth, "knowns": truth if known is None else known}
+    for name, table in tables.items():
+        view(connection, name, table)
+    share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
+    if task.needs_items:
+        task = with_items(connection, task, background)
+    return evaluate_partition(connection, task)

@@ -1,0 +1,43 @@
+"""What params.yaml asks of the comparison."""
+
+from metrics_core.checking.problems import InputError, Problem
+from metrics_core.comparing.evidence.asked import (
+    Asked,
+    choice_findings,
+    effects_of,
+    in_report_order,
+)
+from metrics_core.metrics.catalogue import spelled
+from pipeline.params.keys import Keys
+from pipeline.params.labels import labels_of
+from pipeline.params.model import Params
+
+
+def asked_of(params: Params) -> Asked:
+    """The choices, refused where they name a label that is not evaluated."""
+    comparison, settings = params.comparison, Keys("comparison")
+    labels = in_report_order(labels_of(params))
+    evaluated = {str(label) for label in labels}
+    if found := list(
+        choice_findings(comparison.primary, comparison.min_effect, evaluated, settings)
+    ):
+        raise InputError(
+            Problem(settings.place(f"comparison.{key}"), what, fix) for key, what, fix in found
+        )
+    return Asked(
+        title=params.report.title,
+        conventions=params.pinned,
+        labels=labels,
+        ks=sorted(params.evaluation.ks),
+        primary=[spelled(text) for text in comparison.primary],
+        min_effects=effects_of(comparison.min_effect, evaluated),
+        baseline=comparison.baseline,
+        confidence=comparison.confidence,
+        adjustment=comparison.adjustment,
+        wilcoxon=comparison.wilcoxon,
+        resamples=comparison.resamples,
+        seed=comparison.seed,
+        panel=params.evaluation.panel,
+        settings=settings,
+        segments={name: each.cut for name, each in params.segments.items()},
+    )

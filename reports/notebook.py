@@ -1,0 +1,16 @@
+"""A comparison in a cell of a notebook: leaderboard, verdicts and differences, without network, scripts or styles of a page."""
+
+from metrics_core.comparison.comparison import Comparison
+from reports.charts.differences import difference_chart
+from reports.page import environment
+
+
+def render_notebook(comparison: Comparison) -> str:
+    """A piece of HTML that can stand among others; in the light colours, whatever the notebook's are."""
+    template = environment(autoescape=True).get_template("notebook.html.j2")
+    charts = [
+        (label, difference_chart(comparison, label, narrow=False))
+        for label in comparison.primary
+        if comparison.against_baseline(label)
+    ]
+    return template.render(comparison=comparison, charts=charts)

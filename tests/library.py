@@ -1,0 +1,28 @@
+"""The library, asked what params.yaml of a project asks."""
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+import metrics_core as mc
+from metrics_core.metrics.catalogue import expand
+
+
+def compared_as_pinned(project: Path) -> mc.Comparison:
+    """`mc.compare` on the files that params.yaml names; the project must be the working directory."""
+    params: dict[str, Any] = YAML(typ="safe").load(project / "params.yaml")
+    background, evaluation = params["background"], params["evaluation"]
+    tables = {**params["models"], **background, "truth": params["data"]["truth"]}
+    return mc.compare(
+        {model: entry["path"] for model, entry in params["models"].items()},
+        params["data"]["truth"]["path"],
+        metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
+        conventions=params["conventions"],
+        **{name: entry["path"] for name, entry in background.items()},
+        columns={name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
+        segments=params["segments"],
+        title=params["report"]["title"],
+        panel=evaluation["panel"],
+        **params["comparison"],
+    )

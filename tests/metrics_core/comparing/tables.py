@@ -1,0 +1,92 @@
+"""What a comparison rests on, in memory, with users' values that a test chooses."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+
+from metrics_core.checking.settings import Arguments
+from metrics_core.comparing.evidence.asked import Asked, effects_of
+from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from metrics_core.comparing.evidence.evidence import Evidence
+from metrics_core.conventions.presets import preset
+from metrics_core.metrics.catalogue import is_pooled, parse
+from metrics_core.scoring.summary import summarise
+
+Values = Mapping[str, Sequence[float | None]]  # label -> one value a user; None: left out
+NOTHING = pl.DataFrame()
+_CHOICES = (
+    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel", "primary", "segments",
+)  # fmt: skip
+
+
+def asked_of(labels: Sequence[str], baseline: str, **settings: Any) -> Asked:
+    """What is asked of these labels; all are primary unless `primary` says otherwise. Other settings are knobs."""
+    effects = settings.pop("min_effect", 0.005)
+    chosen = {name: settings.pop(name) for name in list(settings) if name in _CHOICES}
+    found = [parse(label) for label in labels]
+    defaults: dict[str, Any] = {
+        "title": "Demo shop",
+        "primary": list(labels),
+        "baseline": baseline,
+        "confidence": 0.95,
+        "adjustment": "holm",
+        "wilcoxon": False,
+        "resamples": 199,
+        "seed": 1,
+        "panel": False,
+    }
+    return Asked(
+        conventions=preset("standard", **settings),
+        labels=found,
+        ks=sorted({label.k for label in found if label.k is not None}),
+        min_effects=effects_of(effects, list(labels)),
+        settings=Arguments(""),
+        **{**defaults, **chosen},
+    )
+
+
+def evaluated_of(asked: Asked, values: Values) -> Evaluated:
+    """The results of one model, users numbered from 0; its lists are not known."""
+    n = len(next(iter(values.values())))
+    frame = pl.DataFrame({"user": np.arange(n), **values}, strict=False)
+    frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
+    summary = {"metrics": {label: _summary(asked, label, frame[label]) for label in values}}
+    return Evaluated(frame, NOTHING, NOTHING, summary, {})
+
+
+def _summary(asked: Asked, text: str, column: pl.Series) -> dict[str, Any]:
+    label, values = parse(text), column.drop_nulls().to_numpy()
+    parts = (values, np.ones_like(values)) if is_pooled(label, asked.conventions) else ()
+    found = summarise(label, values, asked.conventions, confidence=asked.confidence, parts=parts)
+    return {name: None if math.isnan(number) else number for name, number in vars(found).items()}
+
+
+def ground_of(**tables: Any) -> Ground:
+    """The data behind all models: truth, train, items, users and what was found in the truth, as far as they matter."""
+    known: dict[str, Any] = {
+        "truth": NOTHING,
+        "train": None,
+        "items": None,
+        "users": None,
+        "truth_quality": {},
+    }
+    return Ground(**(known | tables), connecting=connecting)
+
+
+@contextmanager
+def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def evidence_of(values: Mapping[str, Values], **settings: Any) -> Evidence:
+    """Of models with values by label; the first is the baseline."""
+    asked = asked_of(list(next(iter(values.values()))), next(iter(values)), **settings)
+    models = {model: evaluated_of(asked, of_labels) for model, of_labels in values.items()}
+    return Evidence(asked, models, ground_of())

@@ -1,0 +1,189 @@
+"""The look-ups of a comparison: who is best, which difference, which cutoff."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+
+import polars as pl
+import pytest
+
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.parts import MIRROR, Difference, Score, Verdict
+from tests.reports.samples import sample
+from tests.reports.samples.typed import typed
+
+LABEL = "nDCG@10"
+
+
+@pytest.fixture(scope="module")
+def five() -> Comparison:
+    return typed(sample.five_models())
+
+
+def test_models_are_ranked_by_the_first_primary_metric(five: Comparison) -> None:
+    means = [five.score(model, LABEL).mean or 0.0 for model in five.ranked]
+    assert means == sorted(means, reverse=True)
+    assert all(means)
+    assert five.models == tuple(sample.FIVE)  # as they were given
+    assert five.challengers == [model for model in five.ranked if model != five.baseline]
+
+
+def test_lower_values_come_first_where_lower_is_better() -> None:
+    content = sample.five_models()
+    for metric in content["metrics"]:
+        metric["higher_is_better"] = False
+    comparison = typed(content)
+    means = [comparison.score(model, LABEL).mean or 0.0 for model in comparison.ranked]
+    assert means == sorted(means)
+    assert all(means)
+
+
+def test_models_without_a_mean_come_last_in_the_given_order() -> None:
+    content = sample.five_models()
+    for row in content["leaderboard"]:
+        if row["label"] == LABEL and row["model"] in {"popularity", "ease"}:
+            row.update(mean=None, ci_low=None, ci_high=None, best=False)
+    comparison = typed(content)
+
+    assert comparison.ranked[-2:] == ["popularity", "ease"]
+    assert comparison.others(LABEL)[-2:] == ["popularity", "ease"]
+    assert typed(sample.without_numbers()).ranked == list(sample.FIVE)
+    assert typed(sample.without_numbers()).leaders(LABEL) == []
+
+
+def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> None:
+    forward = five.difference("ease", "popularity", LABEL)
+    backward = five.difference("popularity", "ease", LABEL)
+    assert forward is not None
+    assert backward is not None
+    assert None not in (forward.difference, forward.ci_low, forward.ci_high, forward.mean_a)
+    assert (backward.a, backward.b) == ("popularity", "ease")
+    assert (backward.mean_a, backward.mean_b) == (forward.mean_b, forward.mean_a)
+    assert backward.difference == -(forward.difference or 0)
+    assert (backward.ci_low, backward.ci_high) == (-(forward.ci_high or 0), -(forward.ci_low or 0))
+    assert (backward.better, backward.worse) == (forward.worse, forward.better)
+    assert backward.verdict == "worse"
+    assert backward.relative == -(forward.difference or 0) / (forward.mean_a or 0)
+    assert backward.effect_size == -(forward.effect_size or 0)
+    assert backward.p_adjusted == forward.p_adjusted
+
+
+def test_a_difference_that_is_mirrored_twice_is_the_same_again(five: Comparison) -> None:
+    assert len(five.pairs) > 100
+    for pair in (*five.pairs, *typed(sample.without_numbers()).pairs):
+        assert pair.mirrored().mirrored() == pair
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mean_a": 0.0, "mean_b": 0.1, "difference": -0.1, "relative": -1.0},
+        {"mean_a": 0.1, "mean_b": 0.1, "difference": 0.0, "relative": 0.0},
+        {"mean_a": 0.2, "mean_b": 0.0, "difference": 0.2, "relative": None},
+        {"mean_a": 0.2, "mean_b": -0.1, "difference": 0.3, "relative": None},
+        {"ci_low": None, "ci_high": None, "effect_size": None, "p": None, "relative": None,
+         "difference": None, "mean_a": None},
+    ],
+)  # fmt: skip
+def test_the_share_of_means_at_or_below_zero_survives_mirroring(
+    five: Comparison, change: dict[str, float | None]
+) -> None:
+    pair = replace(five.pairs[0], **change)  # type: ignore[arg-type]
+
+    assert pair.mirrored().mirrored() == pair
+
+
+@pytest.mark.parametrize("verdict", [*MIRROR, "equivalent", "identical", "undecided"])
+def test_every_verdict_survives_mirroring_twice(five: Comparison, verdict: Verdict) -> None:
+    pair = replace(five.pairs[0], verdict=verdict)
+
+    assert (pair.mirrored().verdict == verdict) == (verdict not in MIRROR)
+    assert pair.mirrored().mirrored() == pair
+
+
+def test_pairs_that_were_not_compared_are_none(five: Comparison) -> None:
+    assert five.difference("ease", "ease", LABEL) is None
+
+
+def test_a_label_that_was_not_evaluated_is_no_key(five: Comparison) -> None:
+    with pytest.raises(KeyError):
+        five.metric("nDCG@7")
+    assert five.metric(LABEL).label == LABEL
+    assert five.pairs_of("nDCG@7") == []
+    assert five.labels == tuple(metric["label"] for metric in sample.five_models()["metrics"])
+
+
+@pytest.mark.parametrize(
+    ("effect", "share"), [("2%", 0.02), ("7.5%", 0.075), ("0.005", None), ("0.0", None)]
+)
+def test_a_threshold_is_a_share_only_where_it_was_written_as_one(
+    five: Comparison, effect: str, share: float | None
+) -> None:
+    assert replace(five.metric(LABEL), min_effect=effect).share == share
+
+
+def test_leaders_and_others_are_all_models(five: Comparison) -> None:
+    for label in five.labels:
+        best = [score.model for score in five.scores if score.label == label and score.best]
+        assert five.leaders(label) == best != []
+        assert {*best, *five.others(label)} == set(five.models)
+        means = [five.score(model, label).mean or 0 for model in (*best, *five.others(label))]
+        assert means == sorted(means, reverse=True)
+
+
+def test_challengers_stand_against_the_baseline_best_first(five: Comparison) -> None:
+    pairs = five.against_baseline(LABEL)
+
+    assert [(pair.a, pair.b) for pair in pairs] == [(m, five.baseline) for m in five.challengers]
+    assert {pair.label for pair in pairs} == {LABEL}
+
+
+def test_the_family_is_all_primary_pairs(five: Comparison) -> None:
+    assert five.primary_pairs == [pair for pair in five.pairs if pair.label in five.primary]
+    assert len(five.primary_pairs) == 10 * len(five.primary)
+
+
+@pytest.mark.parametrize(
+    ("primary", "k"), [(["nDCG@10"], 10), (["Rprec", "P@5"], 5), (["Rprec"], 20)]
+)
+def test_the_main_cutoff_is_that_of_the_first_primary_label_that_has_one(
+    five: Comparison, primary: list[str], k: int
+) -> None:
+    assert replace(five, primary=tuple(primary)).main_k == k
+
+
+def test_without_any_cutoff_there_is_no_main_one(five: Comparison) -> None:
+    assert replace(five, primary=("Rprec",), ks=()).main_k is None
+
+
+def test_nothing_of_a_comparison_can_be_set(five: Comparison) -> None:
+    with pytest.raises(FrozenInstanceError):
+        five.title = "another"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        five.pairs[0].p = 0.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "part"), [("leaderboard", Score, "scores"), ("differences", Difference, "pairs")]
+)  # fmt: skip
+def test_types_of_a_frame_do_not_depend_on_what_is_null(
+    five: Comparison, name: str, kind: type[Score | Difference], part: str
+) -> None:
+    full = getattr(five, name)
+    nothing = getattr(typed(sample.without_numbers()), name)
+    empty = getattr(typed(sample.five_models() | {name: []}), name)
+
+    assert full.columns == [field.name for field in fields(kind)]
+    assert full.to_dicts() == [vars(each) for each in getattr(five, part)]
+    assert full.schema == nothing.schema == empty.schema
+    assert (len(nothing), len(empty)) == (len(full), 0)
+    assert pl.Null not in full.dtypes
+
+
+def test_counts_are_whole_numbers_and_flags_are_flags(five: Comparison) -> None:
+    scores, pairs = five.leaderboard.schema, five.differences.schema
+
+    assert [scores[c] for c in ("model", "mean", "n_users", "best", "indistinguishable_from_best")] == [
+        pl.String, pl.Float64, pl.Int64, pl.Boolean, pl.Boolean,
+    ]  # fmt: skip
+    assert [pairs[c] for c in ("label", "ci_low", "p_wilcoxon", "n_nonzero", "caution", "verdict")] == [
+        pl.String, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String,
+    ]  # fmt: skip

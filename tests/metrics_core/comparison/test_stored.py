@@ -1,0 +1,254 @@
+"""comparison.json: the same comparison once it is read back, and what is refused in words."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics_core.checking.problems import InputError
+from metrics_core.comparison.stored import (
+    SCHEMA,
+    from_content,
+    json_schema,
+    read_comparison,
+    to_content,
+    to_json,
+)
+from tests.reports.samples import sample
+from tests.reports.samples.typed import typed
+
+Content = dict[str, Any]
+SAMPLES: Mapping[str, Callable[[], Content]] = {
+    "five": sample.five_models,
+    "one": sample.one_model,
+    "hostile": sample.hostile_names,
+    "nothing": sample.without_numbers,
+    "pairs": sample.against_baseline_only,
+}
+AGAIN = "run `dvc repro compare`"
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_what_is_read_back_is_the_same_comparison_and_gives_the_same_bytes(
+    tmp_path: Path, name: str
+) -> None:
+    comparison = typed(SAMPLES[name]())
+    path = tmp_path / "comparison.json"
+    path.write_bytes(to_json(comparison).encode())
+
+    again = read_comparison(path)
+
+    assert again == comparison
+    assert to_json(again).encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_the_content_is_that_of_the_file(name: str) -> None:
+    content = SAMPLES[name]()
+
+    written = to_content(typed(content))
+
+    assert written == content
+    assert json.loads(to_json(typed(content))) == content
+    assert list(written)[:2] == ["schema", "title"]
+    assert {"leaderboard", "differences"} <= set(written)
+    assert not {"scores", "pairs"} & set(written)
+
+
+def test_parts_that_were_not_asked_for_may_be_absent() -> None:
+    content = sample.five_models()
+    parts = (
+        "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples", "warnings", "checked",
+        "quality", "conventions", "provenance", "covers",
+    )  # fmt: skip
+    for part in parts:
+        del content[part]
+
+    written = to_content(typed(content))
+
+    assert list(written) == list(json_schema()["properties"])
+    assert written["examples"] is None
+    assert written["panel"] == written["segments"] == written["warnings"] == []
+    assert from_content(written) == typed(content)
+
+
+def test_what_is_no_number_has_no_place_in_the_file() -> None:
+    comparison = typed(sample.two_models())
+    broken = replace(comparison.scores[0], mean=math.nan)
+
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
+
+
+@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, None, "3", str(SCHEMA)])
+def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps(sample.two_models() | {"schema": schema}), encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        read_comparison(path)
+
+    (problem,) = caught.value.problems
+    assert problem.where == str(path)
+    assert problem.what == f"has schema {schema}, and this version reads {SCHEMA}"
+    newer = isinstance(schema, int) and schema > SCHEMA
+    assert problem.fix == (f"update Concord, or {AGAIN}" if newer else AGAIN)
+
+
+@pytest.mark.parametrize("content", [[], ["schema"], 3, "schema", None, {}])
+def test_what_is_no_comparison_at_all_is_refused(tmp_path: Path, content: object) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    with pytest.raises(InputError, match=f"has schema None, and this version reads {SCHEMA}"):
+        read_comparison(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 3,}', '{"schema": 3} {}', "schema: 3"])
+def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match="is not valid JSON: ") as caught:
+        read_comparison(path)
+
+    assert str(path) in str(caught.value)
+    assert AGAIN in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "comparison.json"
+    path.write_bytes(b'{"schema": 3, "title": "\xff"}')
+
+    with pytest.raises(InputError, match="is not valid JSON: "):
+        read_comparison(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file") as caught:
+        read_comparison(tmp_path / "comparison.json")
+
+    assert AGAIN in str(caught.value)
+
+
+REQUIRED = [
+    ("title",), ("baseline",), ("primary",), ("confidence",), ("models",), ("metrics",), ("ks",), ("leaderboard",),
+    ("differences",), ("metrics", 0, "min_effect"), ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
+    ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "stands_for"),
+    ("segments", 0, "cells", 3, "turns"),
+    ("examples", "users", 0, "list_a", 0, "title"), ("conventions", "knobs", 0, "value"),
+    ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "who"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", REQUIRED, ids=lambda path: ".".join(map(str, path)))
+def test_a_missing_key_is_named(path: tuple[str | int, ...]) -> None:
+    content = sample.five_models()
+    del _inside(content, path)[path[-1]]
+
+    with pytest.raises(InputError) as caught:
+        from_content(content, "that file")
+
+    (problem,) = caught.value.problems
+    assert problem.where == "that file"
+    assert problem.what.startswith(f"{'.'.join(map(str, path))}: ")
+    assert "required" in problem.what.lower()
+    assert problem.fix == AGAIN
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
+        ("differences", 0, "colour"), ("examples", "colour"), ("segments", 0, "cells", 0, "colour"),
+        ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"), ("provenance", "inputs", 0, "colour"),
+    ],
+    ids=lambda path: ".".join(map(str, path)),
+)  # fmt: skip
+def test_an_unknown_key_is_named(path: tuple[str | int, ...]) -> None:
+    content = sample.five_models()
+    _inside(content, path)[path[-1]] = []
+
+    with pytest.raises(InputError) as caught:
+        from_content(content)
+
+    (problem,) = caught.value.problems
+    assert problem.what.startswith(f"{'.'.join(map(str, path))}: ")
+    assert problem.fix == AGAIN
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("panel",), None), (("segments",), None), (("tradeoffs",), None), (("distributions",), None),
+        (("best",), None), (("warnings",), None), (("quality",), None), (("conventions",), None), (("examples",), []),
+        (("differences", 0, "verdict"), "splendid"), (("warnings", 0, "severity"), "dire"),
+        (("leaderboard", 0, "mean"), "much"), (("ks",), [1.5]), (("models",), "popularity"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_named(path: tuple[str | int, ...], value: object) -> None:
+    content = sample.five_models()
+    _inside(content, path)[path[-1]] = value
+
+    with pytest.raises(InputError) as caught:
+        from_content(content)
+
+    (problem,) = caught.value.problems
+    assert problem.what.startswith(".".join(map(str, path)))
+    assert problem.fix == AGAIN
+
+
+def _inside(content: Content, path: tuple[str | int, ...]) -> Any:
+    found: Any = content
+    for step in path[:-1]:
+        found = found[step]
+    return found
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_the_schema_names_every_key_that_is_written(name: str) -> None:
+    schema = json_schema()
+    met: set[str] = set()
+
+    _named(to_content(typed(SAMPLES[name]())), schema, schema["$defs"], met)
+
+    if name == "five":
+        assert met == set(schema["$defs"])  # every part occurs in the sample
+    assert schema["properties"]["schema"] == {"const": SCHEMA}
+    assert "schema" in schema["required"]
+    assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
+
+
+def _named(content: Any, schema: Content, parts: Mapping[str, Content], met: set[str]) -> None:
+    """Every object of the content has exactly the properties that its schema names, and all that it requires."""
+    if name := schema.get("$ref"):
+        part = name.removeprefix("#/$defs/")
+        met.add(part)
+        return _named(content, parts[part], parts, met)
+    if kinds := schema.get("anyOf"):
+        if content is None:
+            assert {"type": "null"} in kinds
+            return None
+        (kind,) = (kind for kind in kinds if kind != {"type": "null"})
+        return _named(content, kind, parts, met)
+    if isinstance(content, list) and schema:
+        assert schema["type"] == "array"
+        for n, each in enumerate(content):
+            prefix = schema.get("prefixItems")
+            _named(each, prefix[n] if prefix else schema["items"], parts, met)
+    elif isinstance(content, dict) and "properties" in schema:
+        assert list(content) == list(schema["properties"])
+        assert set(schema["required"]) <= set(content)
+        if schema["title"] != "comparison.json":  # parts have no keys that may be left out
+            assert schema["required"] == list(content)
+        for key, each in content.items():
+            _named(each, schema["properties"][key], parts, met)
+    elif isinstance(content, dict) and schema.get("type") == "object":
+        of_each = schema.get("additionalProperties")
+        for each in content.values():
+            _named(each, of_each if isinstance(of_each, dict) else {}, parts, met)
+    return None

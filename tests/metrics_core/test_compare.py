@@ -1,0 +1,247 @@
+"""`mc.compare`: models from whatever holds them -> the same Comparison, refused in the words of an argument."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import metrics_core as mc
+from metrics_core.comparison.stored import from_content, to_content, to_json
+
+USERS = [f"u{n:02}" for n in range(40)]
+ITEMS = [f"i{n}" for n in range(12)]
+TRUTH = {user: {ITEMS[n % 12]: 1, ITEMS[(n + 5) % 12]: 2} for n, user in enumerate(USERS)}
+
+
+def _lists(back: int) -> dict[str, list[str]]:
+    """The first wanted item stands at rank 1, for three users of four `back` ranks further down."""
+    return {
+        user: [ITEMS[(n - back * (n % 4 > 0) + place) % 12] for place in range(6)]
+        for n, user in enumerate(USERS)
+    }
+
+
+MODELS: dict[str, Any] = {"near": _lists(0), "far": _lists(2), "twin": _lists(0)}
+ASKED: dict[str, Any] = {
+    "metrics": ["nDCG@5", "R@5"],
+    "baseline": "far",
+    "primary": ["nDCG@5"],
+    "min_effect": "2%",
+    "conventions": "standard",
+    "resamples": 99,
+}
+
+
+def _frame(lists: dict[str, list[str]]) -> pl.DataFrame:
+    rows = [(user, item, rank) for user, of in lists.items() for rank, item in enumerate(of, 1)]
+    return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+
+
+TRUTH_FRAME = pl.DataFrame(
+    [(user, item, grade) for user, of in TRUTH.items() for item, grade in of.items()],
+    schema=["user", "item", "grade"],
+    orient="row",
+)
+
+
+def _numbers(comparison: mc.Comparison) -> dict[str, Any]:
+    """All but where the tables came from and what they are called."""
+    content = to_content(comparison)
+    return {key: content[key] for key in content if key not in {"quality", "provenance"}}
+
+
+def test_means_are_those_of_evaluate_and_differences_those_of_their_means() -> None:
+    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+
+    for model, lists in MODELS.items():
+        alone = mc.evaluate(lists, TRUTH, metrics=ASKED["metrics"], conventions="standard")
+        for label in ASKED["metrics"]:
+            assert comparison.score(model, label).mean == alone[label]
+    for pair in comparison.pairs:
+        of_a, of_b = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
+        assert of_a is not None
+        assert of_b is not None
+        assert pair.difference == pytest.approx(of_a - of_b)
+
+
+def test_frames_paths_and_dicts_give_the_same_comparison(tmp_path: Path) -> None:
+    frames = {model: _frame(lists) for model, lists in MODELS.items()}
+    paths: dict[str, Path] = {}
+    for model, frame in frames.items():
+        paths[model] = tmp_path / f"{model}.parquet"
+        frame.write_parquet(paths[model])
+    del frames["twin"], paths["twin"]  # it would be the same file
+    TRUTH_FRAME.write_parquet(tmp_path / "truth.parquet")
+    by_dict = _numbers(mc.compare({model: MODELS[model] for model in frames}, TRUTH, **ASKED))
+
+    assert _numbers(mc.compare(frames, TRUTH_FRAME, **ASKED)) == by_dict
+    assert _numbers(mc.compare(paths, tmp_path / "truth.parquet", **ASKED)) == by_dict
+    assert _numbers(mc.compare({**frames, "far": str(paths["far"])}, TRUTH, **ASKED)) == by_dict
+    pandas = {model: frame.to_pandas() for model, frame in frames.items()}
+    assert _numbers(mc.compare(pandas, TRUTH_FRAME.to_arrow(), **ASKED)) == by_dict
+
+
+def test_row_order_and_hash_of_names_change_nothing() -> None:
+    frames = {model: _frame(lists) for model, lists in MODELS.items()}
+    turned = {
+        model: frame.sample(fraction=1, shuffle=True, seed=3) for model, frame in frames.items()
+    }
+
+    assert _numbers(mc.compare(turned, TRUTH_FRAME.reverse(), **ASKED)) == _numbers(
+        mc.compare(frames, TRUTH_FRAME, **ASKED)
+    )
+
+
+def test_it_is_read_back_as_it_was() -> None:
+    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+
+    assert to_json(from_content(to_content(comparison))) == to_json(comparison)
+
+
+def test_the_first_metric_decides_where_none_is_named() -> None:
+    asked = {key: value for key, value in ASKED.items() if key not in {"primary", "min_effect"}}
+    comparison = mc.compare(MODELS, TRUTH, **asked)
+
+    assert comparison.primary == ("nDCG@5",)
+    assert comparison.metric("nDCG@5").min_effect == "0.0"
+
+
+def test_segments_train_items_and_users_are_used() -> None:
+    train = {user: [ITEMS[(n + 3) % 12]] * 1 for n, user in enumerate(USERS) if n % 2}
+    users = pl.DataFrame({"user": USERS, "country": ["dk", "no"] * 20})
+    comparison = mc.compare(
+        MODELS,
+        TRUTH,
+        **{**ASKED, "metrics": ["nDCG@5", "Novelty@5", "Coverage@5"]},
+        train=train,
+        items={item: ["a" if n % 2 else "b"] for n, item in enumerate(ITEMS)},
+        users=users,
+        segments={
+            "known": {"by": "activity", "edges": [0]},
+            "country": {"by": "user", "column": "country"},
+            "popular": {"by": "truth_item", "shares": [0.5, 0.8]},
+        },
+    )
+
+    known, country, popular = comparison.segments
+    assert [(s.name, s.n_users) for s in known.segments] == [("0", 20), ("over 0", 20)]
+    assert [s.name for s in country.segments] == ["dk", "no"]
+    assert popular.kind == "truth_item"
+    assert {each.x for each in comparison.tradeoffs} == {"Novelty@5", "Coverage@5"}
+    assert {pair.test for pair in comparison.pairs_of("Coverage@5")} == {"swap"}
+    assert "truth_in_train" in comparison.checked
+
+
+def test_users_of_the_truth_without_an_item_count_as_in_evaluate() -> None:
+    truth: dict[str, Any] = {**TRUTH, "u99": {}}
+    asked = {
+        **ASKED,
+        "conventions": mc.preset("standard", user_empty_truth="zero", user_both_empty="zero"),
+    }
+    comparison = mc.compare(MODELS, truth, **asked)
+    alone = mc.evaluate(MODELS["near"], truth, metrics=["nDCG@5"], conventions=asked["conventions"])
+
+    assert comparison.score("near", "nDCG@5").mean == alone["nDCG@5"]
+    assert comparison.score("near", "nDCG@5").n_users == 41
+
+
+def test_columns_are_named_by_model_and_by_table() -> None:
+    theirs = {"user": "user_id", "item": "item_id"}
+    lists = _frame(MODELS["near"]).rename(theirs)
+    truth = TRUTH_FRAME.rename({**theirs, "grade": "rating"})
+    comparison = mc.compare(
+        {"near": lists, "far": MODELS["far"]},
+        truth,
+        **ASKED,
+        columns={"near": theirs, "truth": {**theirs, "grade": "rating"}},
+    )
+
+    both = {model: MODELS[model] for model in ("near", "far")}
+    assert _numbers(comparison) == _numbers(mc.compare(both, TRUTH, **ASKED))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"baseline": "nearr"}, "baseline: 'nearr' is not among the models\n  fix: did you mean 'near'?"),
+        ({"primary": ["nDCG@10"]}, "primary: 'nDCG@10' is not evaluated"),
+        ({"primary": "nDCG@5"}, "primary: 'nDCG@5' is no list of labels"),
+        ({"metrics": ["nDCG@5", "nDCG@5"]}, "metrics: nDCG@5 is named more than once"),
+        ({"metrics": ["nDGC@5"]}, "did you mean"),
+        ({"min_effect": "2 percent"}, "min_effect: '2 percent' is no effect"),
+        ({"min_effect": {"R@5": 0.1}}, "min_effect: says nothing for nDCG@5"),
+        ({"confidence": 95}, "confidence: is 95\n  fix: write a number above 0.5, at most 0.9999"),
+        ({"resamples": 10}, "resamples: is 10\n  fix: write a whole number from 99 to 1,000,000"),
+        ({"seed": -1}, "seed: is -1"),
+        ({"adjustment": "bonferroni"}, "adjustment: is 'bonferroni'\n  fix: choose 'holm' or 'max_t'"),
+        ({"segments": {"a": {"by": "age"}}}, "segments.a: is {'by': 'age'}"),
+        ({"segments": {"a": {"by": "activity", "edges": [0]}}}, "segments.a: needs train, which was not given"),
+        ({"segments": {"a": {"by": "user", "column": "c"}}}, "fix: give it as `users`, or remove the entry"),
+        ({"columns": {"nobody": {}}}, "columns: 'nobody'"),
+        ({"input": {"rank_base": 2}}, "input: rank_base: 2 is no policy"),
+        ({"conventions": {"preset": "standard", "relevance_threshold": 9}}, "relevance_threshold: is 9, and the highest grade in truth is 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_honoured_is_refused_with_its_argument(
+    change: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        mc.compare(MODELS, TRUTH, **{**ASKED, **change})
+
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("models", [{}, [MODELS["near"]], {"truth": MODELS["near"]}, {"": {}}])
+def test_models_are_named(models: Any) -> None:
+    with pytest.raises(ValueError, match="models: "):
+        mc.compare(models, TRUTH, **ASKED)
+
+
+def test_a_wrong_table_is_refused_by_the_name_of_its_model() -> None:
+    lists = _frame(MODELS["near"]).with_columns(rank=pl.lit(1))
+    with pytest.raises(ValueError, match=r"^near: ") as refused:
+        mc.compare({**MODELS, "near": lists}, TRUTH, **ASKED)
+
+    assert "rank 1 stands twice in the list" in str(refused.value)
+
+
+def test_a_column_of_users_that_is_missing_is_refused() -> None:
+    users = pl.DataFrame({"user": USERS, "country": ["dk"] * 40})
+    segments = {"a": {"by": "user", "column": "contry"}}
+    with pytest.raises(ValueError, match=r"segments\.a: users have no column 'contry'"):
+        mc.compare(MODELS, TRUTH, **ASKED, users=users, segments=segments)
+
+
+def test_nothing_given_is_changed() -> None:
+    frames = {model: _frame(lists) for model, lists in MODELS.items()}
+    before = {model: frame.clone() for model, frame in frames.items()}
+    mc.compare(frames, TRUTH_FRAME, **ASKED)
+
+    assert all(frames[model].equals(before[model]) for model in frames)
+
+
+def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
+    verdicts = [
+        mc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": effect}).difference(
+            "near", "far", "nDCG@5"
+        )
+        for effect in (0.0, 1.0)
+    ]
+    strict, lax = (pair.verdict for pair in verdicts if pair is not None)
+
+    assert (strict, lax) == ("better", "equivalent")
+    twins = mc.compare(MODELS, TRUTH, **ASKED).difference("near", "twin", "nDCG@5")
+    assert twins is not None
+    assert twins.verdict == "identical"
+
+
+def test_the_leaderboard_is_a_frame_and_verdicts_are_sentences() -> None:
+    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+
+    assert comparison.leaderboard.shape == (6, 9)
+    assert comparison.differences["a"].to_list()[:2] == ["near", "twin"]
+    assert comparison.verdicts[0].startswith("near and twin share the highest nDCG@5: ")
+    assert all(
+        low <= high for low, high in comparison.leaderboard.select("ci_low", "ci_high").iter_rows()
+    )

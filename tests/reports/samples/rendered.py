@@ -1,0 +1,19 @@
+"""A sample's content as the reports that are made of it."""
+
+from reports.latex import render_latex
+from reports.markdown import render_markdown
+from reports.page import render_html
+from tests.reports.samples.sample import Content
+from tests.reports.samples.typed import typed
+
+
+def html(content: Content) -> str:
+    return render_html(typed(content))
+
+
+def markdown(content: Content) -> str:
+    return render_markdown(typed(content))
+
+
+def latex(content: Content) -> str:
+    return render_latex(typed(content))

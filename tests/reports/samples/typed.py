@@ -1,0 +1,9 @@
+"""A sample's content as the typed comparison that everything else takes."""
+
+from metrics_core.comparison.comparison import Comparison
+from metrics_core.comparison.stored import from_content
+from tests.reports.samples.sample import Content
+
+
+def typed(content: Content) -> Comparison:
+    return from_content(content)
