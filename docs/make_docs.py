@@ -23,7 +23,9 @@ from metrics_core.scoring.panel import differing, panel
 from pipeline.params.schema import params_schema
 from tests.parity.residue import RESIDUE
 
-DOCS = Path(__file__).parent
+REFERENCE = Path(__file__).parent / "reference"
+METRICS = REFERENCE / "metrics"
+ROOT = REFERENCE.parents[1]
 STANDARD = mc.preset("standard")
 MADE = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
 LISTS = {"u": ["a", "b", "c", "d", "e"]}
@@ -41,12 +43,12 @@ def main() -> None:
     """Write all pages, or compare them with what stands there."""
     pages = dict(_pages())
     stale = [path for path, text in pages.items() if _read(path) != text]
-    left = {path for path in (DOCS / "metrics").glob("*.md") if path not in pages}
+    left = {path for path in METRICS.glob("*.md") if path not in pages}
     if "--check" in sys.argv:
         for path in [*stale, *sorted(left)]:
-            print(f"{path.relative_to(DOCS.parent)} is out of date; run `make docs`")
+            print(f"{path.relative_to(ROOT)} is out of date; run `make docs`")
         sys.exit(bool(stale or left))
-    (DOCS / "metrics").mkdir(exist_ok=True)
+    METRICS.mkdir(parents=True, exist_ok=True)
     for path in stale:
         path.write_text(pages[path], encoding="utf-8")
     for path in left:
@@ -59,34 +61,28 @@ def _read(path: Path) -> str:
 
 
 def _pages() -> Iterator[tuple[Path, str]]:
-    yield DOCS / "README.md", _index()
+    yield METRICS / "README.md", _metrics_page()
     for metric in CATALOGUE:
-        yield DOCS / "metrics" / f"{metric.name}.md", metric_page(metric)
-    yield DOCS / "conventions.md", conventions_page()
-    yield DOCS / "presets.md", _presets_page()
-    yield DOCS / "errata.md", _errata_page()
-    yield DOCS / "robustness.md", _text([MADE, *robustness_page(collected())])
+        yield METRICS / f"{metric.name}.md", metric_page(metric)
+    yield REFERENCE / "conventions.md", conventions_page()
+    yield REFERENCE / "presets.md", _presets_page()
+    yield REFERENCE / "errata.md", _errata_page()
+    yield REFERENCE / "robustness.md", _text([MADE, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
-    yield DOCS / "params.schema.json", f"{schema}\n"
+    yield REFERENCE / "params.schema.json", f"{schema}\n"
 
 
-def _index() -> str:
+def _metrics_page() -> str:
     lines = [
         MADE,
-        "# Reference\n",
-        "- [Conventions](conventions.md): every knob, its values, the metrics that it changes",
-        "- [Presets](presets.md): the texts and libraries that Concord reproduces, and what no knob expresses",
-        "- [Statistics](statistics.md): how models are compared, and how well that holds",
-        "- [Robustness](robustness.md): each bad input and each fault, what happens, and the test that shows it",
-        "- [Faults](faults.md): what happens when something breaks, and what a stage says",
-        "- [MLflow](mlflow.md): how runs are organised and compared, what happens when a server fails, training runs",
-        "- [Errata](errata.md): numbers in well-known texts that contradict their own formulae\n",
-        "## Metrics\n",
+        "# Metrics\n",
+        "Each page has the formula, the conventions that change the value, what each text and library does, and a derivation. "
+        "A label names a metric and what is asked of it: [labels](../../concepts/definitions.md#labels).\n",
         "| metric | formula | family | better | source |",
         "|---|---|---|---|---|",
     ]
     lines += [
-        f"| [{m.name}](metrics/{m.name}.md) | {_cell(m.formula)} | {m.family} | {_better(m)} | {m.source} |"
+        f"| [{m.name}]({m.name}.md) | {_cell(m.formula)} | {m.family} | {_better(m)} | {m.source} |"
         for m in CATALOGUE
     ]
     return _text(lines)

@@ -1,4 +1,4 @@
-"""docs/robustness.md: each bad input and fault, what is done, and the test that shows it."""
+"""docs/reference/robustness.md: each bad input and fault, what is done, and the test that shows it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -40,4 +40,4 @@ def _cell(behaviours: Sequence[str]) -> str:
 def _name(test: str) -> str:
     """The file and the test, without what it was called with."""
     path, _, name = test.partition("::")
-    return f"[{name.partition('[')[0]}](../{path})"
+    return f"[{name.partition('[')[0]}](../../{path})"

@@ -1,4 +1,4 @@
-"""Every row of docs/robustness.md has a test, and every marked test a row."""
+"""Every row of docs/reference/robustness.md has a test, and every marked test a row."""
 
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 

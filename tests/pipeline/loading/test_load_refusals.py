@@ -430,7 +430,7 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
 }
 
 
-# The rows of docs/robustness.md that a case shows.
+# The rows of docs/reference/robustness.md that a case shows.
 ROWS = {
     "zero bytes": 2,
     "header only": 3,

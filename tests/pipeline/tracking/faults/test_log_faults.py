@@ -101,7 +101,7 @@ def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch)
     return write_project(tmp_path, uri=f"http://ann:s3cret@{proxy.address}", experiment=uuid4().hex)
 
 
-# The row of docs/robustness.md that a fault belongs to.
+# The row of docs/reference/robustness.md that a fault belongs to.
 ROWS = (
     (9, "slow"),
     (10, "500"),

@@ -1,0 +1,96 @@
+"""The pages that people read: every link leads somewhere, every page is linked, examples run."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT
+
+README = ROOT / "README.md"
+PAGES = sorted([*ROOT.glob("*.md"), *(p for d in ("docs", "benchmarks", "data") for p in (ROOT / d).rglob("*.md"))])  # fmt: skip
+DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
+MOST_LINES = 120  # of the README
+CODE_LINES = 7  # of its example
+_FENCED = re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`[^`\n]*`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_ELSEWHERE = re.compile(r"^(https?|mailto):")
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _prose(page: Path) -> str:
+    return _FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def _links(page: Path) -> Iterator[tuple[str, Path, str]]:
+    """Each relative link of a page as it is written, its file, and its heading or an empty text."""
+    for link in _LINK.findall(_INLINE.sub("", _prose(page))):
+        if not _ELSEWHERE.match(link):
+            path, _, heading = link.partition("#")
+            yield link, (page.parent / path).resolve() if path else page, heading
+
+
+def _headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    found: set[str] = set()
+    seen: Counter[str] = Counter()
+    for title in re.findall(r"^#+ (.+)$", _prose(page), re.MULTILINE):
+        anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
+
+
+def _examples(page: Path) -> list[str]:
+    return _PYTHON.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    lost = [
+        link
+        for link, target, heading in _links(page)
+        if not target.exists() or (heading and heading not in _headings(target))
+    ]
+
+    assert lost == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set[Path](), [README]
+    while waiting:
+        reached.add(page := waiting.pop())
+        targets = {
+            target for _, target, _ in _links(page) if target.suffix == ".md" and target.exists()
+        }
+        waiting += targets - reached
+
+    assert [_name(page) for page in DOCS if page not in reached] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_readme_compares_two_models_in_seven_lines() -> None:
+    (example,) = _examples(README)
+
+    lines = [line for line in example.splitlines() if line.strip()]
+    assert len(lines) == CODE_LINES
+    assert lines[-1] == "comparison"
+
+
+def test_the_examples_of_the_library_page_run() -> None:
+    examples = _examples(ROOT / "docs" / "how-to" / "library.md")
+
+    names: dict[str, object] = {}
+    for example in examples:
+        exec(example, names)
+    assert "result" in names
