@@ -16,6 +16,8 @@ import metrics_core as mc
 from metrics_core.metrics.catalogue import parse
 from tests.project import change_params, copied, movielens, run
 
+pytestmark = pytest.mark.whole
+
 KS = [1, 5, 10, 20, 50, 100]
 FILES = {
     "popularity": "popularity.csv",
