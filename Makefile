@@ -17,7 +17,7 @@ repro: $(INSTALLED)  ## evaluate, compare, report, log
 	@echo "report: results/report/report.html    MLflow: make ui"
 
 test: $(INSTALLED)  ## the tests for while you work: a few minutes
-	$(PYTEST) -m "not slow and not whole"
+	$(PYTEST) -m "not slow and not whole" --hypothesis-profile=quick
 
 test-all: $(INSTALLED)  ## all tests: also whole runs, kills over and over, servers, browsers and libraries that install quickly
 	$(PYTEST) -m "not slow"

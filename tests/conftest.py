@@ -1,4 +1,4 @@
-"""Hypothesis repeats itself by default; `--hypothesis-profile=search` looks for new examples.
+"""Hypothesis repeats itself by default; `--hypothesis-profile=search` looks for new examples, `quick` tries few.
 
 Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING is set: then a skip is a failure.
 """
@@ -22,6 +22,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=_SLOW_IS_FINE,
 )
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
 settings.register_profile(
     "search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
