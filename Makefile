@@ -3,20 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: repro test parity docs check ui bench simulations demo lock clean
+.PHONY: repro test test-all parity docs check ui bench simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	concord mend
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 
-test: $(INSTALLED)  ## all tests
-	pytest -n 2 --dist loadfile -m "not slow"
+test: $(INSTALLED)  ## the tests for while you work: a few minutes
+	$(PYTEST) -m "not slow and not whole" --hypothesis-profile=quick
+
+test-all: $(INSTALLED)  ## all tests: also whole runs, kills over and over, servers, browsers and libraries that install quickly
+	$(PYTEST) -m "not slow"
 
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
 	pytest tests/parity

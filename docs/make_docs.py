@@ -16,6 +16,7 @@ import metrics_core as mc
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
+from metrics_core.comparison.stored import json_schema
 from metrics_core.conventions.conventions import KNOBS, Knob
 from metrics_core.conventions.presets import PRESETS, Preset
 from metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
@@ -70,6 +71,8 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "robustness.md", _text([MADE, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "params.schema.json", f"{schema}\n"
+    schema = json.dumps(json_schema(), indent=2, ensure_ascii=False)
+    yield REFERENCE / "comparison.schema.json", f"{schema}\n"
 
 
 def _metrics_page() -> str:

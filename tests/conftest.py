@@ -1,13 +1,17 @@
-"""Hypothesis repeats itself by default; `--hypothesis-profile=search` looks for new examples.
+"""Hypothesis repeats itself by default; `--hypothesis-profile=search` looks for new examples, `quick` tries few.
 
 Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING is set: then a skip is a failure.
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.project import copied, made_once, run
+from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -18,10 +22,17 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=_SLOW_IS_FINE,
 )
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
 settings.register_profile(
     "search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first, so that all workers end at about the same time."""
+    items.sort(key=lambda item: item.get_closest_marker("whole") is None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -30,3 +41,23 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and os.environ.get("CONCORD_SKIP_NOTHING"):
         report.outcome = "failed"
     return report
+
+
+def finished_demo(folder: Path) -> None:
+    said = run(copied(folder), "dvc", "repro")
+    (folder / "said.txt").write_text(said, encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The demo after its first `dvc repro`, to copy; what that said lies beside it."""
+    return made_once(tmp_path_factory, worker_id, finished_demo) / "a project"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Page]:
+    """One tab for all tests of a worker."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed")
+    with chromium() as page:
+        yield page

@@ -1,10 +1,11 @@
 """A copy of the project to run for real, and the real data that tests read where it lies."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,27 @@ def copied(folder: Path) -> Path:
     return project
 
 
+def made_once(factory: pytest.TempPathFactory, worker: str, make: Callable[[Path], object]) -> Path:
+    """A folder of the session that `make` fills once, whichever worker asks first."""
+    base = factory.getbasetemp()
+    folder = (base if worker == "master" else base.parent) / make.__name__
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            make(folder)
+            (folder / "made").touch()
+    return folder
+
+
+def copied_from(finished: Path, folder: Path) -> Path:
+    """A copy of a project with its results, its cache and its history."""
+    copy = folder / finished.name
+    ignored = shutil.ignore_patterns("__pycache__", "dvc-site")
+    shutil.copytree(finished, copy, symlinks=True, ignore=ignored)
+    return copy
+
+
 def change_params(project: Path, change: Mapping[str, Any]) -> None:
     """Set keys of params.yaml, such as {"evaluation.ks": [5, 10]}."""
     yaml = YAML()
@@ -74,6 +96,23 @@ def attempt(project: Path, *command: str, **environment: str) -> subprocess.Comp
         text=True,
         check=False,
     )
+
+
+def run_stages(project: Path, *stages: str, **environment: str) -> str:
+    """Run stages one after the other in one process: where the results are the point, and not the processes."""
+    return run(project, sys.executable, "-c", _ONE_AFTER_THE_OTHER, *stages, **environment)
+
+
+_ONE_AFTER_THE_OTHER = """
+import runpy, sys
+for stage in sys.argv[1:]:
+    module, *sys.argv[1:] = stage.split()
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
 
 
 def stages_run(output: str) -> list[str]:

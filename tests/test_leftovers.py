@@ -6,6 +6,8 @@ import pytest
 
 from tests.project import change_params, copied, run, stages_run
 
+pytestmark = pytest.mark.whole
+
 MODELS = {
     "popularity": {
         "path": "data/demo/popularity.csv",

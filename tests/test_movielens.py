@@ -13,8 +13,12 @@ import pytest
 import pytrec_eval
 
 import metrics_core as mc
+from metrics_core.comparison.stored import to_json
 from metrics_core.metrics.catalogue import parse
+from tests.library import compared_as_pinned
 from tests.project import change_params, copied, movielens, run
+
+pytestmark = pytest.mark.whole
 
 KS = [1, 5, 10, 20, 50, 100]
 FILES = {
@@ -269,3 +273,12 @@ def test_the_report_and_the_runs_are_there(project: Path) -> None:
 
 def test_nothing_runs_again_when_nothing_changed(project: Path) -> None:
     assert "Running stage" not in run(project, "dvc", "repro")
+
+
+def test_the_library_gives_the_same_comparison(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    stored = project / "results" / "comparison" / "comparison.json"
+
+    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")

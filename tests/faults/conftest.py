@@ -1,28 +1,21 @@
 """One finished tiny project for all workers; each test gets a copy."""
 
-import fcntl
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.faults.tiny import digests, repro, tiny_project
+from tests.project import copied_from, made_once
 
-IGNORED = shutil.ignore_patterns("__pycache__", "dvc-site")
+
+def finished_tiny(folder: Path) -> None:
+    repro(tiny_project(folder))
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The tiny project after `dvc repro`."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "finished"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "done").exists():
-            repro(tiny_project(folder))
-            (folder / "done").touch()
-    return folder / "a project"
+    return made_once(tmp_path_factory, worker_id, finished_tiny) / "a project"
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +27,4 @@ def expected(finished: Path) -> dict[str, str]:
 @pytest.fixture
 def project(finished: Path, tmp_path: Path) -> Path:
     """A finished project of the test's own."""
-    copy = tmp_path / "a project"
-    shutil.copytree(finished, copy, symlinks=True, ignore=IGNORED)
-    return copy
+    return copied_from(finished, tmp_path)

@@ -9,6 +9,8 @@ from tests.faults.test_disk import MOUNTS, PRIVATE
 from tests.faults.tiny import LOAD, digests, stage
 from tests.project import attempt
 
+pytestmark = pytest.mark.whole
+
 WRITES = {"PYTHONDONTWRITEBYTECODE": ""}
 SIZES = (17, 1500)  # bytes that were written; Python itself sees to fewer than 16
 

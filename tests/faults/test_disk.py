@@ -9,6 +9,8 @@ import pytest
 from tests.faults.tiny import LOAD, digests, leftovers, stage
 from tests.project import attempt, change_params
 
+pytestmark = pytest.mark.whole
+
 HOLD = "python -m pipeline.loading.load popularity; code=$?; ls -A results/lists; exit $code"
 PRIVATE = ("unshare", "--mount", "--map-root-user", "sh", "-c")  # mounts that end with the command
 

@@ -11,6 +11,8 @@ from tests.faults.breaking import broken, wait_for, wait_until_gone
 from tests.faults.tiny import LOAD, STAGES, digests, leftovers, repro, stage, start
 from tests.project import attempt
 
+pytestmark = pytest.mark.whole
+
 WRITES = r"^(open .*results/\S*(writes|reads)|os\.(rename|remove|mkdir) .*results)"
 RENAME = r"os\.rename \S*.*popularity\.parquet"
 

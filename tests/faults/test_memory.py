@@ -11,6 +11,8 @@ from tests.faults.breaking import broken
 from tests.faults.tiny import LOAD, digests, leftovers, stage
 from tests.project import ROOT, attempt
 
+pytestmark = pytest.mark.whole
+
 TOO_MUCH = """
 import sys; sys.argv = ["-m"]
 from pipeline.running.stage import leave

@@ -13,6 +13,8 @@ from tests.faults.breaking import broken, wait_for
 from tests.faults.tiny import LOAD, STAGES, digests, leftovers, repro, stage, start
 from tests.project import ROOT
 
+pytestmark = pytest.mark.whole
+
 RENAME = r"os\.rename \S*.*popularity\.parquet"
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 LONG_QUERY = """

@@ -8,6 +8,8 @@ import pytest
 from tests.faults.tiny import digests
 from tests.project import ROOT, attempt
 
+pytestmark = pytest.mark.whole
+
 CLOSED = [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"]
 
 

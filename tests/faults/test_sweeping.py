@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.project import ROOT
+
+pytestmark = pytest.mark.whole
 
 MANY_FOLDERS = """
 from pathlib import Path

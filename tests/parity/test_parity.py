@@ -16,6 +16,8 @@ from tests.parity import cases, environments
 from tests.parity.residue import RESIDUE, excused
 from tests.project import MOVIELENS
 
+pytestmark = pytest.mark.whole
+
 NAMES = sorted(path.stem for path in environments.LIBRARIES.glob("with_*.py"))
 LIBRARIES = [
     pytest.param(name, marks=pytest.mark.slow) if environments.is_slow(name) else name

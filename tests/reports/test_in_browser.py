@@ -1,26 +1,19 @@
 """The page in a real browser without a network."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.reports.samples import sample
-from tests.reports.samples.browser import CHROMIUM, Page, chromium
+from tests.reports.samples.browser import Page
 from tests.reports.samples.rendered import html
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = pytest.mark.whole
 
 PHONE, DESK = 390, 1400
 MODELS_SHOWN = (
     "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Page]:
-    with chromium() as page:
-        yield page
 
 
 @pytest.fixture(scope="module")

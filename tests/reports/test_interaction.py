@@ -1,7 +1,6 @@
 """The live page in a real browser: tooltips, lighting up, hiding models; and axe-core on all of it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 
 from tests.reports.samples import sample
 from tests.reports.samples.axe import axe_script
-from tests.reports.samples.browser import CHROMIUM, Page, chromium
+from tests.reports.samples.browser import Page
 from tests.reports.samples.rendered import html
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+pytestmark = pytest.mark.whole
 
 SETTLED = "new Promise(done => setTimeout(done, 100))"
 PHONE, DESK = 390, 1400
@@ -23,12 +22,6 @@ MARKS = """
 [...document.querySelectorAll('.chart [data-model=ease], .chart [data-other=ease]')]
   .filter(m => m.getClientRects().length).length
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Page]:
-    with chromium() as page:
-        yield page
 
 
 @pytest.fixture(scope="module")

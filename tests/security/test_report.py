@@ -20,7 +20,7 @@ from pipeline.params.read import read_params
 from pipeline.reporting.report import report
 from pipeline.running.connections import workspace
 from tests.project import ROOT, change_params
-from tests.reports.samples.browser import CHROMIUM, chromium
+from tests.reports.samples.browser import Page
 from tests.reports.samples.markup import Markup
 
 PAYLOADS = (
@@ -138,19 +138,17 @@ def test_the_policy_admits_our_script_alone(page: str) -> None:
     assert not any(payload in script for payload in PAYLOADS)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-def test_nothing_runs_in_a_browser(folder: Path) -> None:
-    with chromium() as browser:
-        browser.show(folder / "report.html", width=1400)
-        browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
-        hover = "[...document.querySelectorAll('main *')].forEach(e => e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
-        browser.run(hover)
-        browser.run("document.querySelectorAll('button').forEach(b => b.click())")
-        assert browser.run("typeof window.ran") == "undefined"
-        assert browser.errors == []
-        assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
-        assert browser.run("document.scripts.length") == 1
-        assert browser.run("document.images.length") == 0
+def test_nothing_runs_in_a_browser(folder: Path, browser: Page) -> None:
+    browser.show(folder / "report.html", width=1400)
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
+    hover = "[...document.querySelectorAll('main *')].forEach(e => e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
+    browser.run(hover)
+    browser.run("document.querySelectorAll('button').forEach(b => b.click())")
+    assert browser.run("typeof window.ran") == "undefined"
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+    assert browser.run("document.scripts.length") == 1
+    assert browser.run("document.images.length") == 0
 
 
 def test_markdown_holds_no_tag_link_or_picture_of_theirs(folder: Path) -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from metrics_core.statistics.pairs import compare
 from tests.project import attempt, change_params, copied, run
-from tests.reports.samples.browser import CHROMIUM, chromium
+from tests.reports.samples.browser import Page
+
+pytestmark = pytest.mark.whole
 
 IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 
@@ -158,15 +160,16 @@ def test_dvc_metrics_diff_has_a_row_a_model_and_metric(project: Path) -> None:
     assert "results/metrics/knn.json" in found  # P is gone, AP is new
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-def test_dvc_plots_diff_draws_both_revisions_without_a_network(project: Path) -> None:
+def test_dvc_plots_diff_draws_both_revisions_without_a_network(
+    project: Path, browser: Page
+) -> None:
     run(project, "dvc", "repro", "-q", "report")
     run(project, "dvc", "plots", "diff", "v1", "-o", "plots")
 
-    with chromium() as page:
-        page.show(project / "plots" / "index.html", width=1400)
-        page.run("new Promise(done => setTimeout(done, 1500))")
-        drawn = page.run("document.querySelectorAll('svg.marks path').length")
-        assert page.errors == []
-        assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
-        assert drawn > 20
+    browser.show(project / "plots" / "index.html", width=1400)
+    browser.run("new Promise(done => setTimeout(done, 1500))")
+    drawn = browser.run("document.querySelectorAll('svg.marks path').length")
+
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+    assert drawn > 20

@@ -116,6 +116,7 @@ def test_grades_may_be_fractions() -> None:
     assert loaded_truth("t.csv")[0] == [("u", "a", 0.5)]
 
 
+@pytest.mark.whole
 @pytest.mark.bad_input(3, "`input.empty_lists: keep`: nobody has a list; noted")
 def test_a_file_without_rows_may_pass_through_the_whole_pipeline(tmp_path: Path) -> None:
     project = copied(tmp_path)

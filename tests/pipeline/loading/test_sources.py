@@ -26,7 +26,9 @@ ROWS: list[Row] = [
     ("u2", "7", 2, -1.5),
     ("u2", "a", 3, -2.0),
 ]
-IDS = st.text("aB01ñ9-_:.#", min_size=1, max_size=4)
+IDS = st.text("aB01ñ9-_:.#", min_size=1, max_size=4).filter(
+    lambda text: not text.endswith(".0")  # a whole number as a float writes it: `1.0` is 1
+)
 
 
 @pytest.fixture(autouse=True)

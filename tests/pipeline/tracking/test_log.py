@@ -112,6 +112,7 @@ main()
 """
 
 
+@pytest.mark.whole
 @pytest.mark.fault(12, "a killed process leaves a run that the next one completes")
 def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path) -> None:
     killed = subprocess.run(
@@ -143,6 +144,7 @@ main()
 """
 
 
+@pytest.mark.whole
 @pytest.mark.fault(12, "a store whose making was killed half-way is made again")
 def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
     (project / "mlflow.db").unlink()
@@ -162,6 +164,7 @@ def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
     assert [path.name for path in project.glob(".mlflow.db*")] == []
 
 
+@pytest.mark.whole
 @pytest.mark.fault(6, "processes that create one store at once take turns")
 def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
     project: Path, tmp_path: Path

@@ -3,7 +3,6 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,23 +13,10 @@ from pipeline.commands.log import log_again, tell_what_is_logged
 from pipeline.tracking.log import log
 from pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
-from tests.pipeline.tracking.mlflow_server import (
-    BATCH,
-    LOGIN_PAGE,
-    Fault,
-    FaultyProxy,
-    mlflow_server,
-)
+from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import points, runs_of
 
-
-@pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyProxy]:
-    with (
-        mlflow_server(tmp_path_factory.mktemp("server")) as address,
-        FaultyProxy(address).running() as proxy,
-    ):
-        yield proxy
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture

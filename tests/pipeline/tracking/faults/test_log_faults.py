@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,10 @@ from mlflow import MlflowClient
 from pipeline.tracking.log import log
 from pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
-from tests.pipeline.tracking.mlflow_server import (
-    BATCH,
-    LOGIN_PAGE,
-    Fault,
-    FaultyProxy,
-    mlflow_server,
-)
+from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import points, runs_of
+
+pytestmark = pytest.mark.whole
 
 WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
@@ -80,15 +75,6 @@ FAULTS = {
     ),
     "cut at the last request": (Fault(on="/runs/update", passing=1, cut=True), "broke off", "try"),
 }
-
-
-@pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyProxy]:
-    with (
-        mlflow_server(tmp_path_factory.mktemp("server")) as address,
-        FaultyProxy(address).running() as proxy,
-    ):
-        yield proxy
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import pytest
 from pipeline.tracking.store import Tracking
 from tests.pipeline.tracking.log_project import ROOT, start_log, write_project
 
+pytestmark = pytest.mark.whole
+
 SIGNS = ["a%20b", "is it? 100 %", "#1", 'it\'s "quoted": yes', "a\\b;c&d=e"]
 
 

@@ -22,6 +22,8 @@ from tests.pipeline.tracking.mlflow_server import mlflow_server
 from tests.pipeline.tracking.postgresql import driver, postgresql
 from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
 
+pytestmark = pytest.mark.whole
+
 PASSWORD = "a pass: word/@1"
 LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
 ASKED_FOR = ["postgresql"] if os.environ.get("CONCORD_TEST_POSTGRESQL") else []
@@ -45,8 +47,7 @@ class Server:
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # fmt: skip
     folder = tmp_path_factory.mktemp("server")
     if request.param == "sqlite":
-        with mlflow_server(folder) as address:
-            yield Server(f"http://{address}", {})
+        yield Server(f"http://{request.getfixturevalue('tracking_server')}", {})
     elif request.param == "basic-auth":
         (folder / "auth.ini").write_text(AUTH)
         secrets = {
