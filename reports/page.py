@@ -16,7 +16,7 @@ from reports.charts.bump import bump_chart, has_chart
 from reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
 from reports.charts.differences import difference_chart
 from reports.charts.heatmap import pair_heatmap
-from reports.sections import examples, panel, quality, segments, summary, tables, validity, wins
+from reports.sections import examples, panel, quality, segments, summary, tables, warnings, wins
 from reports.writing import numbers
 from reports.writing.verdicts import VERDICTS, verdicts_seen
 
@@ -65,7 +65,7 @@ def environment(*, autoescape: bool) -> Environment:
         summary=summary,
         tables=tables,
         tradeoffs=tradeoffs,
-        validity=validity,
+        warnings=warnings,
         wins=wins,
         VERDICTS=VERDICTS,
         verdicts_seen=verdicts_seen,

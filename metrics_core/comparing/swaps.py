@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from metrics_core.checking.relations import files, schema, view, whole
 from metrics_core.comparing.evidence.evaluated import Ground, Models
 from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.places import closed_up
+from metrics_core.comparing.evidence.visible_ranks import closed_up
 from metrics_core.conventions.conventions import Conventions
 from metrics_core.metrics.catalogue import Label
 from metrics_core.metrics.exposure import Exposure

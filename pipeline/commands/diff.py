@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from metrics_core.checking.problems import InputError, refuse
 from metrics_core.comparing.evidence.asked import Asked
 from metrics_core.metrics.catalogue import spelled
-from pipeline.commands.chosen import PLACE
+from pipeline.commands.arguments import PLACE
 from pipeline.commands.table import console, print_table
 from pipeline.comparing.evaluations import read_evaluations
 from pipeline.diffing.changes import Change, changes, labels_of_one_side, unlike

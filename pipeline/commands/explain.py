@@ -5,7 +5,7 @@ from rich.table import Table
 
 from metrics_core.conventions.presets import beside
 from metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
-from pipeline.commands.chosen import label_named, model_files, preset_named, refused
+from pipeline.commands.arguments import label_named, model_files, preset_named, refused
 from pipeline.commands.table import console
 from pipeline.params.read import read_params
 

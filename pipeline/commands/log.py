@@ -9,7 +9,7 @@ from metrics_core.checking.problems import InputError, Problem, refuse
 from pipeline.params.model import Params
 from pipeline.params.read import read_params
 from pipeline.running.claims import only_one
-from pipeline.tracking.contents import contents
+from pipeline.tracking.comparison_content import contents
 from pipeline.tracking.log import send
 from pipeline.tracking.receipt import read_receipt, write_logged
 from pipeline.tracking.store import AGAIN, Tracking

@@ -13,7 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node
 from metrics_core.checking.problems import InputError, refuse
 from metrics_core.conventions.conventions import KNOB
 from metrics_core.conventions.presets import only_another_scale
-from pipeline.commands.chosen import PLACE, preset_named
+from pipeline.commands.arguments import PLACE, preset_named
 from pipeline.commands.table import console, word
 from pipeline.params.model import PARAMS
 from pipeline.params.read import examined

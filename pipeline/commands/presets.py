@@ -5,7 +5,7 @@ from typing import Any
 from metrics_core.conventions.conventions import KNOB, Conventions
 from metrics_core.conventions.presets import PRESETS, beside
 from metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric, changed_by, override_keys
-from pipeline.commands.chosen import preset_named
+from pipeline.commands.arguments import preset_named
 from pipeline.commands.table import console, print_table, word
 from pipeline.params.model import PARAMS
 

@@ -10,7 +10,7 @@ from metrics_core.evaluate import mean_of
 from metrics_core.reconcile import MOST_GRADES, Found, given, search
 from metrics_core.scoring.panel import Definition
 from metrics_core.scoring.partition import Task
-from pipeline.commands.chosen import PLACE, label_named, model_files, refused
+from pipeline.commands.arguments import PLACE, label_named, model_files, refused
 from pipeline.commands.table import console, print_table, word
 from pipeline.evaluating.engines.partitions import partitions
 from pipeline.params.model import Params

@@ -12,8 +12,8 @@ from pipeline.params.asked import asked_of
 from pipeline.params.model import Params
 from pipeline.params.read import read_params
 from pipeline.running.announce import say
-from pipeline.running.orphans import remove_background, remove_models
 from pipeline.running.outputs import prepare, write_csv, write_parquet, write_text
+from pipeline.running.removed_models import remove_background, remove_models
 from pipeline.running.stage import run
 
 NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it

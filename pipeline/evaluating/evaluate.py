@@ -30,10 +30,10 @@ from pipeline.params.labels import labels_of
 from pipeline.params.model import PARAMS, Params
 from pipeline.params.read import read_params
 from pipeline.running.connections import reading
-from pipeline.running.orphans import remove_background
 from pipeline.running.outputs import prepare, write_json
 from pipeline.running.per_user_file import per_user_writer
 from pipeline.running.progress import Progress
+from pipeline.running.removed_models import remove_background
 from pipeline.running.stage import model_argument, run
 
 

@@ -15,8 +15,8 @@ from metrics_core.conventions.presets import departures, unknown_preset
 from metrics_core.metrics.catalogue import idle_overrides
 from pipeline.params.keys import Keys
 from pipeline.params.label_checks import label_findings, metric_findings
-from pipeline.params.lines import Finding
 from pipeline.params.model import Params
+from pipeline.params.yaml_lines import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
 BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth

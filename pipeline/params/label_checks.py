@@ -8,8 +8,8 @@ from metrics_core.comparing.evidence.asked import choice_findings
 from metrics_core.metrics.catalogue import Label, expand, parse
 from metrics_core.metrics.spelling import label_meant
 from pipeline.params.keys import Keys
-from pipeline.params.lines import Finding
 from pipeline.params.model import Params
+from pipeline.params.yaml_lines import Finding
 
 MOST_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")

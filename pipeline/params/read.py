@@ -13,9 +13,9 @@ from pipeline.params.checks import (
     text_findings,
     value_findings,
 )
-from pipeline.params.lines import read_yaml
 from pipeline.params.model import PARAMS, Params
 from pipeline.params.places import place_findings
+from pipeline.params.yaml_lines import read_yaml
 
 
 def read_params(path: Path = PARAMS) -> Params:

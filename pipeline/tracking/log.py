@@ -11,9 +11,9 @@ from pipeline.params.read import read_params
 from pipeline.running.announce import LOG, say
 from pipeline.running.outputs import prepare
 from pipeline.running.stage import run
-from pipeline.tracking.circumstances import circumstances
 from pipeline.tracking.client import experiment_id, opened
-from pipeline.tracking.contents import Contents, contents
+from pipeline.tracking.comparison_content import Contents, contents
+from pipeline.tracking.environment_tags import circumstances
 from pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
 from pipeline.tracking.run_content import RunContent
 from pipeline.tracking.runs import Place, Runs, fill, is_finished

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pipeline.params.model import Params
 from pipeline.running.outputs import write_json
-from pipeline.tracking.contents import Contents
+from pipeline.tracking.comparison_content import Contents
 from pipeline.tracking.store import AGAIN, Tracking, TrackingError
 
 Json = dict[str, Any]

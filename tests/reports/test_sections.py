@@ -15,7 +15,7 @@ from reports.sections.examples import examples, users
 from reports.sections.segments import entries, gaps, grids
 from reports.sections.summary import thresholds
 from reports.sections.tables import main_labels
-from reports.sections.validity import serious, who
+from reports.sections.warnings import serious, who
 from reports.sections.wins import likely, wins
 from reports.writing import numbers
 from tests.reports.samples import sample

@@ -83,7 +83,7 @@ def test_nothing_else_reads_yaml() -> None:
     }
     assert users == {
         "pipeline/params/safe_yaml.py",
-        "pipeline/params/lines.py",
+        "pipeline/params/yaml_lines.py",
         "pipeline/commands/mend.py",
         "pipeline/commands/pin.py",
     }  # dvc.lock is DVC's own; the other two read it safely first

@@ -14,8 +14,8 @@ from duckdb import DuckDBPyConnection
 
 from metrics_core.checking.relations import files, view
 from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.places import closed_up
 from metrics_core.comparing.evidence.segmentations import ByPopularity
+from metrics_core.comparing.evidence.visible_ranks import closed_up
 from metrics_core.comparing.segments.grouped import Grouped
 from metrics_core.metrics.catalogue import Label, parse
 from metrics_core.metrics.judged import Floats

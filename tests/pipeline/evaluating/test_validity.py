@@ -8,8 +8,8 @@ import pytest
 
 from metrics_core.checking.relations import id_views
 from metrics_core.comparing.evidence.evaluated import Evaluated
-from metrics_core.comparing.warnings.checked import checked_kinds
 from metrics_core.comparing.warnings.lists import warnings
+from metrics_core.comparing.warnings.looked_for import checked_kinds
 from metrics_core.comparison.parts import Warned
 from metrics_core.scoring import validity as scoring
 from pipeline.comparing.evaluations import ground_of

@@ -14,7 +14,7 @@ from mlflow.entities import Run
 
 from pipeline.running.outputs import write_json
 from pipeline.tracking.client import experiment_id
-from pipeline.tracking.contents import contents
+from pipeline.tracking.comparison_content import contents
 from pipeline.tracking.log import log
 from pipeline.tracking.runs import Place, Runs
 from tests.pipeline.tracking.log_project import MEANS, ROOT, params_of, start_log, write_project

@@ -11,7 +11,7 @@ from mlflow.entities import Run
 from metrics_core.checking.problems import InputError
 from pipeline.params.model import Params
 from pipeline.running.outputs import write_json
-from pipeline.tracking.contents import contents
+from pipeline.tracking.comparison_content import contents
 from pipeline.tracking.log import log
 from pipeline.tracking.training import attached
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project

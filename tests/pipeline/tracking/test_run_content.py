@@ -9,8 +9,8 @@ import pytest
 
 from metrics_core.checking.problems import InputError
 from pipeline.running.outputs import write_json, write_text
-from pipeline.tracking.circumstances import circumstances
-from pipeline.tracking.contents import contents
+from pipeline.tracking.comparison_content import contents
+from pipeline.tracking.environment_tags import circumstances
 from pipeline.tracking.run_content import RunContent
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 

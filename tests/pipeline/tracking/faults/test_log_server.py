@@ -13,7 +13,7 @@ import pytest
 from mlflow import MlflowClient
 
 from pipeline.tracking.client import experiment_id
-from pipeline.tracking.contents import contents
+from pipeline.tracking.comparison_content import contents
 from pipeline.tracking.log import log
 from pipeline.tracking.runs import Place, Runs
 from pipeline.tracking.store import TrackingError
