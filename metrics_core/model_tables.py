@@ -1,0 +1,183 @@
+"""Lists of models, a truth and what else there is, as people hand them over -> the results that a comparison reads."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from metrics_core.checking.id_match import Met, fit_of
+from metrics_core.checking.locked import connect
+from metrics_core.checking.problems import InputError
+from metrics_core.checking.relations import Table, id_views
+from metrics_core.comparing.evidence.asked import Asked
+from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from metrics_core.inputs import users_without_items
+from metrics_core.reading.background import read_users
+from metrics_core.reading.columns.input_table import InputTable
+from metrics_core.reading.formats.frames import Data
+from metrics_core.reading.given import Columns, table_given
+from metrics_core.reading.loaded import (
+    Loaded,
+    load_items,
+    load_lists,
+    load_train,
+    load_truth,
+    load_users,
+)
+from metrics_core.reading.rules.policies import Policies
+from metrics_core.scoring.background import Background
+from metrics_core.scoring.evaluation import Gathered, summary_content, task_of
+from metrics_core.scoring.grade_fit import misgraded
+from metrics_core.scoring.in_memory import evaluate_tables
+from metrics_core.scoring.panel import Panel
+from metrics_core.scoring.partition import evaluated
+from metrics_core.scoring.validity import validity
+
+_LOADERS = {"train": load_train, "items": load_items, "users": load_users}
+_OF_A_TABLE = ("path", "sha256", "md5")  # by which a table is known
+
+
+def given_of(background: Mapping[str, Data | None]) -> list[str]:
+    """The tables that are there."""
+    return [name for name, table in background.items() if table is not None]
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What all models are evaluated on.
+
+    tables : role -> what messages call it, and what was found in it
+    known  : the users who are evaluated, where they are more than those of the truth
+    """
+
+    ground: Ground
+    tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
+    known: pl.DataFrame | None
+
+    def inputs(self) -> dict[str, dict[str, Any]]:
+        """By what each table is known."""
+        return {role: _known_by(found) for role, (_, found) in self.tables.items()}
+
+
+@dataclass(frozen=True)
+class ModelTables:
+    """Reads, checks and evaluates what people hand over, by the functions that the pipeline's stages call."""
+
+    asked: Asked
+    policies: Policies
+    columns: Columns
+    panels: Mapping[str, Panel]
+
+    def data(self, truth: Data, background: Mapping[str, Data | None]) -> _Data:
+        """Truth, and what else is given."""
+        asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
+        table = table_given("truth", truth, self.columns)
+        judgements, found = _kept(
+            lambda c: load_truth(c, table, self.policies, asked.conventions, may_be_empty=nobody)
+        )
+        highest: Any = judgements["grade"].max()
+        wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
+        if problems := list(wrong):
+            raise InputError(problems)
+        tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {"truth": (table, found)}
+        frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
+        for role in given_of(background):
+            frames[role], tables[role] = self._background(role, background[role])
+        ground = Ground(judgements, **frames, truth_quality=found, connecting=_connecting)
+        return _Data(ground, tables, _known(judgements, users_without_items(truth)))
+
+    def _background(
+        self, role: str, data: Data
+    ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
+        own = Path(data) if isinstance(data, str) else data
+        table = table_given(role, own, self.columns)
+        frame, found = _kept(lambda connection: _LOADERS[role](connection, table))
+        return frame, (table, found)
+
+    def evaluated(self, model: str, recs: Data, data: _Data) -> Evaluated:
+        """One model's results."""
+        asked, pinned, ground = self.asked, self.asked.conventions, data.ground
+        table = table_given(model, recs, self.columns, role="recs")
+        # A dict says no ranks of its own: those that it is given begin at 1.
+        own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
+        lists, found = _kept(lambda connection: load_lists(connection, table, own, pinned))
+        gathered = Gathered(task_of(asked.labels, pinned, self.panels))
+        fit, doubts = self._told_of_ids(table, lists, data, gathered.task.cutoffs)
+        judgements = ground.truth
+        assert isinstance(judgements, pl.DataFrame)
+        with connect() as connection:
+            background = Background(ground.train, ground.items)
+            part = evaluate_tables(
+                connection, lists, judgements, gathered.task, background, known=data.known
+            )
+        gathered.add(part)
+        summary = summary_content(
+            model,
+            gathered,
+            gathered.summaries(
+                lambda name: part.values[name].drop_nulls().to_numpy(), asked.confidence
+            ),
+            self.panels,
+            validity=doubts,
+            fit=fit,
+            inputs={
+                "truth": _known_by(ground.truth_quality),
+                "lists": _known_by(found),
+                **{role: told for role, told in data.inputs().items() if role != "truth"},
+            },
+        )
+        values = evaluated(part.values, gathered.task)
+        others = part.values.select("user", *gathered.definitions)
+        return Evaluated(values, others, lists, summary, {"model": model, **found})
+
+    def _told_of_ids(
+        self, table: InputTable, lists: pl.DataFrame, data: _Data, ks: Sequence[int]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Do the ids fit, and what do lists, truth and train say of the evaluation?"""
+        ground, least = data.ground, self.asked.conventions.relevance_threshold
+        tables = {"lists": lists, "truth": ground.truth}
+        catalogue = data.tables["items"][0].name if "items" in data.tables else None
+        policy = self.policies.unknown_items
+        met = Met(table.name, table.columns, catalogue, policy, table.settings)
+        with connect() as connection:
+            id_views(connection, _there(tables, items=ground.items))
+            fit = fit_of(connection, met)
+        with connect() as connection:
+            id_views(connection, _there(tables, train=ground.train))
+            has_train = ground.train is not None
+            return fit, validity(connection, has_train=has_train, ks=ks, threshold=least)
+
+
+def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Table]:
+    return {**tables, **{name: table for name, table in others.items() if table is not None}}
+
+
+def _kept(load: Callable[[DuckDBPyConnection], Loaded]) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The rows of a table, and what was found in it."""
+    with connect() as connection:
+        found = load(connection)
+        return pl.DataFrame(connection.sql(found.query).to_arrow_table()), found.quality
+
+
+def _known(judgements: pl.DataFrame, without_items: Sequence[Any]) -> pl.DataFrame | None:
+    """The users of the truth and those of whom it holds no item; None where there are none of the latter."""
+    if not without_items:
+        return None
+    with connect() as connection:
+        read_users(connection, table_given("users", without_items, {}))
+        others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
+    users = judgements.select("user")
+    if users.schema != others.schema:
+        users, others = (frame.cast(pl.String) for frame in (users, others))
+    return pl.concat([users, others])
+
+
+def _known_by(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: found[key] for key in _OF_A_TABLE}
+
+
+def _connecting(files: Iterable[Path]) -> DuckDBPyConnection:
+    return connect(reads=files)
