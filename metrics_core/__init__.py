@@ -1,5 +1,6 @@
 """Ranking metrics under named conventions: frames in, numbers out."""
 
+from metrics_core.checking.problems import InputError
 from metrics_core.compare import compare
 from metrics_core.comparison.comparison import Comparison
 from metrics_core.conventions.conventions import Conventions
@@ -13,6 +14,7 @@ __all__ = [
     "Conventions",
     "Derivation",
     "Found",
+    "InputError",
     "Result",
     "Versus",
     "compare",

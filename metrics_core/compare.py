@@ -28,7 +28,7 @@ from metrics_core.evaluate import labels_of, pinned_by
 from metrics_core.metrics.catalogue import spelled
 from metrics_core.model_tables import ModelTables, given_of
 from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import ROLES, Columns, columns_named
+from metrics_core.reading.given import Columns, columns_named
 from metrics_core.reading.rules.policies import policies_of
 from metrics_core.scoring.evaluation import panels_of
 
@@ -124,7 +124,11 @@ def compare(
         settings=settings,
         segments=segmentations,
     )
-    roles = {**ROLES, **dict.fromkeys(models, "recs")}
+    roles = {
+        **dict.fromkeys(models, "recs"),
+        "truth": "truth",
+        **{name: name for name in background},
+    }
     panels = panels_of(asked.labels, asked.primary if panel else (), pinned)
     reader = ModelTables(
         asked, policies_of(input or {}), columns_named(columns or {}, roles), panels

@@ -49,7 +49,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the warnings and the summary."""
-        told = "".join(f"<p>{escape(each.sentence)}</p>" for each in self.warnings)
+        told = "".join(f"<p>Beware: {escape(each.sentence)}</p>" for each in self.warnings)
         return told + self.summary._repr_html_()
 
     def __getitem__(self, label: str) -> float:

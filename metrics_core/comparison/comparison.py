@@ -88,7 +88,9 @@ class Comparison:
         n = len(self.models)
         models = "1 model" if n == 1 else f"{n} models"
         said = f": {self.verdicts[0]}" if self.verdicts else ""
-        return f"<Comparison of {models} on {', '.join(self.primary)}{said}>"
+        serious = [each for each in self.warnings if each.severity == "serious"]
+        beware = "".join(f" Beware, {each.whose}: {each.sentence}" for each in serious)
+        return f"<Comparison of {models} on {', '.join(self.primary)}{said}{beware}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the leaderboard, the verdicts and the differences to the baseline."""

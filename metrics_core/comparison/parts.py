@@ -347,6 +347,11 @@ class Warned:
     sentence: str
     fix: str
 
+    @property
+    def whose(self) -> str:
+        """The models that it concerns, in words."""
+        return ", ".join(self.who) or "all models"
+
 
 @dataclass(frozen=True)
 class PinnedKnob:

@@ -82,10 +82,10 @@ def columns_named(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     InputError : an argument or a column has no such name
     """
     if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
-        fix = "write it as {'recs': {'user': 'userId'}}"
+        fix = f"write it as {{{next(iter(roles))!r}: {{'user': 'userId'}}}}"
         raise refuse("columns", "is no dict of dicts", fix)
     problems = [
-        Problem(f"columns: {name!r}", "is no argument", f"choose {', '.join(roles)}")
+        Problem(f"columns: {name!r}", "is no table here", f"choose {', '.join(roles)}")
         for name in given
         if name not in roles
     ]

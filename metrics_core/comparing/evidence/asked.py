@@ -160,7 +160,9 @@ def adjustment_findings(adjustment: Any) -> Iterator[Finding]:
 
 def baseline_findings(baseline: str, models: Collection[str]) -> Iterator[Finding]:
     """A baseline that is no model."""
-    if baseline not in models:
+    if not isinstance(baseline, str):
+        yield "baseline", f"is {shown(baseline)}", "write the name of a model"
+    elif baseline not in models:
         near = difflib.get_close_matches(baseline, models, n=1)
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(models)}"
         yield "baseline", f"{baseline!r} is not among the models", fix
