@@ -22,7 +22,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=_SLOW_IS_FINE,
 )
-settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=10)
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=6)
 settings.register_profile(
     "search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )

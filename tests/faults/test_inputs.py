@@ -11,6 +11,8 @@ from tests.faults.breaking import broken, wait_for
 from tests.faults.tiny import LOAD, leftovers, stage, start
 from tests.project import attempt, change_params
 
+pytestmark = pytest.mark.whole
+
 HASHING = r"open .*data/demo/popularity\.csv rb?\b"
 
 

@@ -10,6 +10,8 @@ from pipeline.running.outputs import write_json
 from tests.faults.tiny import MODELS
 from tests.project import attempt
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.mark.fault(23, "a stage that forgets an output fails by name")
 def test_a_forgotten_output_fails_by_name(project: Path) -> None:

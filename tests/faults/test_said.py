@@ -9,6 +9,8 @@ import pytest
 from tests.faults.tiny import LOAD, stage
 from tests.project import ROOT, attempt
 
+pytestmark = pytest.mark.whole
+
 ENDED = r"load popularity: 36,000 rows, 1,200 users; \d+\.\d s, \d+ MB\n"
 
 

@@ -62,6 +62,7 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
     ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "content",
     [
@@ -190,5 +191,6 @@ def test_twelve_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: st
     assert "row minus column, all pairs of models" in many
 
 
+@pytest.mark.whole
 def test_pages_of_many_models_stay_small_enough_for_git() -> None:
     assert len(html(sample.many_models(30))) < 3_000_000

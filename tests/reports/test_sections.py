@@ -42,6 +42,7 @@ def _section(page: str, name: str) -> str:
     return found[0]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("key", "section"),
     [

@@ -264,6 +264,10 @@ OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever t
 
 def own(metric: str, k: int | None, conventions: Conventions) -> Conventions:
     """What is pinned for a metric with or without a cutoff: `RR@k` goes before `RR`, both before the general."""
+    if not conventions.overrides:
+        return (
+            conventions  # making conventions, which checks them, takes longer than all definitions
+        )
     changed = dict(conventions.overrides.get(metric, {}))
     if k is not None:
         changed.update(conventions.overrides.get(f"{metric}@k", {}))

@@ -106,6 +106,7 @@ def test_what_only_a_later_stage_would_meet_is_told_now(
     assert _validated(own)[::2] == (2, message)
 
 
+@pytest.mark.whole
 def test_grades_that_no_convention_fits_end_the_stage(own: Path) -> None:
     change_params(own, {"data.truth": {"path": "data/truth.csv"}})
     done = attempt(own, "dvc", "repro", "evaluate@pop")
@@ -175,6 +176,7 @@ def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path, length: i
     assert "is no name of a model\n  fix: use letters, digits" in wrong
 
 
+@pytest.mark.whole
 def test_a_misspelt_primary_label_is_told_before_any_file_is_read(own: Path) -> None:
     change_params(own, {"comparison.primary": ["ndcg@10"]})
 

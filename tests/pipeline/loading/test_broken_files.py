@@ -2,7 +2,11 @@
 
 from collections import Counter
 
+import pytest
+
 from benchmarks.fuzz_readers import outcomes
+
+pytestmark = pytest.mark.whole
 
 CASES = 240
 

@@ -127,6 +127,7 @@ def test_times_of_every_unit_are_the_same_seconds(unit: str) -> None:
     assert loaded_truth("t.parquet", columns={"time": "time"})[0] == [("u", "a", 1.0, 1.7e9)]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", ["types", "folders", "streams", "shapes"])
 def test_whatever_tables_come_there_are_words_or_the_right_answer(kind: str) -> None:
     found = list(outcomes(2_000_000, 60, kind))

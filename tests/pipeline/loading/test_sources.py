@@ -51,6 +51,7 @@ def test_the_same_lists_in_every_form_are_the_same_bytes() -> None:
     )
 )
 @settings(max_examples=12)
+@pytest.mark.whole
 def test_any_lists_are_the_same_in_every_form(
     lists: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -36,6 +36,7 @@ def _content(form: str, rows: list[tuple[str, str, int, float]]) -> bytes:
     return into.getvalue()
 
 
+@pytest.mark.whole
 @pytest.mark.bad_input(61, "a stream without its end is refused")
 def test_a_stream_is_read_whole_or_refused_wherever_it_is_cut() -> None:
     whole = _content("stream", ROWS)
@@ -63,6 +64,7 @@ def test_two_files_in_one_are_refused(form: str) -> None:
     )
 
 
+@pytest.mark.whole
 @pytest.mark.bad_input(61, "an Arrow file with a hole, or with something in it, is refused")
 @pytest.mark.parametrize("options", [{}, {"use_legacy_format": True}], ids=["new", "old"])
 def test_a_hole_in_an_arrow_file_is_refused(options: dict[str, bool]) -> None:

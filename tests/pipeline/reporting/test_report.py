@@ -44,6 +44,7 @@ def test_the_page_and_its_twin_are_written(project: Path) -> None:
         assert finding in (project / "results/report" / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.whole
 def test_a_second_run_writes_the_same_bytes(project: Path) -> None:
     report(params_of(project))
     first = [path.read_bytes() for path in sorted((project / "results/report").iterdir())]
