@@ -10,7 +10,6 @@ from metrics_core.comparing.evidence.asked import (
     Adjustment,
     Asked,
     Effects,
-    adjustment_findings,
     baseline_findings,
     choice_findings,
     effect_findings,
@@ -19,6 +18,7 @@ from metrics_core.comparing.evidence.asked import (
     label_findings,
     model_findings,
     number_findings,
+    word_findings,
 )
 from metrics_core.comparing.evidence.evidence import Evidence
 from metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
@@ -87,7 +87,7 @@ def compare(
 
     Raises
     ------
-    InputError : what is wrong, where, and what to do; nothing is dropped or filled silently
+    ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     pinned = pinned_by(conventions)
     labels = labels_of(metrics)
@@ -99,7 +99,7 @@ def compare(
         [*model_findings(models), *label_findings(names, deciding), *effect_findings(min_effect)]
     )
     _refuse(number_findings(confidence=confidence, resamples=resamples, seed=seed))
-    _refuse(adjustment_findings(adjustment))
+    _refuse(word_findings(adjustment=adjustment, title=title, wilcoxon=wilcoxon, panel=panel))
     _refuse(
         [
             *baseline_findings(baseline, models),

@@ -175,7 +175,11 @@ def labels_of(metrics: Sequence[str]) -> list[Label]:
     ValueError : it is no list, or a label cannot be read; all of them at once
     """
     if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
-        what = f"{metrics!r} is no list" if metrics else "there is none"
+        what = (
+            "there is none"
+            if isinstance(metrics, Sequence) and not metrics
+            else f"{metrics!r} is no list"
+        )
         raise refuse("metrics", what, "write a list of labels, such as `metrics=['nDCG@10']`")
     labels, wrong = [], []
     for text in metrics:

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from metrics_core.checking.id_match import Met, fit_of
 from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import InputError
+from metrics_core.checking.problems import InputError, refuse
 from metrics_core.checking.relations import Table, id_views
 from metrics_core.comparing.evidence.asked import Asked
 from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
@@ -19,14 +19,7 @@ from metrics_core.reading.background import read_users
 from metrics_core.reading.columns.input_table import InputTable
 from metrics_core.reading.formats.frames import Data
 from metrics_core.reading.given import Columns, table_given
-from metrics_core.reading.loaded import (
-    Loaded,
-    load_items,
-    load_lists,
-    load_train,
-    load_truth,
-    load_users,
-)
+from metrics_core.reading.loaded import LOADERS, Loaded, load_lists, load_truth
 from metrics_core.reading.rules.policies import Policies
 from metrics_core.scoring.background import Background
 from metrics_core.scoring.evaluation import Gathered, summary_content, task_of
@@ -36,7 +29,6 @@ from metrics_core.scoring.panel import Panel
 from metrics_core.scoring.partition import evaluated
 from metrics_core.scoring.validity import validity
 
-_LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 _OF_A_TABLE = ("path", "sha256", "md5")  # by which a table is known
 
 
@@ -92,9 +84,11 @@ class ModelTables:
     def _background(
         self, role: str, data: Data
     ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
-        own = Path(data) if isinstance(data, str) else data
+        if role == "users" and isinstance(data, Mapping):
+            raise refuse("users", "is a dict", "give a table: a column `user`, and others")
+        own = Path(data) if isinstance(data, str) and data.strip() else data
         table = table_given(role, own, self.columns)
-        frame, found = _kept(lambda connection: _LOADERS[role](connection, table))
+        frame, found = _kept(lambda connection: LOADERS[role](connection, table))
         return frame, (table, found)
 
     def evaluated(self, model: str, recs: Data, data: _Data) -> Evaluated:

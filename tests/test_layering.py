@@ -1,6 +1,7 @@
 """Who imports whom, over all folders: a room imports rooms of the floors below it, and no other."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -145,3 +146,14 @@ def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: 
     )
 
     assert run.stdout.split() == []
+
+
+def test_only_drawing_is_imported_by_name() -> None:
+    """An import that is no statement would be an arrow that the tests above do not see."""
+    by_name = {
+        _relative(file)
+        for file in FILES.values()
+        if re.search(r"\bimport_module\(|__import__\(", file.read_text(encoding="utf-8"))
+    }
+
+    assert by_name == {"metrics_core/comparison/rendering.py"}

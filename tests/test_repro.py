@@ -63,13 +63,18 @@ def test_a_second_run_runs_nothing(project: Path) -> None:
     assert "up to date" in run(project, "dvc", "status")
 
 
-def test_the_library_gives_the_same_comparison(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project)
-    stored = project / "results" / "comparison" / "comparison.json"
+def test_the_library_gives_the_same_comparison(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(demo)
+    results = demo / "results"
+    comparison = compared_as_pinned(demo)
+    stored = {
+        "comparison/comparison.json": to_json(comparison),
+        "report/report.html": comparison.to_html(),
+        "report/table.tex": comparison.to_latex(),
+    }
 
-    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")
+    for name, text in stored.items():
+        assert (results / name).read_text(encoding="utf-8") == text, name
 
 
 def test_every_model_has_one_finished_run_and_so_has_their_comparison(demo: Path) -> None:

@@ -1,4 +1,4 @@
-"""InputError: what is wrong with a file or with params.yaml, where, and what to do about it."""
+"""InputError: what is wrong with a table, an argument or a key of params.yaml, where, and what to do about it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -46,7 +46,7 @@ class Settings(Protocol):
 
 @dataclass(frozen=True)
 class Arguments:
-    """Settings as arguments of `evaluate`, `explain` and `reconcile`; `name` is that of the table."""
+    """Settings as arguments of `evaluate`, `compare`, `explain` and `reconcile`; `name` is that of the table."""
 
     name: str
 

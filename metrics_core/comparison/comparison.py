@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from metrics_core.checking.problems import refuse
 from metrics_core.comparison.parts import (
     BestChance,
     Difference,
@@ -43,7 +44,7 @@ class Comparison:
     panel       : each primary label under every definition that some preset has
     verdicts    : sentences, most important first
     warnings    : signs of a doubtful evaluation, most serious first; `checked` names those that were looked for
-    quality     : model, or `truth` -> what was found in its table: counts and notes
+    quality     : model, or `truth` -> what was found in its table, as quality files have it; not to be changed
     covers      : what the intervals cover, and what not
     """
 
@@ -111,8 +112,11 @@ class Comparison:
 
         Raises
         ------
-        KeyError : it was not evaluated
+        InputError : it was not evaluated
         """
+        if label not in self._metrics:
+            what = f"was not evaluated; there are {', '.join(self._metrics)}"
+            raise refuse(label, what, "name one of these")
         return self._metrics[label]
 
     @property
@@ -121,12 +125,20 @@ class Comparison:
         return tuple(self._metrics)
 
     def score(self, model: str, label: str) -> Score:
-        """The mean of a model on a label."""
-        return self._scores[label][model]
+        """The mean of a model on a label.
+
+        Raises
+        ------
+        InputError : there is no such model, or the label was not evaluated
+        """
+        if model not in self.models:
+            what = f"is not among the models: {', '.join(self.models)}"
+            raise refuse(model, what, "name one of these")
+        return self._scores[self.metric(label).label][model]
 
     def scores_of(self, label: str) -> list[Score]:
         """The means of a label, models in the order given."""
-        return list(self._scores[label].values())
+        return list(self._scores[self.metric(label).label].values())
 
     def pairs_of(self, label: str) -> list[Difference]:
         """The differences of a label."""

@@ -111,6 +111,9 @@ def load_users(
     return Loaded("SELECT * FROM users ORDER BY user", describe_table(source))
 
 
+LOADERS = {"train": load_train, "items": load_items, "users": load_users}
+
+
 def _order_counts(conventions: Conventions) -> bool:
     """Does any metric read the truth in the order in which it was given?"""
     return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.reading.loaded import load_items, load_train, load_users
+from metrics_core.reading.loaded import LOADERS
 from metrics_core.reading.quality import in_numbers
 from pipeline.loading.input_files import background_file
 from pipeline.loading.sorted_parquet import write_query
@@ -15,8 +15,6 @@ from pipeline.running.connections import workspace
 from pipeline.running.outputs import prepare, write_json
 from pipeline.running.progress import counted
 from pipeline.running.stage import argument, run
-
-LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 
 
 def main() -> str:

@@ -30,6 +30,7 @@ ASKED: dict[str, Any] = {
     "min_effect": "2%",
     "conventions": "standard",
     "resamples": 99,
+    "panel": False,
 }
 
 
@@ -94,8 +95,9 @@ def test_row_order_and_hash_of_names_change_nothing() -> None:
 
 
 def test_it_is_read_back_as_it_was() -> None:
-    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    comparison = mc.compare(MODELS, TRUTH, **{**ASKED, "panel": True})
 
+    assert comparison.panel
     assert to_json(from_content(to_content(comparison))) == to_json(comparison)
 
 
@@ -174,6 +176,17 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"confidence": 95}, "confidence: is 95\n  fix: write a number above 0.5, at most 0.9999"),
         ({"resamples": 10}, "resamples: is 10\n  fix: write a whole number from 99 to 1,000,000"),
         ({"seed": -1}, "seed: is -1"),
+        ({"title": 3}, "title: is 3"),
+        ({"panel": "no"}, "panel: is 'no'\n  fix: write True or False"),
+        ({"baseline": 3}, "baseline: is 3"),
+        ({"primary": [3]}, "is no list of labels"),
+        ({"min_effect": {3: 0.1, "default": 0.0}}, "min_effect: 3 is no label"),
+        ({"metrics": pl.Series(["nDCG@5"])}, "is no list"),
+        ({"segments": {"a": {"by": ["activity"]}}}, "segments.a: is {'by': ['activity']}"),
+        ({"train": MODELS["near"], "segments": {"a": {"by": "truth_item", "shares": [-0.5, 1.5]}}}, "segments.a: is"),
+        ({"train": ""}, "train: is an empty text, which is no path"),
+        ({"users": {"u1": {"age": 1}}}, "users: is a dict"),
+        ({"columns": {"recs": {"user": "u"}}}, "columns: 'recs': is no table here"),
         ({"adjustment": "bonferroni"}, "adjustment: is 'bonferroni'\n  fix: choose 'holm' or 'max_t'"),
         ({"segments": {"a": {"by": "age"}}}, "segments.a: is {'by': 'age'}"),
         ({"segments": {"a": {"by": "activity", "edges": [0]}}}, "segments.a: needs train, which was not given"),
@@ -192,7 +205,17 @@ def test_what_cannot_be_honoured_is_refused_with_its_argument(
     assert told in str(refused.value)
 
 
-@pytest.mark.parametrize("models", [{}, [MODELS["near"]], {"truth": MODELS["near"]}, {"": {}}])
+@pytest.mark.parametrize(
+    "models",
+    [
+        {},
+        [MODELS["near"]],
+        {"truth": MODELS["near"]},
+        {"": {}},
+        {"a\x1b[31m": MODELS["near"]},
+        {"\ud800": MODELS["near"]},
+    ],
+)
 def test_models_are_named(models: Any) -> None:
     with pytest.raises(ValueError, match="models: "):
         mc.compare(models, TRUTH, **ASKED)
@@ -245,3 +268,55 @@ def test_the_leaderboard_is_a_frame_and_verdicts_are_sentences() -> None:
     assert all(
         low <= high for low, high in comparison.leaderboard.select("ci_low", "ci_high").iter_rows()
     )
+
+
+def test_labels_come_in_report_order_whatever_the_order_asked() -> None:
+    asked = {
+        **ASKED,
+        "metrics": ["R@5", "nDCG@5", "nDCG@1", "RBP(p=0.8)@3", "RBP(p=0.5)@1", "RBP(p=0.8)@1"],
+    }
+    comparison = mc.compare(MODELS, TRUTH, **asked)
+
+    assert comparison.labels == (
+        "R@5",
+        "nDCG@1",
+        "nDCG@5",
+        "RBP(p=0.8)@1",
+        "RBP(p=0.8)@3",
+        "RBP(p=0.5)@1",
+    )
+
+
+def test_page_and_table_are_written_as_they_are_returned(tmp_path: Path) -> None:
+    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    page = comparison.to_html(tmp_path / "report.html")
+    table = comparison.to_latex(str(tmp_path / "table.tex"))
+
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == table
+    assert page.startswith("<!doctype html>")
+    assert "held in memory" in page
+    assert r"\toprule" in table
+
+
+def test_what_is_shown_says_what_is_serious() -> None:
+    strange = {user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()}
+    comparison = mc.compare(
+        {"near": MODELS["near"], "strange": strange}, TRUTH, **{**ASKED, "baseline": "near"}
+    )
+
+    told = "Beware, strange: No item of the lists stands in the truth, for any user."
+    assert told in repr(comparison)
+    assert "Serious, strange: No item" in comparison._repr_html_()
+    assert repr(comparison).startswith(
+        "<Comparison of 2 models on nDCG@5: near, the baseline, is best"
+    )
+
+
+def test_a_label_or_model_that_is_not_there_is_refused_in_words() -> None:
+    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+
+    with pytest.raises(mc.InputError, match="nDCG@7: was not evaluated; there are R@5, nDCG@5"):
+        comparison.score("near", "nDCG@7")
+    with pytest.raises(mc.InputError, match="nea: is not among the models: near, far, twin"):
+        comparison.score("nea", "nDCG@5")

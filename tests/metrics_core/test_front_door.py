@@ -125,7 +125,7 @@ def test_policies_let_negative_grades_and_other_things_pass() -> None:
     assert "input: 'negative_grade'" not in _words(RECS, TRUTH, input={"nan_score": "first"})
     assert "choose 'error' | 'last'" in _words(RECS, TRUTH, input={"nan_score": "first"})
     assert "input: nan: is no policy" in _words(RECS, TRUTH, input={"nan": "last"})
-    assert "columns: 'lists': is no argument" in _words(RECS, TRUTH, columns={"lists": {}})
+    assert "columns: 'lists': is no table here" in _words(RECS, TRUTH, columns={"lists": {}})
 
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {

@@ -24,7 +24,9 @@ MOST_EFFECT, MOST_PERCENT = 1e9, 1000  # a difference that matters
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FEWEST_RESAMPLES, MOST_RESAMPLES = 99, 1_000_000
 MOST_SEED = 2**63 - 1
-TAKEN = frozenset({"truth", "train", "items", "users"})  # names of tables, which no model may have
+TAKEN = frozenset(
+    {"", "truth", "train", "items", "users"}
+)  # names of tables, which no model may have
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,23 @@ class Asked:
 
 
 def in_report_order(labels: Sequence[Label]) -> list[Label]:
-    """As the catalogue has their metrics."""
-    order = [metric.name for metric in CATALOGUE]
-    return sorted(labels, key=lambda label: order.index(label.name))
+    """As the catalogue has their metrics, those with other parameters as they are given, cutoffs ascending."""
+    order, stems = [metric.name for metric in CATALOGUE], [label.stem for label in labels]
+    return sorted(
+        labels, key=lambda x: (order.index(x.name), stems.index(x.stem), x.k is not None, x.k or 0)
+    )
 
 
 def effects_of(effects: Effects, labels: Collection[str]) -> dict[str, Effect]:
     """The effect of every label."""
     if not isinstance(effects, Mapping):
-        return dict.fromkeys(labels, effects)
-    named = {spelled(text): effect for text, effect in effects.items()}
+        return dict.fromkeys(labels, _as_number(effects))
+    named = {spelled(text): _as_number(effect) for text, effect in effects.items()}
     return {label: named[label] if label in named else named[DEFAULT] for label in labels}
+
+
+def _as_number(effect: Effect) -> Effect:
+    return effect if isinstance(effect, str) else float(effect)
 
 
 def absolute(effect: Effect, baseline_mean: float) -> float:
@@ -113,8 +121,8 @@ def model_findings(models: Any) -> Iterator[Finding]:
         yield "models", "is no dict of models", "write {'als': lists, 'ease': lists}"
         return
     for name in models:
-        if not isinstance(name, str) or not name.strip() or name.lower() in TAKEN:
-            fix = f"write a text other than {', '.join(map(repr, sorted(TAKEN)))}"
+        if not isinstance(name, str) or not name.isprintable() or name.strip().lower() in TAKEN:
+            fix = f"write a text that can be printed, other than {', '.join(map(repr, sorted(TAKEN - {''})))}"
             yield "models", f"{shown(name)} is no name of a model", fix
 
 
@@ -123,12 +131,16 @@ def label_findings(labels: Sequence[str], primary: Any) -> Iterator[Finding]:
     for label, times in Counter(labels).items():
         if times > 1:
             yield "metrics", f"{label} is named more than once", "name each metric once"
-    if isinstance(primary, str) or not isinstance(primary, Sequence) or not primary:
+    texts = isinstance(primary, Sequence) and all(isinstance(text, str) for text in primary)
+    if isinstance(primary, str) or not texts or not primary:
         yield "primary", f"{shown(primary)} is no list of labels", "write ['nDCG@10']"
 
 
 def effect_findings(effects: Any) -> Iterator[Finding]:
-    """Effects that are none."""
+    """Effects that are none, and labels that are no text."""
+    for text in effects if isinstance(effects, Mapping) else []:
+        if not isinstance(text, str):
+            yield "min_effect", f"{shown(text)} is no label", "write a label such as 'nDCG@10'"
     for effect in effects.values() if isinstance(effects, Mapping) else [effects]:
         if said := wrong_effect(effect):
             what, _, fix = said.partition(": ")
@@ -150,12 +162,17 @@ def number_findings(*, confidence: Any, resamples: Any, seed: Any) -> Iterator[F
             yield name, f"is {shown(value)}", fix
 
 
-def adjustment_findings(adjustment: Any) -> Iterator[Finding]:
-    """An adjustment that is none."""
+def word_findings(*, adjustment: Any, title: Any, **flags: Any) -> Iterator[Finding]:
+    """An adjustment that is none, a title that is no text, flags that are neither true nor false."""
     known = get_args(Adjustment)
     if adjustment not in known:
         fix = f"choose {' or '.join(map(repr, known))}"
         yield "adjustment", f"is {shown(adjustment)}", fix
+    if not isinstance(title, str):
+        yield "title", f"is {shown(title)}", "write a text"
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            yield name, f"is {shown(value)}", "write True or False"
 
 
 def baseline_findings(baseline: str, models: Collection[str]) -> Iterator[Finding]:

@@ -63,6 +63,8 @@ class ByPopularity:
         return self.shares
 
 
+MOST_COUNT, MOST_END = 10**12, 1e30  # of interactions; of a number in a column
+WITHIN = (1e-12, 1 - 1e-12)  # a share is more than nothing and less than all
 QUESTIONED = ("truth_item", "recommended_item")  # items, by popularity
 Segmentation = ByActivity | ByColumn | ByPopularity
 
@@ -95,23 +97,28 @@ def segmentations_of(given: Any) -> dict[str, Segmentation]:
 def _segmentation(said: Any) -> Segmentation | str:
     """The segmentation, or what to write."""
     by = said.get("by") if isinstance(said, Mapping) else None
+    by = by if isinstance(by, str) else ""
     keys = set(said) - {"by"} if by in _WRITE else set()
-    if by == "activity" and keys == {"edges"} and _are(said["edges"], int):
+    if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MOST_COUNT):
         return ByActivity(tuple(said["edges"]))
     if by == "user" and isinstance(said.get("column"), str) and keys <= {"column", "edges"}:
         edges = said.get("edges")
-        if edges is None or _are(edges, int, float):
+        if edges is None or _are(edges, int | float, -MOST_END, MOST_END):
             return ByColumn(said["column"], None if edges is None else tuple(map(float, edges)))
-    if by in QUESTIONED and keys == {"shares"} and _are(said["shares"], float):
+    if by in QUESTIONED and keys == {"shares"} and _are(said["shares"], float, *WITHIN):
         shares = tuple(said["shares"])
         if len(shares) == 2:  # noqa: PLR2004 - the head, and head and middle
-            return ByPopularity(by, shares)
-    return f"write {_WRITE.get(str(by), ' or '.join(_WRITE.values()))}"
+            return ByPopularity(by, shares)  # type: ignore[arg-type]
+    return f"write {_WRITE.get(by, ' or '.join(_WRITE.values()))}"
 
 
-def _are(values: Any, *kinds: type) -> bool:
+def _are(values: Any, kind: Any, least: float, most: float) -> bool:
+    """Is it a list of numbers in their range?"""
     known = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
-    return known and all(type(value) in kinds for value in values)
+    return known and all(
+        isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
+        for value in values
+    )
 
 
 _WRITE = {
@@ -142,5 +149,5 @@ def segment_findings(
 def unknown_column(column: str, known: Sequence[str]) -> tuple[str, str]:
     """What is wrong with a column that users lack, and what to do."""
     near = difflib.get_close_matches(column, known, n=1)
-    fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(known)}"
-    return f"users have no column {column!r}", fix
+    fix = f"name one of: {', '.join(known)}" if known else "add it: there is none but `user`"
+    return f"users have no column {column!r}", f"did you mean {near[0]!r}?" if near else fix

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics_core.metrics.catalogue import Label
-
-Floats = NDArray[np.float64]
+from metrics_core.metrics.judged import Floats
 
 
 @dataclass(frozen=True)
