@@ -84,8 +84,8 @@ def test_a_project_of_ones_own_is_sound(own: Path) -> None:
         (
             {"data.truth": {"path": "data/truth.csv"}},
             "params.yaml: conventions.relevance_threshold: is 4, and the highest grade in data/truth.csv is 1: nobody "
-            "has a relevant item\n  fix: lower it, or name the column of the grades under `data.truth.columns`, such "
-            "as `{grade: rating}`\n",
+            "has a relevant item\n  fix: lower it, or name the column of the grades: "
+            "`data.truth.columns: {grade: rating}`\n",
         ),
         (
             {"evaluation.metrics": ["nDCG", "ERR"], "conventions.err_max_grade": 3},
