@@ -127,6 +127,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.whole
 def test_a_change_in_a_room_concerns_the_stages_that_use_it(tmp_path: Path) -> None:
     project = copied(tmp_path)
     run(project, "cp", str(ROOT / "dvc.lock"), "dvc.lock")

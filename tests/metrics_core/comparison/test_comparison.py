@@ -5,6 +5,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 import polars as pl
 import pytest
 
+from metrics_core.checking.problems import InputError
 from metrics_core.comparison.comparison import Comparison
 from metrics_core.comparison.parts import MIRROR, Difference, Score, Verdict
 from tests.reports.samples import sample
@@ -103,8 +104,8 @@ def test_pairs_that_were_not_compared_are_none(five: Comparison) -> None:
     assert five.difference("ease", "ease", LABEL) is None
 
 
-def test_a_label_that_was_not_evaluated_is_no_key(five: Comparison) -> None:
-    with pytest.raises(KeyError):
+def test_a_label_that_was_not_evaluated_is_refused(five: Comparison) -> None:
+    with pytest.raises(InputError, match="nDCG@7: was not evaluated; there are P@1, "):
         five.metric("nDCG@7")
     assert five.metric(LABEL).label == LABEL
     assert five.pairs_of("nDCG@7") == []
