@@ -3,6 +3,7 @@
 Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING is set: then a skip is a failure.
 """
 
+import atexit
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -27,6 +28,11 @@ settings.register_profile(
     "search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("repeatable")
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Registered first, so run last: a worker has told all it knows, and ends before the bindings of DuckDB count what
+    # the interpreter still holds, which they print below the summary.
+    atexit.register(os._exit, 0)
 
 
 @pytest.hookimpl(trylast=True)
