@@ -49,9 +49,11 @@ class _Data:
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
     known: pl.DataFrame | None
 
-    def inputs(self) -> dict[str, dict[str, Any]]:
-        """By what each table is known."""
-        return {role: _known_by(found) for role, (_, found) in self.tables.items()}
+    def inputs(self, lists: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """By what truth, a model's lists and the other tables are known."""
+        found = {role: found for role, (_, found) in self.tables.items()}
+        found = {"truth": found["truth"], "lists": lists, **found}
+        return {role: {key: of[key] for key in _OF_A_TABLE} for role, of in found.items()}
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,7 @@ class ModelTables:
             self.panels,
             validity=doubts,
             fit=fit,
-            inputs={
-                "truth": _known_by(ground.truth_quality),
-                "lists": _known_by(found),
-                **{role: told for role, told in data.inputs().items() if role != "truth"},
-            },
+            inputs=data.inputs(lists=found),
         )
         values = evaluated(part.values, gathered.task)
         others = part.values.select("user", *gathered.definitions)
@@ -167,10 +165,6 @@ def _known(judgements: pl.DataFrame, without_items: Sequence[Any]) -> pl.DataFra
     if users.schema != others.schema:
         users, others = (frame.cast(pl.String) for frame in (users, others))
     return pl.concat([users, others])
-
-
-def _known_by(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: found[key] for key in _OF_A_TABLE}
 
 
 def _connecting(files: Iterable[Path]) -> DuckDBPyConnection:

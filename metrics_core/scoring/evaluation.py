@@ -5,6 +5,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -73,9 +74,9 @@ class Gathered:
         others = {d.column: (d.label, d.conventions) for d in self.task.definitions}
         found = {
             name: summarise(
-                *_with(how, values(name)), confidence=confidence, parts=self._parts(name)
+                label, values(name), conventions, confidence=confidence, parts=self._parts(name)
             )
-            for name, how in (of_users | others).items()
+            for name, (label, conventions) in (of_users | others).items()
         }
         for label in self.task.labels:
             if label.metric.of_catalogue:
@@ -90,11 +91,6 @@ class Gathered:
         if frames is None:
             return ()
         return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
-
-
-def _with(how: tuple[Label, Conventions], values: Floats) -> tuple[Label, Floats, Conventions]:
-    label, conventions = how
-    return label, values, conventions
 
 
 def means_of(summaries: Mapping[str, Summary]) -> dict[str, float | None]:
@@ -140,13 +136,17 @@ def summary_content(
         "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
         "validity": validity,
         "inputs": inputs,
-        "versions": {
-            **{name: version(name) for name in MADE_NUMBERS},
-            "python": ".".join(platform.python_version_tuple()[:2]),
-        },
+        "versions": dict(_versions()),
         "fit": fit,
         "panel": {label: _panel(each, definitions) for label, each in panels.items()},
     }
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """Looked up once for all models: each is a search of the installed packages."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {**{name: version(name) for name in MADE_NUMBERS}, "python": python}
 
 
 def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:

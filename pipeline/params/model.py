@@ -13,8 +13,11 @@ from metrics_core.comparing.evidence.asked import (
     MOST_CONFIDENCE,
     MOST_RESAMPLES,
     MOST_SEED,
+    Adjustment,
+    Effect,
     wrong_effect,
 )
+from metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
 from metrics_core.conventions.conventions import Conventions
 from metrics_core.metrics.catalogue import MOST_K
 
@@ -23,12 +26,10 @@ PARAMS = Path("params.yaml")
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
 MOST_NAMED = 100  # metrics, cutoffs, primary labels
-MOST_COUNT = 10**12  # of rows, interactions and whatever else is counted
 MOST_ENDS = 100  # of a segmentation
-Effect = float | str
 Cutoff = Annotated[int, Field(ge=1, le=MOST_K)]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
-End = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
+End = Annotated[float, Field(ge=-MOST_END, le=MOST_END, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -132,7 +133,7 @@ class Comparison(_Section):
     primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
     confidence: Annotated[float, Field(gt=LEAST_CONFIDENCE, le=MOST_CONFIDENCE)]
     min_effect: Effect | dict[str, Effect]
-    adjustment: Literal["holm", "max_t"]
+    adjustment: Adjustment
     wilcoxon: bool
     resamples: Annotated[int, Field(ge=FEWEST_RESAMPLES, le=MOST_RESAMPLES)]
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)]

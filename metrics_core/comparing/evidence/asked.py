@@ -24,9 +24,8 @@ MOST_EFFECT, MOST_PERCENT = 1e9, 1000  # a difference that matters
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FEWEST_RESAMPLES, MOST_RESAMPLES = 99, 1_000_000
 MOST_SEED = 2**63 - 1
-TAKEN = frozenset(
-    {"", "truth", "train", "items", "users"}
-)  # names of tables, which no model may have
+# Names that no model may have: those of tables, and none.
+TAKEN = frozenset({"", "truth", "train", "items", "users"})
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ class ByPopularity:
         return self.shares
 
 
-MOST_COUNT, MOST_END = 10**12, 1e30  # of interactions; of a number in a column
+MOST_COUNT = 10**12  # of rows, interactions and whatever else is counted
+MOST_END = 1e30  # of a number in a column
 WITHIN = (1e-12, 1 - 1e-12)  # a share is more than nothing and less than all
 QUESTIONED = ("truth_item", "recommended_item")  # items, by popularity
 Segmentation = ByActivity | ByColumn | ByPopularity
