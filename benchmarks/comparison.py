@@ -14,15 +14,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.checking.settings import Arguments
-from metrics_core.comparing.differences import differences
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.conventions.presets import preset
-from metrics_core.metrics.catalogue import expand
-from pipeline.running.connections import reading
-from pipeline.running.per_user_file import per_user_writer
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.differences import differences
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.metrics.catalogue import expand
+from concord.pipeline.running.connections import reading
+from concord.pipeline.running.per_user_file import per_user_writer
 
 USERS = 138_000
 MODELS = tuple(f"model-{n}" for n in range(6))

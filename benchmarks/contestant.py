@@ -23,14 +23,14 @@ def concord(
     """`evaluate`: users' values of all labels, the panels asked for, and the summaries."""
     import polars as pl
 
-    from metrics_core.conventions.presets import preset
-    from metrics_core.evaluate import mean_of
-    from metrics_core.metrics.catalogue import expand, parse
-    from metrics_core.scoring.panel import panel
-    from metrics_core.scoring.partition import Task
-    from metrics_core.scoring.summary import summarise
+    from concord.metrics_core.conventions.presets import preset
+    from concord.metrics_core.evaluate import mean_of
+    from concord.metrics_core.metrics.catalogue import expand, parse
+    from concord.metrics_core.scoring.panel import panel
+    from concord.metrics_core.scoring.partition import Task
+    from concord.metrics_core.scoring.summary import summarise
 
-    engines = importlib.import_module(f"pipeline.evaluating.engines.{engine}")
+    engines = importlib.import_module(f"concord.pipeline.evaluating.engines.{engine}")
     lists, truth = map(Path, files)
     pinned = preset("standard")
     panels = [panel(parse(label), pinned) for label in panel_of]
@@ -79,8 +79,8 @@ def join(files: Files) -> Callable[[], float]:
 
 def load(files: Files) -> Callable[[], float]:
     """The stage `load`: read, checked, ranked, written."""
-    from pipeline.loading.load import load as stage
-    from pipeline.running.connections import workspace
+    from concord.pipeline.loading.load import load as stage
+    from concord.pipeline.running.connections import workspace
     from tests.pipeline.loading.load_project import params_of
 
     def work() -> float:
@@ -96,11 +96,11 @@ def load(files: Files) -> Callable[[], float]:
 
 def bare_load(files: Files) -> Callable[[], float]:
     """The same file read by the same reader, sorted and written: no check, no hash."""
-    from metrics_core.checking.settings import Arguments
-    from metrics_core.reading.columns.input_table import InputTable
-    from metrics_core.reading.formats.source import read_source
-    from pipeline.loading.sorted_parquet import write_query
-    from pipeline.running.connections import workspace
+    from concord.metrics_core.checking.settings import Arguments
+    from concord.metrics_core.reading.columns.input_table import InputTable
+    from concord.metrics_core.reading.formats.source import read_source
+    from concord.pipeline.loading.sorted_parquet import write_query
+    from concord.pipeline.running.connections import workspace
 
     def work() -> float:
         with TemporaryDirectory() as folder, workspace() as connection:

@@ -4,7 +4,7 @@
 
 A case is a number: what is wrong can be seen again with `--first N --cases 1`. Kinds of cases (`fuzz_cases.KINDS`):
 `bytes` of sound files are changed, `types` are those of Arrow in every role, `folders`, `streams` and
-`shapes`; `held` is what people hold in Python, through `mc.evaluate`.
+`shapes`; `held` is what people hold in Python, through `concord.evaluate`.
 Each answer is compared with what the case says it holds, or with a plain reading of the same bytes
 (`benchmarks/plain_reading.py`). Crashes and hangs are told too: cases run in a process of their own.
 """
@@ -26,13 +26,13 @@ from pathlib import Path
 from benchmarks import held_data, odd_files, odd_types  # noqa: F401 - they add their kinds
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
-from metrics_core.checking.problems import InputError
-from pipeline.loading.load import load
-from pipeline.loading.load_background import load_background
-from pipeline.loading.load_truth import load_truth
-from pipeline.params.model import BackgroundFile
-from pipeline.running.connections import VARIABLE as THREADS
-from pipeline.running.connections import workspace
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.params.model import BackgroundFile
+from concord.pipeline.running.connections import VARIABLE as THREADS
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import params_of
 
 BATCH = 400  # cases a process

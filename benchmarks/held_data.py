@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-import metrics_core as mc
+import concord as cc
 from benchmarks.fuzz_cases import Case, Row, kind
 
 Lists = dict[Any, list[Any]]
@@ -84,7 +84,7 @@ def _held(chance: random.Random) -> Case:
 
     def read() -> list[Row]:
         how: dict[str, Any] = {"metrics": ["RR"], "conventions": "standard"}
-        mean = mc.evaluate(recs, judged, **how, **more)["RR"]
+        mean = cc.evaluate(recs, judged, **how, **more)["RR"]
         likely = 0 <= mean <= 1 or math.isnan(mean)
         return [{"RR": "likely" if spoilt and likely else mean}]
 

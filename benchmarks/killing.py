@@ -240,8 +240,8 @@ def _alive(session: int) -> list[int]:
 def _stage(session: int) -> str:
     """The stage that is being run."""
     for pid, (_, own, command) in _processes().items():
-        if own == session and pid != session and "pipeline." in command:
-            return command.partition("pipeline.")[2].replace("\0", " ").strip()
+        if own == session and pid != session and "\0stage\0" in command:
+            return command.partition("\0stage\0")[2].replace("\0", " ").strip()
     return ""
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed, table
-from metrics_core.metrics.exposure import coverage, gini
-from metrics_core.metrics.listed import Items
-from metrics_core.statistics.bootstrap import interval, weighted_means
-from metrics_core.statistics.max_t import max_t
-from metrics_core.statistics.paired import CAUTION_BELOW
-from metrics_core.statistics.pairs import (
+from concord.metrics_core.metrics.exposure import coverage, gini
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.statistics.bootstrap import interval, weighted_means
+from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.statistics.paired import CAUTION_BELOW
+from concord.metrics_core.statistics.pairs import (
     Paired,
     Verdict,
     benjamini_hochberg,
@@ -28,7 +28,7 @@ from metrics_core.statistics.pairs import (
     holm,
     verdict,
 )
-from metrics_core.statistics.swap import Shown, swap_tests
+from concord.metrics_core.statistics.swap import Shown, swap_tests
 
 ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)

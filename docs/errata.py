@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import metrics_core as mc
+import concord as cc
 
 BELLEI_LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 BELLEI_TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
@@ -33,7 +33,7 @@ def _said(text: str) -> Callable[[], str]:
 
 def _mean(lists: Any, truth: Any, label: str, preset: str) -> Callable[[], float]:
     def value() -> float:
-        return mc.evaluate(lists, truth, metrics=[label], conventions=mc.preset(preset))[label]
+        return cc.evaluate(lists, truth, metrics=[label], conventions=cc.preset(preset))[label]
 
     return value
 

@@ -12,22 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import metrics_core as mc
+import concord as cc
+from concord.metrics_core.comparison.stored import json_schema
+from concord.metrics_core.conventions.conventions import KNOBS, Knob
+from concord.metrics_core.conventions.presets import PRESETS, Preset
+from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
+from concord.metrics_core.scoring.panel import differing, panel
+from concord.pipeline.params.schema import params_schema
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
-from metrics_core.comparison.stored import json_schema
-from metrics_core.conventions.conventions import KNOBS, Knob
-from metrics_core.conventions.presets import PRESETS, Preset
-from metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
-from metrics_core.scoring.panel import differing, panel
-from pipeline.params.schema import params_schema
 from tests.parity.residue import RESIDUE
 
 REFERENCE = Path(__file__).parent / "reference"
 METRICS = REFERENCE / "metrics"
 ROOT = REFERENCE.parents[1]
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 MADE = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
 LISTS = {"u": ["a", "b", "c", "d", "e"]}
 TRUTH = {"u": {"b": 1, "d": 3, "f": 2, "e": 0}}
@@ -177,7 +177,7 @@ def _changes(label: str, own: Any) -> str:
 
 def _derivation(label: str) -> str:
     with contextlib.redirect_stdout(io.StringIO()):
-        return str(mc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
+        return str(cc.explain(LISTS, TRUTH, user="u", metric=label, conventions=STANDARD))
 
 
 def conventions_page() -> str:
@@ -224,11 +224,11 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     if preset.package:
         yield f"- checked against {preset.package}"
     yield f"- defines {', '.join(preset.metrics.split()) or 'every metric'}"
-    ours, own = STANDARD.knobs(), mc.preset(name).knobs()
+    ours, own = STANDARD.knobs(), cc.preset(name).knobs()
     changed = [f"`{knob}: {_plain(own[knob])}`" for knob in own if own[knob] != ours[knob]]
     if changed:
         yield f"- differs from `standard` in {', '.join(changed)}"
-    for metric, knobs in mc.preset(name).overrides.items():
+    for metric, knobs in cc.preset(name).overrides.items():
         said = ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in knobs.items())
         yield f"- for {metric}: {said}"
     for residue in RESIDUE:

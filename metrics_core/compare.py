@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.checking.settings import Arguments
-from metrics_core.comparing.compute import compared
-from metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.compute import compared
+from concord.metrics_core.comparing.evidence.asked import (
     Adjustment,
     Asked,
     Effects,
@@ -20,17 +20,17 @@ from metrics_core.comparing.evidence.asked import (
     number_findings,
     word_findings,
 )
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.conventions.presets import Chosen
-from metrics_core.evaluate import labels_of, pinned_by
-from metrics_core.metrics.catalogue import spelled
-from metrics_core.model_tables import ModelTables, given_of
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import Columns, columns_named
-from metrics_core.reading.rules.policies import policies_of
-from metrics_core.scoring.evaluation import panels_of
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.model_tables import ModelTables, given_of
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns, columns_named
+from concord.metrics_core.reading.rules.policies import policies_of
+from concord.metrics_core.scoring.evaluation import panels_of
 
 
 def compare(
@@ -66,7 +66,7 @@ def compare(
     truth       : as `evaluate` takes it; its column `time` is read where `columns` names it
     metrics     : labels such as "nDCG@10"
     baseline    : the model that all others are compared with
-    conventions : `metrics_core.preset(name)`, the name of a preset, or a dict
+    conventions : `concord.preset(name)`, the name of a preset, or a dict
     primary     : the labels that decide, the most important first; else the first of `metrics`. Their p values are
                   adjusted together, over all pairs of models
     min_effect  : the smallest difference that matters: a number, a share of the baseline's mean such as "2%", or one

@@ -9,26 +9,26 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.checking.row_checks import only_row
-from metrics_core.checking.settings import Arguments
-from metrics_core.comparing.warnings.ids import fit_warnings
-from metrics_core.comparing.warnings.warned import warned
-from metrics_core.comparison.parts import Warned
-from metrics_core.conventions.conventions import ConventionError, Conventions
-from metrics_core.conventions.presets import Chosen, conventions_of
-from metrics_core.inputs import Opened, open_inputs
-from metrics_core.metrics.catalogue import Label, idle_overrides, parse
-from metrics_core.metrics.exposure import Exposure
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import Columns
-from metrics_core.scoring.background import refuse_missing
-from metrics_core.scoring.grade_fit import beyond_err, unreached
-from metrics_core.scoring.listing import number_items
-from metrics_core.scoring.panel import Definition
-from metrics_core.scoring.partition import Task, evaluate_partition, evaluated, part_names
-from metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.warnings.ids import fit_warnings
+from concord.metrics_core.comparing.warnings.warned import warned
+from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.conventions.conventions import ConventionError, Conventions
+from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.inputs import Opened, open_inputs
+from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.scoring.background import refuse_missing
+from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
+from concord.metrics_core.scoring.listing import number_items
+from concord.metrics_core.scoring.panel import Definition
+from concord.metrics_core.scoring.partition import Task, evaluate_partition, evaluated, part_names
+from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
 
@@ -111,7 +111,7 @@ def evaluate(
                   or {user: {item: score}}
     truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
     metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts
-    conventions : `metrics_core.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
+    conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
     users       : who is evaluated; else the users of the truth, and as the policies say those of the lists
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
     items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:

@@ -7,21 +7,21 @@ from typing import Any, overload
 import duckdb
 import polars as pl
 
-from metrics_core.checking.id_types import share_id_types
-from metrics_core.checking.locked import connect
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.conventions.presets import Chosen, beside, conventions_of
-from metrics_core.explaining.derivation import One, Steps, steps
-from metrics_core.explaining.versus import Path, path_between
-from metrics_core.inputs import nobody, open_inputs
-from metrics_core.metrics.agreement import judged_only
-from metrics_core.metrics.catalogue import Label, of_lists_and_truth
-from metrics_core.metrics.judged import Judged
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import Columns
-from metrics_core.scoring.judge import judge
-from metrics_core.scoring.partition import Task, evaluate_partition
-from metrics_core.scoring.score import user_cases
+from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
+from concord.metrics_core.explaining.derivation import One, Steps, steps
+from concord.metrics_core.explaining.versus import Path, path_between
+from concord.metrics_core.inputs import nobody, open_inputs
+from concord.metrics_core.metrics.agreement import judged_only
+from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
+from concord.metrics_core.metrics.judged import Judged
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
+from concord.metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # ranks of the list that are printed
 

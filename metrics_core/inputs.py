@@ -6,19 +6,19 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.id_match import Met, fit_of
-from metrics_core.checking.id_types import share_id_types
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.checking.row_checks import only_row
-from metrics_core.conventions.conventions import Conventions, Ranking
-from metrics_core.reading.background import read_items, read_train, read_users
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.formats.source import Source
-from metrics_core.reading.given import Columns, columns_named, table_given
-from metrics_core.reading.lists import rank_source, read_lists
-from metrics_core.reading.rules.policies import Policies, policies_of
-from metrics_core.reading.truth import read_truth
-from metrics_core.scoring.background import Catalogue, catalogue_of
+from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.reading.background import read_items, read_train, read_users
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.formats.source import Source
+from concord.metrics_core.reading.given import Columns, columns_named, table_given
+from concord.metrics_core.reading.lists import rank_source, read_lists
+from concord.metrics_core.reading.rules.policies import Policies, policies_of
+from concord.metrics_core.reading.truth import read_truth
+from concord.metrics_core.scoring.background import Catalogue, catalogue_of
 
 
 @dataclass(frozen=True)

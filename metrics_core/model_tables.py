@@ -8,26 +8,26 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.id_match import Met, fit_of
-from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.checking.relations import Table, id_views
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from metrics_core.inputs import users_without_items
-from metrics_core.reading.background import read_users
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import Columns, table_given
-from metrics_core.reading.loaded import LOADERS, Loaded, load_lists, load_truth
-from metrics_core.reading.rules.policies import Policies
-from metrics_core.scoring.background import Background
-from metrics_core.scoring.evaluation import Gathered, summary_content, task_of
-from metrics_core.scoring.grade_fit import misgraded
-from metrics_core.scoring.in_memory import evaluate_tables
-from metrics_core.scoring.panel import Panel
-from metrics_core.scoring.partition import evaluated
-from metrics_core.scoring.validity import validity
+from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.relations import Table, id_views
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.inputs import users_without_items
+from concord.metrics_core.reading.background import read_users
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns, table_given
+from concord.metrics_core.reading.loaded import LOADERS, Loaded, load_lists, load_truth
+from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
+from concord.metrics_core.scoring.grade_fit import misgraded
+from concord.metrics_core.scoring.in_memory import evaluate_tables
+from concord.metrics_core.scoring.panel import Panel
+from concord.metrics_core.scoring.partition import evaluated
+from concord.metrics_core.scoring.validity import validity
 
 _OF_A_TABLE = ("path", "sha256", "md5")  # by which a table is known
 

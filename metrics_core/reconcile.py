@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from metrics_core.checking.locked import connect
-from metrics_core.conventions.conventions import KNOBS, Conventions
-from metrics_core.conventions.presets import Chosen, conventions_of
-from metrics_core.evaluate import mean_of
-from metrics_core.inputs import open_inputs
-from metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
-from metrics_core.reading.formats.frames import Data
-from metrics_core.reading.given import Columns
-from metrics_core.scoring.panel import Definition, differing, panel
-from metrics_core.scoring.partition import Task, evaluate_partition
-from metrics_core.scoring.score import why_not
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.conventions.conventions import KNOBS, Conventions
+from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.evaluate import mean_of
+from concord.metrics_core.inputs import open_inputs
+from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.scoring.panel import Definition, differing, panel
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
+from concord.metrics_core.scoring.score import why_not
 
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
 MOST_GRADES = 10  # thresholds that are tried

@@ -30,8 +30,3 @@ sys.path_hooks.insert(
     ),
 )
 sys.path_importer_cache.clear()
-
-if sys.argv[0] == "-m":  # `python -m pipeline.<stage>`, before imports that take a second
-    from pipeline.running.lifetime import begin
-
-    begin()

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from metrics_core.comparison.comparison import Comparison
-from reports.sections.summary import confidence, how_adjusted
-from reports.sections.tables import main_labels
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.sections.summary import confidence, how_adjusted
+from concord.reports.sections.tables import main_labels
+from concord.reports.writing import numbers
 
 _MOST_COLUMNS = 8
 _MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model

@@ -2,8 +2,8 @@
 
 import re
 
-from metrics_core.comparison.comparison import Comparison
-from reports.page import environment
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.page import environment
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 _ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken

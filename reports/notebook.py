@@ -1,8 +1,8 @@
 """A comparison in a cell of a notebook: leaderboard, verdicts and differences, without network, scripts or styles of a page."""
 
-from metrics_core.comparison.comparison import Comparison
-from reports.charts.differences import difference_chart
-from reports.page import environment
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.differences import difference_chart
+from concord.reports.page import environment
 
 
 def render_notebook(comparison: Comparison) -> str:

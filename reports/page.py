@@ -10,15 +10,24 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from metrics_core.comparison.comparison import Comparison
-from reports.charts import distributions, palette, tradeoffs
-from reports.charts.bump import bump_chart, has_chart
-from reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
-from reports.charts.differences import difference_chart
-from reports.charts.heatmap import pair_heatmap
-from reports.sections import examples, panel, quality, segments, summary, tables, warnings, wins
-from reports.writing import numbers
-from reports.writing.verdicts import VERDICTS, verdicts_seen
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts import distributions, palette, tradeoffs
+from concord.reports.charts.bump import bump_chart, has_chart
+from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
+from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.heatmap import pair_heatmap
+from concord.reports.sections import (
+    examples,
+    panel,
+    quality,
+    segments,
+    summary,
+    tables,
+    warnings,
+    wins,
+)
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS, verdicts_seen
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -5,16 +5,16 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-import metrics_core as mc
-from metrics_core.metrics.catalogue import expand
+import concord as cc
+from concord.metrics_core.metrics.catalogue import expand
 
 
-def compared_as_pinned(project: Path) -> mc.Comparison:
-    """`mc.compare` on the files that params.yaml names; the project must be the working directory."""
+def compared_as_pinned(project: Path) -> cc.Comparison:
+    """`cc.compare` on the files that params.yaml names; the project must be the working directory."""
     params: dict[str, Any] = YAML(typ="safe").load(project / "params.yaml")
     background, evaluation = params["background"], params["evaluation"]
     tables = {**params["models"], **background, "truth": params["data"]["truth"]}
-    return mc.compare(
+    return cc.compare(
         {model: entry["path"] for model, entry in params["models"].items()},
         params["data"]["truth"]["path"],
         metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],

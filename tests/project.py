@@ -104,11 +104,11 @@ def run_stages(project: Path, *stages: str, **environment: str) -> str:
 
 
 _ONE_AFTER_THE_OTHER = """
-import runpy, sys
+import sys
+from concord.pipeline.commands.cli import main
 for stage in sys.argv[1:]:
-    module, *sys.argv[1:] = stage.split()
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        main(["stage", *stage.split()])
     except SystemExit as end:
         if end.code:
             raise

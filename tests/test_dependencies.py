@@ -5,6 +5,7 @@ formulas by that way.
 """
 
 import ast
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from concord.pipeline.commands.stage import stage as stage_of
 from tests.project import ROOT, copied, run
 
 PACKAGES = ("metrics_core", "pipeline", "reports")
@@ -37,7 +39,7 @@ def _imported(path: Path) -> set[Path]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return {module for name in names if (module := _module(name))}
+    return {module for name in names if (module := _module(name.removeprefix("concord.")))}
 
 
 def _closure(path: Path) -> set[Path]:
@@ -51,8 +53,9 @@ def _closure(path: Path) -> set[Path]:
 @pytest.mark.parametrize("name", STAGES)
 def test_all_imported_code_is_a_dependency(name: str) -> None:
     stage = STAGES[name].get("do", STAGES[name])
-    module = _module(stage["cmd"].partition(" -m ")[2].split()[0])
-    assert module is not None
+    module = Path(
+        inspect.getfile(stage_of(stage["cmd"].removeprefix("exec concord stage ").split()[0]))
+    ).resolve()
     named = [ROOT / dep for dep in stage["deps"] if "$" not in dep]
     missing = {
         str(path.relative_to(ROOT))

@@ -60,7 +60,8 @@ def _named(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write the whole name"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    assert not {name for name in found if name.partition(".")[0] in PACKAGES}, file
+    return {name.removeprefix("concord.") for name in found}
 
 
 def _imported(file: Path) -> set[Path]:
@@ -135,8 +136,10 @@ def test_only_the_log_stage_and_its_parts_import_mlflow() -> None:
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [
-        ("pipeline.tracking.log, pipeline.commands.log", {"mlflow"}),
-        ("metrics_core", {"mlflow", "altair"}),
+        ("concord.pipeline.tracking.log, concord.pipeline.commands.log", {"mlflow"}),
+        ("concord.metrics_core.compare", {"mlflow", "altair"}),
+        ("concord.pipeline.commands.cli", {"numpy", "polars", "duckdb"}),
+        ("concord", {"numpy", "polars", "duckdb"}),
     ],
 )
 def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: set[str]) -> None:

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 import pytrec_eval
 
-import metrics_core as mc
-from metrics_core.comparison.stored import to_json
-from metrics_core.metrics.catalogue import parse
+import concord as cc
+from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.metrics.catalogue import parse
 from tests.library import compared_as_pinned
 from tests.project import change_params, copied, movielens, run
 
@@ -202,7 +202,7 @@ def test_ids_are_compared_as_ir_measures_compares_them() -> None:
     measures = [ir_measures.parse_measure(label) for label in labels]
     theirs = ir_measures.calc_aggregate(measures, qrels, run)
 
-    ours = mc.evaluate(lists, truth, metrics=labels, conventions=mc.preset("ir_measures"))
+    ours = cc.evaluate(lists, truth, metrics=labels, conventions=cc.preset("ir_measures"))
 
     assert [ours[label] for label in labels] == pytest.approx(
         [theirs[measure] for measure in measures], abs=1e-12
@@ -226,11 +226,11 @@ def test_the_panel_says_what_each_library_would_report(project: Path, label: str
         lists = pl.read_parquet(project / f"results/lists/{model}.parquet")
         for definition in _panel(project, label)["definitions"]:
             for name in definition["presets"]:
-                own = mc.preset(name)
+                own = cc.preset(name)
                 own = replace(parse(label).conventions(own), ties="given", duplicates="error")
                 if own.relevance_threshold is not None:
                     own = replace(own, relevance_threshold=threshold)
-                result = mc.evaluate(lists, truth, metrics=[label], conventions=own)
+                result = cc.evaluate(lists, truth, metrics=[label], conventions=own)
                 assert definition["values"][model] == result[label], (model, name)
                 compared += 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from metrics_core.comparison.stored import to_json
+from concord.metrics_core.comparison.stored import to_json
 from tests.library import compared_as_pinned
 from tests.project import attempt, change_params, copied_from, run, stages_run
 

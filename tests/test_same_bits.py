@@ -15,12 +15,12 @@ pytestmark = pytest.mark.whole
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report")
 MODELS = ("popularity", "item-knn", "ease", "ease-recent", "als")
 EVERY = (
-    "pipeline.loading.load_truth",
-    *(f"pipeline.loading.load_background {name}" for name in ("train", "items", "users")),
-    *(f"pipeline.loading.load {model}" for model in MODELS),
-    *(f"pipeline.evaluating.evaluate {model}" for model in MODELS),
-    "pipeline.comparing.compare",
-    "pipeline.reporting.report",
+    "load-truth",
+    *(f"load-background {name}" for name in ("train", "items", "users")),
+    *(f"load {model}" for model in MODELS),
+    *(f"evaluate {model}" for model in MODELS),
+    "compare",
+    "report",
 )
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.checking.row_checks import in_words, only_row
-from metrics_core.checking.settings import Settings
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.settings import Settings
 
 _KNOWN = """
 SELECT count(*), count(known.id) FROM (SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL) AS listed

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.id_types import share_id_types
 
 Table = Path | pl.DataFrame
 Connecting = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]

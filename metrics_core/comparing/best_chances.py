@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from metrics_core.comparing.evidence.aligned import Aligned
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparison.parts import BestChance, or_none
-from metrics_core.metrics.catalogue import is_pooled
-from metrics_core.statistics.bootstrap import best_probability, weighted_means
+from concord.metrics_core.comparing.evidence.aligned import Aligned
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparison.parts import BestChance, or_none
+from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.statistics.bootstrap import best_probability, weighted_means
 
 
 def best_chances(asked: Asked, aligned: Aligned) -> Iterator[BestChance]:

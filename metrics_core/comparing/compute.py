@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from metrics_core.comparing.best_chances import best_chances
-from metrics_core.comparing.differences import differences
-from metrics_core.comparing.distributions import distributions
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.examples import examples
-from metrics_core.comparing.leaderboard import metrics_of, scores
-from metrics_core.comparing.panel import panels
-from metrics_core.comparing.provenance import COVERS, conventions, provenance, quality
-from metrics_core.comparing.segments.segments import segments
-from metrics_core.comparing.sentences.wording import verdict_sentences
-from metrics_core.comparing.tradeoffs import tradeoffs
-from metrics_core.comparing.warnings.lists import warnings
-from metrics_core.comparing.warnings.looked_for import checked_kinds
-from metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparing.best_chances import best_chances
+from concord.metrics_core.comparing.differences import differences
+from concord.metrics_core.comparing.distributions import distributions
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.examples import examples
+from concord.metrics_core.comparing.leaderboard import metrics_of, scores
+from concord.metrics_core.comparing.panel import panels
+from concord.metrics_core.comparing.provenance import COVERS, conventions, provenance, quality
+from concord.metrics_core.comparing.segments.segments import segments
+from concord.metrics_core.comparing.sentences.wording import verdict_sentences
+from concord.metrics_core.comparing.tradeoffs import tradeoffs
+from concord.metrics_core.comparing.warnings.lists import warnings
+from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
+from concord.metrics_core.comparison.comparison import Comparison
 
 
 def compared(evidence: Evidence) -> Comparison:

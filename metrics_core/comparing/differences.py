@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.comparing.evidence.aligned import Aligned
-from metrics_core.comparing.evidence.asked import Asked, absolute
-from metrics_core.comparing.evidence.evaluated import Models
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.swaps import swap_results
-from metrics_core.comparison.parts import Difference, or_nan, or_none
-from metrics_core.metrics.catalogue import Label, is_pooled
-from metrics_core.metrics.judged import Floats
-from metrics_core.statistics.max_t import max_t
-from metrics_core.statistics.pairs import Paired, adjust, compare, pairs, verdict
-from metrics_core.statistics.wilcoxon import wilcoxon
+from concord.metrics_core.comparing.evidence.aligned import Aligned
+from concord.metrics_core.comparing.evidence.asked import Asked, absolute
+from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.swaps import swap_results
+from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.statistics.pairs import Paired, adjust, compare, pairs, verdict
+from concord.metrics_core.statistics.wilcoxon import wilcoxon
 
 MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from metrics_core.comparing.evidence.aligned import Aligned
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparison.parts import Distribution
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.comparing.evidence.aligned import Aligned
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparison.parts import Distribution
+from concord.metrics_core.metrics.judged import Floats
 
 PERCENTILES = np.arange(101)
 

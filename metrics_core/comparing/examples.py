@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metrics_core.checking.relations import Table, scan, schema
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Ground
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Examples, ExampleUser, ShownItem, WantedItem
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.checking.relations import Table, scan, schema
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Ground
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Examples, ExampleUser, ShownItem, WantedItem
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.judged import Floats
 
 EACH = 5  # wins, and losses
 MOST_TRUTH = 50  # relevant items that are shown of a user

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Models
-from metrics_core.comparison.parts import Difference, Metric, Score
-from metrics_core.metrics.catalogue import Label
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparison.parts import Difference, Metric, Score
+from concord.metrics_core.metrics.catalogue import Label
 
 
 def metrics_of(asked: Asked) -> Iterator[Metric]:

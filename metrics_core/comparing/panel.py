@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.comparing.evidence.aligned import Aligned, align
-from metrics_core.comparing.evidence.asked import Adjustment, Asked, absolute
-from metrics_core.comparing.evidence.evaluated import Models
-from metrics_core.comparison import parts
-from metrics_core.comparison.parts import Difference, LeftOut, PanelEntry, or_nan
-from metrics_core.conventions.presets import describe
-from metrics_core.metrics.catalogue import Label, is_pooled
-from metrics_core.metrics.judged import Floats
-from metrics_core.scoring.panel import Definition, differing, panel
-from metrics_core.statistics.pairs import adjust, compare, pairs, verdict
+from concord.metrics_core.comparing.evidence.aligned import Aligned, align
+from concord.metrics_core.comparing.evidence.asked import Adjustment, Asked, absolute
+from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparison import parts
+from concord.metrics_core.comparison.parts import Difference, LeftOut, PanelEntry, or_nan
+from concord.metrics_core.conventions.presets import describe
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.panel import Definition, differing, panel
+from concord.metrics_core.statistics.pairs import adjust, compare, pairs, verdict
 
 PINNED = "as pinned"
 TOP = 2

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Ground, Models
-from metrics_core.comparison.parts import (
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparison.parts import (
     InputFile,
     PinnedConventions,
     PinnedKnob,
     Provenance,
 )
-from metrics_core.conventions.conventions import KNOBS
-from metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.conventions.conventions import KNOBS
+from concord.metrics_core.metrics.catalogue import changed_by
 
 COVERS = (
     "The intervals say what to expect for other users like these, given these fixed lists; "

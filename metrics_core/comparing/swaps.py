@@ -7,16 +7,16 @@ from functools import partial
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.relations import files, schema, view, whole
-from metrics_core.comparing.evidence.evaluated import Ground, Models
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.visible_ranks import closed_up
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.exposure import Exposure
-from metrics_core.scoring.judge import fetch
-from metrics_core.scoring.listing import number_items
-from metrics_core.statistics.swap import Shown, Swapped, swap_tests
+from concord.metrics_core.checking.relations import files, schema, view, whole
+from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.scoring.judge import fetch
+from concord.metrics_core.scoring.listing import number_items
+from concord.metrics_core.statistics.swap import Shown, Swapped, swap_tests
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Models
-from metrics_core.comparison.parts import Point, Tradeoff
-from metrics_core.metrics.catalogue import Label
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparison.parts import Point, Tradeoff
+from concord.metrics_core.metrics.catalogue import Label
 
 
 def tradeoffs(asked: Asked, models: Models) -> list[Tradeoff]:

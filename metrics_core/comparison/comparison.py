@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.checking.problems import refuse
-from metrics_core.comparison.parts import (
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.comparison.parts import (
     BestChance,
     Difference,
     Distribution,
@@ -23,8 +23,8 @@ from metrics_core.comparison.parts import (
     Tradeoff,
     Warned,
 )
-from metrics_core.comparison.rendering import rendered
-from metrics_core.comparison.tables import frame_of
+from concord.metrics_core.comparison.rendering import rendered
+from concord.metrics_core.comparison.tables import frame_of
 
 NO_CONVENTIONS = PinnedConventions("custom", "", (), {})
 NO_PROVENANCE = Provenance((), {}, "")

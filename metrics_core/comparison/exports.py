@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import (
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import (
     BestChance,
     Gap,
     InputFile,
@@ -16,7 +16,7 @@ from metrics_core.comparison.parts import (
     SegmentCell,
     ShownItem,
 )
-from metrics_core.comparison.tables import frame_of, schema_of
+from concord.metrics_core.comparison.tables import frame_of, schema_of
 
 Row = dict[str, Any]
 _TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean

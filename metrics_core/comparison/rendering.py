@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 _RENDERERS = {
-    "html": ("reports.page", "render_html"),
-    "latex": ("reports.latex", "render_latex"),
-    "notebook": ("reports.notebook", "render_notebook"),
+    "html": ("concord.reports.page", "render_html"),
+    "latex": ("concord.reports.latex", "render_latex"),
+    "notebook": ("concord.reports.notebook", "render_notebook"),
 }
 
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.comparison.comparison import Comparison
 
 SCHEMA = 3
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file

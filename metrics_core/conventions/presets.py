@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics_core.conventions.conventions import (
+from concord.metrics_core.conventions.conventions import (
     KNOB,
     ConventionError,
     Conventions,
@@ -562,7 +562,7 @@ def conventions_of(given: Chosen) -> Conventions:
                 [(repr(odd[0]), "is not a convention", "name conventions by text")]
             )
         return Conventions.from_mapping(given) if name == CUSTOM else preset(name, **others)
-    msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `mc.preset("standard")`, the name of a preset, or a dict'
+    msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `concord.preset("standard")`, the name of a preset, or a dict'
     raise ValueError(msg)
 
 

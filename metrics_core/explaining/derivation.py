@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics import accuracy
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.discounting import discounts, gains, ideal_order
-from metrics_core.metrics.elementary import exp2
-from metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics import accuracy
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
+from concord.metrics_core.metrics.elementary import exp2
+from concord.metrics_core.metrics.judged import Floats, Judged
 
 SHOWN = 20  # terms of a sum that are written out
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from metrics_core.conventions.conventions import KNOB, Conventions
-from metrics_core.metrics.catalogue import Label, changed_by
+from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.metrics.catalogue import Label, changed_by
 
 MOST_TOGETHER = 4  # knobs that are tried together before all of them are named
 CLOSE = 1e-12

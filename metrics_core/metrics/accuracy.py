@@ -12,10 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.metrics import expected
-from metrics_core.metrics.discounting import discounts, gains, ideal_dcg
-from metrics_core.metrics.elementary import exp2
-from metrics_core.metrics.judged import Bools, Floats, Ints, Judged, per_user, product_before
+from concord.metrics_core.metrics import expected
+from concord.metrics_core.metrics.discounting import discounts, gains, ideal_dcg
+from concord.metrics_core.metrics.elementary import exp2
+from concord.metrics_core.metrics.judged import (
+    Bools,
+    Floats,
+    Ints,
+    Judged,
+    per_user,
+    product_before,
+)
 
 
 def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:

@@ -9,8 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metrics_core.metrics.discounting import discounts
-from metrics_core.metrics.judged import Bools, Floats, Ints, Judged, per_user, position_in_user
+from concord.metrics_core.metrics.discounting import discounts
+from concord.metrics_core.metrics.judged import (
+    Bools,
+    Floats,
+    Ints,
+    Judged,
+    per_user,
+    position_in_user,
+)
 
 
 def spearman(lists: Judged, k: int | None) -> Floats:

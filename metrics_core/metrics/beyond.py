@@ -9,9 +9,9 @@ up one after the other, so equal lists give equal bits in any partition.
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics_core.metrics.elementary import ln, log2
-from metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
-from metrics_core.metrics.listed import Listed, share
+from concord.metrics_core.metrics.elementary import ln, log2
+from concord.metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
+from concord.metrics_core.metrics.listed import Listed, share
 
 
 def user_coverage(listed: Listed, k: int | None, *, user_coverage_kind: str) -> Floats:

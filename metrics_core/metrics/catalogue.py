@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
-from metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
-from metrics_core.metrics import accuracy, agreement, beyond, exposure
-from metrics_core.metrics.spelling import label_meant, metric_meant
+from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
+from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure
+from concord.metrics_core.metrics.spelling import label_meant, metric_meant
 
 _LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
 _NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.metrics.elementary import exp2, ln, log2, powers
-from metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
+from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
 
 BINARY = 2  # log2 is exact at powers of two
 

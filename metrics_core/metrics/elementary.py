@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats
 
 _LN2 = 0.6931471805599453
 _LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # times a whole exponent it is exact

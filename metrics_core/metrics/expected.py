@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.metrics.judged import (
+from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     Judged,

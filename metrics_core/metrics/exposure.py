@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.metrics.elementary import ln, log2
-from metrics_core.metrics.judged import Ints
-from metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.elementary import ln, log2
+from concord.metrics_core.metrics.judged import Ints
+from concord.metrics_core.metrics.listed import Items, Listed
 
 
 @dataclass(frozen=True)

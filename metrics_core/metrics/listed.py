@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics_core.metrics.judged import Bools, Floats, Ints, per_user
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
-from metrics_core.reading.rules.feature_checks import feature_problems
-from metrics_core.reading.rules.truth_checks import time_checks
-from metrics_core.reading.rules.value_checks import id_checks, list_checks, value_problems
-from metrics_core.reading.table import read_table
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.reading.rules.feature_checks import feature_problems
+from concord.metrics_core.reading.rules.truth_checks import time_checks
+from concord.metrics_core.reading.rules.value_checks import id_checks, list_checks, value_problems
+from concord.metrics_core.reading.table import read_table
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.checking.settings import Arguments
-from metrics_core.reading import background, lists, truth
-from metrics_core.reading.columns.input_table import InputTable, columns_of
-from metrics_core.reading.formats import mappings
-from metrics_core.reading.formats.frames import Data, table_of
-from metrics_core.reading.formats.source import format_of, refuse_missing
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.reading import background, lists, truth
+from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
+from concord.metrics_core.reading.formats import mappings
+from concord.metrics_core.reading.formats.frames import Data, table_of
+from concord.metrics_core.reading.formats.source import format_of, refuse_missing
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import duckdb
 
-from metrics_core.checking.row_checks import Finding, Place, in_words, only_row, whose
-from metrics_core.checking.settings import Settings
-from metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.checking.row_checks import Finding, Place, in_words, only_row, whose
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.conventions.conventions import Ranking
 
 LARGEST_FLOAT32 = 3.4028234663852886e38
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.checking.row_checks import ListsError
-from metrics_core.conventions.conventions import Ranking
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
-from metrics_core.reading.ranking import Ranked, rank_all
-from metrics_core.reading.rules.policies import Changed, Policies, settle_lists
-from metrics_core.reading.rules.value_checks import list_checks, sound_rows, value_problems
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.row_checks import ListsError
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.reading.ranking import Ranked, rank_all
+from concord.metrics_core.reading.rules.policies import Changed, Policies, settle_lists
+from concord.metrics_core.reading.rules.value_checks import list_checks, sound_rows, value_problems
 
 COLUMNS = (("user", "item"), ("rank", "score"))  # must be there, may be there
 

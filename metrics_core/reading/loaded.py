@@ -9,16 +9,16 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.row_checks import in_words, only_row
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.reading.background import read_items, read_train
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.source import Source, Watch, unwatched
-from metrics_core.reading.lists import read_lists
-from metrics_core.reading.quality import describe, describe_lists, describe_table
-from metrics_core.reading.rules.policies import Policies, notes_of
-from metrics_core.reading.table import read_table
-from metrics_core.reading.truth import read_truth
+from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.reading.background import read_items, read_train
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.source import Source, Watch, unwatched
+from concord.metrics_core.reading.lists import read_lists
+from concord.metrics_core.reading.quality import describe, describe_lists, describe_table
+from concord.metrics_core.reading.rules.policies import Policies, notes_of
+from concord.metrics_core.reading.table import read_table
+from concord.metrics_core.reading.truth import read_truth
 
 SHOWN = 20  # distinct grades that are counted one by one
 

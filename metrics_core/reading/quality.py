@@ -5,12 +5,12 @@ from typing import Any
 
 import duckdb
 
-from metrics_core.checking.row_checks import in_words, only_row
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.reading.formats.source import Source
-from metrics_core.reading.hashes import Hashes, hashes
-from metrics_core.reading.lists import Lists
-from metrics_core.reading.rules.policies import notes_of
+from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.reading.formats.source import Source
+from concord.metrics_core.reading.hashes import Hashes, hashes
+from concord.metrics_core.reading.lists import Lists
+from concord.metrics_core.reading.rules.policies import notes_of
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:

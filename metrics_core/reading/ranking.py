@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from metrics_core.checking.row_checks import (
+from concord.metrics_core.checking.row_checks import (
     ID_CHECKS,
     RANK_CHECKS,
     SCORE_CHECKS,
@@ -23,9 +23,9 @@ from metrics_core.checking.row_checks import (
     row_number,
     wrong_rows,
 )
-from metrics_core.checking.settings import Settings
-from metrics_core.conventions.conventions import Ranking
-from metrics_core.reading.list_problems import (
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.reading.list_problems import (
     Count,
     Lists,
     duplicate_problems,

@@ -6,12 +6,12 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.checking.row_checks import in_words, only_row
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.cells import cells_of
-from metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
-from metrics_core.reading.rules.value_checks import id_checks, value_problems
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.cells import cells_of
+from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.reading.rules.value_checks import id_checks, value_problems
 
 
 def read_table(

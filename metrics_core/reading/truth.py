@@ -2,13 +2,13 @@
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.checking.row_checks import only_row
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
-from metrics_core.reading.rules.policies import Changed, Policies, settle_truth
-from metrics_core.reading.rules.truth_checks import repeated_judgements, truth_checks
-from metrics_core.reading.rules.value_checks import sound_rows, value_problems
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.reading.rules.policies import Changed, Policies, settle_truth
+from concord.metrics_core.reading.rules.truth_checks import repeated_judgements, truth_checks
+from concord.metrics_core.reading.rules.value_checks import sound_rows, value_problems
 
 COLUMNS = (("user", "item"), ("grade", "time"))  # must be there, may be there
 

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.relations import Table, view, whole
-from metrics_core.scoring.listing import Features, number_items
-from metrics_core.scoring.partition import Task
+from concord.metrics_core.checking.relations import Table, view, whole
+from concord.metrics_core.scoring.listing import Features, number_items
+from concord.metrics_core.scoring.partition import Task
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.exposure import Exposure
-from metrics_core.metrics.judged import Floats
-from metrics_core.scoring.panel import Panel, panel
-from metrics_core.scoring.partition import Part, Task, count_users, part_names
-from metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.panel import Panel, panel
+from concord.metrics_core.scoring.partition import Part, Task, count_users, part_names
+from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 
-MADE_NUMBERS = ("concord", "duckdb", "numpy", "polars", "pyarrow", "scipy")
+MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 Content = dict[str, Any]
 
 

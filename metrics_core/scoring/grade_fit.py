@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from metrics_core.checking.problems import Problem
-from metrics_core.checking.settings import Settings
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label
+from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
 
 
 def misgraded(

@@ -3,10 +3,10 @@
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.id_types import share_id_types
-from metrics_core.checking.relations import view
-from metrics_core.scoring.background import Background, with_items
-from metrics_core.scoring.partition import Part, Task, evaluate_partition
+from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.relations import view
+from concord.metrics_core.scoring.background import Background, with_items
+from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
 
 
 def evaluate_tables(

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from duckdb import DuckDBPyConnection
 
-from metrics_core.conventions.conventions import Ranking
-from metrics_core.metrics.judged import Judged
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.metrics.judged import Judged
 
 # A user number follows the order of the ids; the lists are counted once and joined once.
 _USERS = """

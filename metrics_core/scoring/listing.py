@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
-from metrics_core.metrics.listed import Items, Listed
-from metrics_core.scoring.judge import fetch
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
+from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.scoring.judge import fetch
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
 

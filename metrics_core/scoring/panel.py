@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics_core.conventions.conventions import KNOB, Conventions
-from metrics_core.conventions.presets import beside, defines, preset, presets
-from metrics_core.metrics.catalogue import Label, changed_by
-from metrics_core.scoring.score import why_not
+from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.conventions.presets import beside, defines, preset, presets
+from concord.metrics_core.metrics.catalogue import Label, changed_by
+from concord.metrics_core.scoring.score import why_not
 
 GIVEN_ORDER = "truth_given_order_at_k"
 

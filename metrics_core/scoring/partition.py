@@ -11,15 +11,15 @@ from functools import cache
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.conventions.conventions import Conventions, Ranking
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.exposure import Exposure, expose
-from metrics_core.metrics.judged import Judged
-from metrics_core.metrics.listed import Items, Listed
-from metrics_core.scoring.judge import judge
-from metrics_core.scoring.listing import listed
-from metrics_core.scoring.panel import Definition
-from metrics_core.scoring.score import Column, score
+from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure, expose
+from concord.metrics_core.metrics.judged import Judged
+from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.listing import listed
+from concord.metrics_core.scoring.panel import Definition
+from concord.metrics_core.scoring.score import Column, score
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
 KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics import accuracy
-from metrics_core.metrics.agreement import judged_only
-from metrics_core.metrics.catalogue import Label, is_pooled
-from metrics_core.metrics.judged import Bools, Floats, Judged
-from metrics_core.metrics.listed import Listed
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics import accuracy
+from concord.metrics_core.metrics.agreement import judged_only
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Bools, Floats, Judged
+from concord.metrics_core.metrics.listed import Listed
 
 Cases = dict[str, Bools]
 

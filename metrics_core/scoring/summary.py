@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.exposure import Exposure
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Floats
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats
 
 
 def holm(p: Floats) -> Floats:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import pdtr
 
-from metrics_core.metrics.judged import Floats
-from metrics_core.statistics.exact import on_grid
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.statistics.exact import on_grid
 
 _BLOCK = 64  # resamples at a time
 _TABLE_SIZE = 1 << 16

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from metrics_core.metrics.elementary import log2
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.elementary import log2
+from concord.metrics_core.metrics.judged import Floats
 
 _BITS = 53  # of a float64
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.metrics.judged import Floats, Ints
-from metrics_core.statistics.exact import on_grid
-from metrics_core.statistics.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.statistics.exact import on_grid
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _RESAMPLES = 64  # at a time; a multiple of 8
 _USERS = 1 << 14  # whose signs are numbers at a time

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from metrics_core.comparison.parts import Verdict
-from metrics_core.statistics.adjust import adjust, benjamini_hochberg, holm
-from metrics_core.statistics.paired import Paired, compare
-from metrics_core.statistics.verdict import verdict
+from concord.metrics_core.comparison.parts import Verdict
+from concord.metrics_core.statistics.adjust import adjust, benjamini_hochberg, holm
+from concord.metrics_core.statistics.paired import Paired, compare
+from concord.metrics_core.statistics.verdict import verdict
 
 __all__ = [
     "Paired",

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from metrics_core.metrics.exposure import Exposure
-from metrics_core.metrics.judged import Ints
-from metrics_core.metrics.listed import Items
-from metrics_core.statistics.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Ints
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _BLOCK = 64  # resamples at a time; a multiple of 8
 # Equal differences of quotients may differ in their last digits.

@@ -1,7 +1,7 @@
 """The verdict on one comparison: from interval, adjusted p and the smallest difference that matters."""
 
-from metrics_core.comparison.parts import Verdict
-from metrics_core.statistics.paired import FEWEST_INFORMATIVE, Paired
+from concord.metrics_core.comparison.parts import Verdict
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Paired
 
 
 def verdict(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats
 
 
 def wilcoxon(a: Floats, b: Floats) -> float:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.conventions.conventions import Conventions, nearest
-from metrics_core.conventions.presets import preset, presets
-from metrics_core.metrics.catalogue import Label, parse
-from pipeline.params.model import PARAMS, Params
-from pipeline.params.read import read_params
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.conventions.conventions import Conventions, nearest
+from concord.metrics_core.conventions.presets import preset, presets
+from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.read import read_params
 
 PLACE = "command line"
 

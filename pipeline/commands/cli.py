@@ -4,9 +4,11 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
-Command = Callable[[argparse.Namespace], None]
+Command = Callable[[argparse.Namespace], str | None]
+STAGE = "stage"
+STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -16,8 +18,8 @@ class _Parser(argparse.ArgumentParser):
         unknown = re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL)
         if unknown is None:
             super().error(message)
-        from metrics_core.checking.problems import Problem
-        from metrics_core.conventions.conventions import nearest
+        from concord.metrics_core.checking.problems import Problem
+        from concord.metrics_core.conventions.conventions import nearest
 
         known = {name for action in self._actions for name in action.choices or ()}
         fix = nearest(unknown[1].strip("'\""), known)
@@ -26,11 +28,16 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
-    from pipeline.running.announce import flush
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == [STAGE]:  # before imports that take a second
+        from concord.pipeline.running.lifetime import begin
+
+        begin()
+    from concord.pipeline.running.announce import flush
 
     parser = _parser()
     try:
-        chosen = parser.parse_args(arguments)
+        chosen = parser.parse_args(given)
     except SystemExit:
         flush()
         raise
@@ -38,12 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.print_help()
         flush()
         return
-    from pipeline.running.lifetime import refuse_few_addresses
+    from concord.pipeline.running.lifetime import refuse_few_addresses
 
     refuse_few_addresses()
-    from pipeline.running.stage import leave
+    if chosen.name == STAGE:
+        from concord.pipeline.running.stage import run
 
-    sys.argv = [sys.argv[0], *chosen.how]
+        sys.argv = [chosen.stage, *chosen.argument, *chosen.how]
+        run(lambda: chosen.command(chosen))
+    from concord.pipeline.running.stage import leave
+
+    sys.argv = [f"concord {chosen.name}", *chosen.how]
     leave(lambda: chosen.command(chosen))
 
 
@@ -53,16 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Recommender evaluation that is pinned, reproducible and explainable. "
         "The pipeline itself runs by `dvc repro`.",
     )
-    how = parser.add_argument_group("how much is said")
-    for flags, said in {
-        ("-q", "--quiet"): "errors only",
-        ("-v", "--verbose"): "every step",
-        ("--log-json",): "a JSON object a line, on stderr",
-        ("--debug",): "show the traceback of an error",
-    }.items():
-        how.add_argument(
-            *flags, dest="how", action="append_const", const=flags[-1], default=[], help=said
-        )
+    _add_how(parser, default=[])
     commands = parser.add_subparsers(title="commands")
     _add(
         commands,
@@ -100,24 +103,41 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
+    stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
+    stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
+    stage.add_argument("argument", nargs="*", metavar="MODEL", help="where the stage is of a model")
     return parser
+
+
+def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:
+    how = parser.add_argument_group("how much is said")
+    for flags, said in {
+        ("-q", "--quiet"): "errors only",
+        ("-v", "--verbose"): "every step",
+        ("--log-json",): "a JSON object a line, on stderr",
+        ("--debug",): "show the traceback of an error",
+    }.items():
+        how.add_argument(
+            *flags, dest="how", action="append_const", const=flags[-1], default=default, help=said
+        )
 
 
 def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
     parser = commands.add_parser(name, help=said, description=said)
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, name=name)
+    _add_how(parser, default=argparse.SUPPRESS)
     return parser
 
 
 def _validate(_: argparse.Namespace) -> None:
-    from pipeline.commands.validate import validate
+    from concord.pipeline.commands.validate import validate
 
     validate()
 
 
 def _metrics(_: argparse.Namespace) -> None:
-    from metrics_core.metrics.catalogue import CATALOGUE
-    from pipeline.commands.table import print_table
+    from concord.metrics_core.metrics.catalogue import CATALOGUE
+    from concord.pipeline.commands.table import print_table
 
     print_table(
         ("metric", "formula", "conventions", "source"),
@@ -126,8 +146,8 @@ def _metrics(_: argparse.Namespace) -> None:
 
 
 def _presets(chosen: argparse.Namespace) -> None:
-    from metrics_core.checking.problems import refuse
-    from pipeline.commands.presets import diff_presets, list_presets, show_preset
+    from concord.metrics_core.checking.problems import refuse
+    from concord.pipeline.commands.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:
         case []:
@@ -143,38 +163,38 @@ def _presets(chosen: argparse.Namespace) -> None:
 
 
 def _pin(chosen: argparse.Namespace) -> None:
-    from pipeline.commands.pin import pin
+    from concord.pipeline.commands.pin import pin
 
     pin(chosen.preset)
 
 
 def _explain(chosen: argparse.Namespace) -> None:
-    from pipeline.commands.explain import explain
+    from concord.pipeline.commands.explain import explain
 
     explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
 def _reconcile(chosen: argparse.Namespace) -> None:
-    from pipeline.commands.reconcile import reconcile_number
+    from concord.pipeline.commands.reconcile import reconcile_number
 
     reconcile_number(chosen.value, chosen.metric, chosen.model)
 
 
 def _mend(_: argparse.Namespace) -> None:
-    from pipeline.commands.mend import mend
+    from concord.pipeline.commands.mend import mend
 
     mend()
 
 
 def _diff(chosen: argparse.Namespace) -> None:
-    from pipeline.commands.diff import diff
+    from concord.pipeline.commands.diff import diff
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
 
 
 def _log(chosen: argparse.Namespace) -> None:
-    from pipeline.commands.log import log_again, tell_what_is_logged
+    from concord.pipeline.commands.log import log_again, tell_what_is_logged
 
     if chosen.again:
         log_again()
@@ -182,5 +202,7 @@ def _log(chosen: argparse.Namespace) -> None:
         tell_what_is_logged()
 
 
-if __name__ == "__main__":
-    main()
+def _stage(chosen: argparse.Namespace) -> str:
+    from concord.pipeline.commands.stage import stage
+
+    return stage(chosen.stage)()

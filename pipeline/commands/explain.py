@@ -3,11 +3,11 @@
 import polars as pl
 from rich.table import Table
 
-from metrics_core.conventions.presets import beside
-from metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
-from pipeline.commands.arguments import label_named, model_files, preset_named, refused
-from pipeline.commands.table import console
-from pipeline.params.read import read_params
+from concord.metrics_core.conventions.presets import beside
+from concord.metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
+from concord.pipeline.commands.arguments import label_named, model_files, preset_named, refused
+from concord.pipeline.commands.table import console
+from concord.pipeline.params.read import read_params
 
 
 def explain(user: str, metric: str, model: str, versus: str | None, *, markdown: bool) -> None:

@@ -5,14 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.claims import only_one
-from pipeline.tracking.comparison_content import contents
-from pipeline.tracking.log import send
-from pipeline.tracking.receipt import read_receipt, write_logged
-from pipeline.tracking.store import AGAIN, Tracking
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.claims import only_one
+from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.log import send
+from concord.pipeline.tracking.receipt import read_receipt, write_logged
+from concord.pipeline.tracking.store import AGAIN, Tracking
 
 STAGE = "log"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import refuse
 
 LOCK = Path("dvc.lock")
 CLAIMS = Path(".dvc", "tmp", "rwlock")  # which process reads and writes what

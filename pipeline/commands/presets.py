@@ -2,12 +2,18 @@
 
 from typing import Any
 
-from metrics_core.conventions.conventions import KNOB, Conventions
-from metrics_core.conventions.presets import PRESETS, beside
-from metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric, changed_by, override_keys
-from pipeline.commands.arguments import preset_named
-from pipeline.commands.table import console, print_table, word
-from pipeline.params.model import PARAMS
+from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.conventions.presets import PRESETS, beside
+from concord.metrics_core.metrics.catalogue import (
+    CATALOGUE,
+    METRIC,
+    Metric,
+    changed_by,
+    override_keys,
+)
+from concord.pipeline.commands.arguments import preset_named
+from concord.pipeline.commands.table import console, print_table, word
+from concord.pipeline.params.model import PARAMS
 
 
 def list_presets() -> None:

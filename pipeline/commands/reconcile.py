@@ -4,17 +4,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import refuse
-from metrics_core.evaluate import mean_of
-from metrics_core.reconcile import MOST_GRADES, Found, given, search
-from metrics_core.scoring.panel import Definition
-from metrics_core.scoring.partition import Task
-from pipeline.commands.arguments import PLACE, label_named, model_files, refused
-from pipeline.commands.table import console, print_table, word
-from pipeline.evaluating.engines.partitions import partitions
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.evaluate import mean_of
+from concord.metrics_core.reconcile import MOST_GRADES, Found, given, search
+from concord.metrics_core.scoring.panel import Definition
+from concord.metrics_core.scoring.partition import Task
+from concord.pipeline.commands.arguments import PLACE, label_named, model_files, refused
+from concord.pipeline.commands.table import console, print_table, word
+from concord.pipeline.evaluating.engines.partitions import partitions
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
 
 SHOWN = 12  # definitions that match
 

@@ -8,25 +8,25 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.checking.row_checks import in_words
-from metrics_core.comparing.segments.users import refuse_unknown_column
-from metrics_core.conventions.conventions import ConventionError
-from metrics_core.conventions.presets import preset
-from metrics_core.scoring.background import catalogue_of, refuse_missing
-from metrics_core.scoring.partition import Task
-from pipeline.evaluating.grade_fit import refuse_misgraded
-from pipeline.evaluating.id_fit import refuse_misfit
-from pipeline.loading.load import load
-from pipeline.loading.load_background import load_background
-from pipeline.loading.load_truth import load_truth
-from pipeline.params.checks import is_model_name
-from pipeline.params.keys import Keys
-from pipeline.params.labels import labels_of
-from pipeline.params.model import PARAMS, ByColumn, Params, Results
-from pipeline.params.read import examined
-from pipeline.running.connections import workspace
-from pipeline.running.leftovers import spill_folder
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.comparing.segments.users import refuse_unknown_column
+from concord.metrics_core.conventions.conventions import ConventionError
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.scoring.background import catalogue_of, refuse_missing
+from concord.metrics_core.scoring.partition import Task
+from concord.pipeline.evaluating.grade_fit import refuse_misgraded
+from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.params.checks import is_model_name
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
+from concord.pipeline.params.read import examined
+from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.leftovers import spill_folder
 
 Load = Callable[[DuckDBPyConnection], str]
 

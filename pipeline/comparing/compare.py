@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-from metrics_core.comparing.compute import compared
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparison.exports import exports
-from metrics_core.comparison.stored import to_json
-from pipeline.comparing.evaluations import ground_of, read_evaluations
-from pipeline.comparing.formulas import without_formulas
-from pipeline.params.asked import asked_of
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.announce import say
-from pipeline.running.outputs import prepare, write_csv, write_parquet, write_text
-from pipeline.running.removed_models import remove_background, remove_models
-from pipeline.running.stage import run
+from concord.metrics_core.comparing.compute import compared
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.exports import exports
+from concord.metrics_core.comparison.stored import to_json
+from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.comparing.formulas import without_formulas
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import say
+from concord.pipeline.running.outputs import prepare, write_csv, write_parquet, write_text
+from concord.pipeline.running.removed_models import remove_background, remove_models
 
 NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
 
@@ -40,7 +39,3 @@ def compare(params: Params) -> str:
         write_parquet(folder / f"{name}.parquet", table)
     say(comparison.verdicts[0])
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
-
-
-if __name__ == "__main__":
-    run(main)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label, spelled
-from pipeline.params.model import PARAMS, Params
-from pipeline.running.connections import reading
-from pipeline.running.per_user_file import read_carried
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label, spelled
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.running.connections import reading
+from concord.pipeline.running.per_user_file import read_carried
 
 Json = dict[str, Any]
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.checking.problems import Problem
-from metrics_core.checking.relations import schema
-from metrics_core.comparing.evidence.aligned import align
-from metrics_core.comparing.evidence.asked import Asked, absolute
-from metrics_core.comparing.evidence.evaluated import Evaluated
-from metrics_core.comparison.parts import Verdict, or_nan, or_none
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import Label, is_pooled
-from metrics_core.statistics.pairs import Paired, adjust, compare, verdict
-from pipeline.diffing.revision import Former
-from pipeline.params.model import PARAMS
+from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.checking.relations import schema
+from concord.metrics_core.comparing.evidence.aligned import align
+from concord.metrics_core.comparing.evidence.asked import Asked, absolute
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparison.parts import Verdict, or_nan, or_none
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
+from concord.pipeline.diffing.revision import Former
+from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
 

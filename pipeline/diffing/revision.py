@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.comparing.evidence.evaluated import Evaluated
-from pipeline.params.model import PARAMS
-from pipeline.params.safe_yaml import load_yaml
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.safe_yaml import load_yaml
 
 PLACE = "command line"
 

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.checking.problems import refuse
-from metrics_core.checking.relations import id_views
-from metrics_core.metrics.catalogue import spelled
-from metrics_core.metrics.judged import Floats
-from metrics_core.scoring.evaluation import (
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.relations import id_views
+from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.evaluation import (
     Gathered,
     means_of,
     panels_of,
@@ -21,20 +21,20 @@ from metrics_core.scoring.evaluation import (
     summary_content,
     task_of,
 )
-from metrics_core.scoring.partition import Part, Task, evaluated
-from metrics_core.scoring.validity import validity
-from pipeline.evaluating.engines.partitions import partitions
-from pipeline.evaluating.grade_fit import refuse_misgraded
-from pipeline.evaluating.id_fit import refuse_misfit
-from pipeline.params.labels import labels_of
-from pipeline.params.model import PARAMS, Params
-from pipeline.params.read import read_params
-from pipeline.running.connections import reading
-from pipeline.running.outputs import prepare, write_json
-from pipeline.running.per_user_file import per_user_writer
-from pipeline.running.progress import Progress
-from pipeline.running.removed_models import remove_background
-from pipeline.running.stage import model_argument, run
+from concord.metrics_core.scoring.partition import Part, Task, evaluated
+from concord.metrics_core.scoring.validity import validity
+from concord.pipeline.evaluating.engines.partitions import partitions
+from concord.pipeline.evaluating.grade_fit import refuse_misgraded
+from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.connections import reading
+from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.progress import Progress
+from concord.pipeline.running.removed_models import remove_background
+from concord.pipeline.running.stage import model_argument
 
 
 def main() -> str:
@@ -132,7 +132,3 @@ def _input(params: Params, name: str) -> dict[str, str]:
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
     return {key: quality[key] for key in ("path", "sha256", "md5")}
-
-
-if __name__ == "__main__":
-    run(main)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from metrics_core.checking.problems import InputError
-from metrics_core.checking.row_checks import only_row
-from metrics_core.scoring.grade_fit import misgraded
-from pipeline.params.keys import Keys
-from pipeline.params.labels import labels_of
-from pipeline.params.model import Params
-from pipeline.running.connections import reading
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.scoring.grade_fit import misgraded
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.connections import reading
 
 
 def refuse_misgraded(params: Params) -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from metrics_core.checking.id_match import Met, fit_of
-from metrics_core.checking.relations import id_views
-from pipeline.params.keys import Keys
-from pipeline.params.model import Params
-from pipeline.running.connections import reading
+from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.relations import id_views
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.connections import reading
 
 
 def refuse_misfit(params: Params, model: str) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from metrics_core.reading import background, lists, truth
-from metrics_core.reading.columns.input_table import InputTable, columns_of
-from metrics_core.reading.formats.source import format_of, refuse_missing
-from metrics_core.reading.rules.policies import Policies
-from pipeline.params.boundaries import refuse_outside
-from pipeline.params.keys import Keys
-from pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
+from concord.metrics_core.reading import background, lists, truth
+from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
+from concord.metrics_core.reading.formats.source import format_of, refuse_missing
+from concord.metrics_core.reading.rules.policies import Policies
+from concord.pipeline.params.boundaries import refuse_outside
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 
 Columns = tuple[tuple[str, ...], tuple[str, ...]]  # must be there, may be there
 BACKGROUND: Mapping[str, Columns] = {

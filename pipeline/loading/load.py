@@ -4,17 +4,17 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.reading.loaded import load_lists
-from metrics_core.reading.quality import in_numbers
-from pipeline.loading.input_files import lists_file, policies
-from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.unchanged import unchanged
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.connections import workspace
-from pipeline.running.outputs import prepare, write_json
-from pipeline.running.progress import counted
-from pipeline.running.stage import model_argument, run
+from concord.metrics_core.reading.loaded import load_lists
+from concord.metrics_core.reading.quality import in_numbers
+from concord.pipeline.loading.input_files import lists_file, policies
+from concord.pipeline.loading.sorted_parquet import write_query
+from concord.pipeline.loading.unchanged import unchanged
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.progress import counted
+from concord.pipeline.running.stage import model_argument
 
 
 def main() -> str:
@@ -36,7 +36,3 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     quality = {"model": model} | found.quality
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)
-
-
-if __name__ == "__main__":
-    run(main)

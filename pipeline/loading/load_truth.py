@@ -4,17 +4,16 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.reading import loaded
-from metrics_core.reading.quality import in_numbers
-from pipeline.loading.input_files import policies, truth_file
-from pipeline.loading.sorted_parquet import write_query
-from pipeline.loading.unchanged import unchanged
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.connections import workspace
-from pipeline.running.outputs import prepare, write_json
-from pipeline.running.progress import counted
-from pipeline.running.stage import run
+from concord.metrics_core.reading import loaded
+from concord.metrics_core.reading.quality import in_numbers
+from concord.pipeline.loading.input_files import policies, truth_file
+from concord.pipeline.loading.sorted_parquet import write_query
+from concord.pipeline.loading.unchanged import unchanged
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.progress import counted
 
 
 def main() -> str:
@@ -32,7 +31,3 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     write_query(connection, found.query, Path(params.results.data) / "truth.parquet")
     write_json(Path(params.results.quality) / "truth.json", found.quality)
     return in_numbers(found.quality)
-
-
-if __name__ == "__main__":
-    run(main)

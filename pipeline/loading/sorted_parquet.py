@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.running.outputs import whole
+from concord.pipeline.running.outputs import whole
 
 ROW_GROUP = 131_072
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import refuse
 
 _State = dict[Path, tuple[int, int, int]]
 

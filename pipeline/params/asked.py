@@ -1,16 +1,16 @@
 """What params.yaml asks of the comparison."""
 
-from metrics_core.checking.problems import InputError, Problem
-from metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.comparing.evidence.asked import (
     Asked,
     choice_findings,
     effects_of,
     in_report_order,
 )
-from metrics_core.metrics.catalogue import spelled
-from pipeline.params.keys import Keys
-from pipeline.params.labels import labels_of
-from pipeline.params.model import Params
+from concord.metrics_core.metrics.catalogue import spelled
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.model import Params
 
 
 def asked_of(params: Params) -> Asked:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.problems import InputError, Problem
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 

@@ -8,15 +8,15 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from metrics_core.comparing.evidence.asked import baseline_findings
-from metrics_core.comparing.evidence.segmentations import segment_findings
-from metrics_core.conventions.conventions import ConventionError, Conventions, shown
-from metrics_core.conventions.presets import departures, unknown_preset
-from metrics_core.metrics.catalogue import idle_overrides
-from pipeline.params.keys import Keys
-from pipeline.params.label_checks import label_findings, metric_findings
-from pipeline.params.model import Params
-from pipeline.params.yaml_lines import Finding
+from concord.metrics_core.comparing.evidence.asked import baseline_findings
+from concord.metrics_core.comparing.evidence.segmentations import segment_findings
+from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
+from concord.metrics_core.conventions.presets import departures, unknown_preset
+from concord.metrics_core.metrics.catalogue import idle_overrides
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.label_checks import label_findings, metric_findings
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.yaml_lines import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
 BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipeline.params.model import PARAMS
+from concord.pipeline.params.model import PARAMS
 
 
 @dataclass(frozen=True)

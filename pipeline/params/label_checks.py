@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from metrics_core.comparing.evidence.asked import choice_findings
-from metrics_core.metrics.catalogue import Label, expand, parse
-from metrics_core.metrics.spelling import label_meant
-from pipeline.params.keys import Keys
-from pipeline.params.model import Params
-from pipeline.params.yaml_lines import Finding
+from concord.metrics_core.comparing.evidence.asked import choice_findings
+from concord.metrics_core.metrics.catalogue import Label, expand, parse
+from concord.metrics_core.metrics.spelling import label_meant
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.yaml_lines import Finding
 
 MOST_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")

@@ -1,8 +1,8 @@
 """The labels that params.yaml asks for."""
 
-from metrics_core.checking.problems import refuse
-from metrics_core.metrics.catalogue import Label, expand
-from pipeline.params.model import PARAMS, Params
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.metrics.catalogue import Label, expand
+from concord.pipeline.params.model import PARAMS, Params
 
 
 def labels_of(params: Params) -> list[Label]:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from metrics_core.comparing.evidence import segmentations
-from metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.comparing.evidence import segmentations
+from concord.metrics_core.comparing.evidence.asked import (
     FEWEST_RESAMPLES,
     LEAST_CONFIDENCE,
     MOST_CONFIDENCE,
@@ -17,9 +17,9 @@ from metrics_core.comparing.evidence.asked import (
     Effect,
     wrong_effect,
 )
-from metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.metrics.catalogue import MOST_K
+from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import MOST_K
 
 PARAMS = Path("params.yaml")
 

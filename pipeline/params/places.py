@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from pipeline.params.model import Params
-from pipeline.params.yaml_lines import Finding
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.yaml_lines import Finding
 
 NAME_BYTES = 255  # of a file or folder, on usual disks
 MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # what it makes where nothing else is said

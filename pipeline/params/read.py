@@ -4,18 +4,18 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from metrics_core.checking.problems import InputError
-from pipeline.params.boundaries import result_findings
-from pipeline.params.checks import (
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.boundaries import result_findings
+from concord.pipeline.params.checks import (
     early_findings,
     model_name_findings,
     shape_findings,
     text_findings,
     value_findings,
 )
-from pipeline.params.model import PARAMS, Params
-from pipeline.params.places import place_findings
-from pipeline.params.yaml_lines import read_yaml
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.places import place_findings
+from concord.pipeline.params.yaml_lines import read_yaml
 
 
 def read_params(path: Path = PARAMS) -> Params:

@@ -8,7 +8,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 
-from metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import InputError, refuse
 
 BYTES = 1_000_000
 DEPTH = 30

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from metrics_core.conventions.conventions import KNOBS, Knob
-from pipeline.params.model import Params
+from concord.metrics_core.conventions.conventions import KNOBS, Knob
+from concord.pipeline.params.model import Params
 
 
 def params_schema() -> dict[str, Any]:

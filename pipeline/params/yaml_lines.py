@@ -8,8 +8,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from pipeline.params.safe_yaml import BYTES, load_yaml, too_large
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.pipeline.params.safe_yaml import BYTES, load_yaml, too_large
 
 Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix
 

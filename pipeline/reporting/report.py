@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from metrics_core.comparison.stored import read_comparison
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.announce import say
-from pipeline.running.disk import in_bytes
-from pipeline.running.outputs import prepare, write_text
-from pipeline.running.stage import run
-from reports.latex import render_latex
-from reports.markdown import render_markdown
-from reports.page import render_html
-from reports.plots_page import plots_page
+from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import say
+from concord.pipeline.running.disk import in_bytes
+from concord.pipeline.running.outputs import prepare, write_text
+from concord.reports.latex import render_latex
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_html
+from concord.reports.plots_page import plots_page
 
 
 def main() -> str:
@@ -31,7 +30,3 @@ def report(params: Params) -> str:
     write_text(folder / "plots.html", plots_page())  # .dvc/config names it
     say(f"report: {folder / 'report.html'}")
     return f"a page of {in_bytes((folder / 'report.html').stat().st_size)}"
-
-
-if __name__ == "__main__":
-    run(main)

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import refuse
 
 WAIT = 5.0  # seconds for a dying process to let go
 _STEP = 0.05

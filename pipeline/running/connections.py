@@ -8,9 +8,9 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.locked import connect
-from metrics_core.checking.problems import refuse
-from pipeline.running.leftovers import spill_folder
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.problems import refuse
+from concord.pipeline.running.leftovers import spill_folder
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"

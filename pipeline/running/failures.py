@@ -3,8 +3,8 @@
 import os
 import tempfile
 
-from metrics_core.checking.problems import InputError
-from pipeline.running.disk import REFUSED, DiskError, is_full
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.running.disk import REFUSED, DiskError, is_full
 
 DEBUG = "--debug"
 _LESS_MEMORY = (

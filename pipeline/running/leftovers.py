@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pipeline.running.claims import claim
+from concord.pipeline.running.claims import claim
 
 PART = ".part"
 _OWN: set[Path] = set()  # what this process is writing

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.params.model import Results
-from pipeline.running.announce import LOG
-from pipeline.running.disk import named, try_writing
-from pipeline.running.leftovers import PART, claimed, sweep
+from concord.pipeline.params.model import Results
+from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.disk import named, try_writing
+from concord.pipeline.running.leftovers import PART, claimed, sweep
 
 
 def prepare(results: Results, *folders: str) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.running.outputs import whole
+from concord.pipeline.running.outputs import whole
 
 ROWS_PER_GROUP = 131_072
 KEY = b"concord"

@@ -10,7 +10,7 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from pipeline.running.announce import LOG, says_progress, terminal
+from concord.pipeline.running.announce import LOG, says_progress, terminal
 
 _EVERY = 0.25  # seconds between two pictures
 _WIDTH = 80

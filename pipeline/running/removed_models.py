@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from metrics_core.checking.row_checks import in_words
-from metrics_core.metrics.catalogue import parse
-from pipeline.params.checks import BACKGROUND, MODEL_NAME
-from pipeline.params.model import Params
-from pipeline.running.announce import say
-from pipeline.running.per_user_file import read_carried
+from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.metrics.catalogue import parse
+from concord.pipeline.params.checks import BACKGROUND, MODEL_NAME
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.announce import say
+from concord.pipeline.running.per_user_file import read_carried
 
 _OF_A_FILE = {"path", "format", "sha256", "md5", "bytes", "rows"}  # what is known of any input
 

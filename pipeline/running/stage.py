@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from metrics_core.checking.problems import refuse
-from pipeline.params.model import PARAMS, Params
-from pipeline.running import announce
-from pipeline.running.announce import LOG
-from pipeline.running.claims import forget_claims, only_one
-from pipeline.running.credentials import without_credentials
-from pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
-from pipeline.running.leftovers import remove_own
-from pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
+from concord.metrics_core.checking.problems import refuse
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.running import announce
+from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.claims import forget_claims, only_one
+from concord.pipeline.running.credentials import without_credentials
+from concord.pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
+from concord.pipeline.running.leftovers import remove_own
+from concord.pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
 
@@ -90,7 +90,5 @@ def _stopped(by: Stopped) -> NoReturn:
 
 
 def _name() -> str:
-    """`load popularity`, from `python -m pipeline.loading.load popularity`."""
-    module = sys.modules["__main__"].__spec__
-    stage = module.name.rpartition(".")[2].replace("_", "-") if module else sys.argv[0]
-    return " ".join([stage, *sys.argv[1:]])
+    """`load popularity`, from `concord stage load popularity`."""
+    return " ".join(sys.argv)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from traceback import walk_tb
 from typing import TYPE_CHECKING, cast
 
-from pipeline.tracking.failures import STRANGE
-from pipeline.tracking.limits import RETRIES, TIMEOUT, Limited
-from pipeline.tracking.store import Tracking
+from concord.pipeline.tracking.failures import STRANGE
+from concord.pipeline.tracking.limits import RETRIES, TIMEOUT, Limited
+from concord.pipeline.tracking.store import Tracking
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

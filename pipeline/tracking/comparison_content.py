@@ -4,11 +4,11 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from metrics_core.comparison.stored import read_comparison
-from pipeline.params.model import Params
-from pipeline.tracking.model_content import model_content
-from pipeline.tracking.notes import comparison_note
-from pipeline.tracking.run_content import Artifact, RunContent, existing
+from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.params.model import Params
+from concord.pipeline.tracking.model_content import model_content
+from concord.pipeline.tracking.notes import comparison_note
+from concord.pipeline.tracking.run_content import Artifact, RunContent, existing
 
 COMPARISON = "comparison"  # the name of the run above the models
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import refuse
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from metrics_core.checking.row_checks import in_words
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.announce import LOG, say
-from pipeline.running.outputs import prepare
-from pipeline.running.stage import run
-from pipeline.tracking.client import experiment_id, opened
-from pipeline.tracking.comparison_content import Contents, contents
-from pipeline.tracking.environment_tags import circumstances
-from pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
-from pipeline.tracking.run_content import RunContent
-from pipeline.tracking.runs import Place, Runs, fill, is_finished
-from pipeline.tracking.store import Tracking, TrackingError
-from pipeline.tracking.training import attached, training_runs
+from concord.metrics_core.checking.row_checks import in_words
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import LOG, say
+from concord.pipeline.running.outputs import prepare
+from concord.pipeline.tracking.client import experiment_id, opened
+from concord.pipeline.tracking.comparison_content import Contents, contents
+from concord.pipeline.tracking.environment_tags import circumstances
+from concord.pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
+from concord.pipeline.tracking.run_content import RunContent
+from concord.pipeline.tracking.runs import Place, Runs, fill, is_finished
+from concord.pipeline.tracking.store import Tracking, TrackingError
+from concord.pipeline.tracking.training import attached, training_runs
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -111,7 +110,3 @@ def _finish(runs: Runs, found: Run, content: RunContent) -> str:
         runs.finished(found, content)
         say(f"{content.name}: logged as run {run_id}")
     return run_id
-
-
-if __name__ == "__main__":
-    run(main)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.catalogue import Label
 
 
 def metric_key(label: Label) -> str:

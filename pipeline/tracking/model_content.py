@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.metrics.catalogue import Label, parse, spelled
-from pipeline.params.model import Params
-from pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
-from pipeline.tracking.notes import model_note
-from pipeline.tracking.run_content import (
+from concord.metrics_core.metrics.catalogue import Label, parse, spelled
+from concord.pipeline.params.model import Params
+from concord.pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
+from concord.pipeline.tracking.notes import model_note
+from concord.pipeline.tracking.run_content import (
     Artifact,
     DataFile,
     Json,
@@ -93,7 +93,7 @@ def _tags(summary: Json) -> dict[str, str]:
     return {
         **{f"convention.{name}": _text(value) for name, value in summary["conventions"].items()},
         "concord.conventions": summary["fingerprint"],
-        "concord.version": summary["versions"]["concord"],
+        "concord.version": summary["versions"]["concord-eval"],
         **{
             f"concord.{name}_sha256": source["sha256"] for name, source in summary["inputs"].items()
         },

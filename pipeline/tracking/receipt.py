@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.params.model import Params
-from pipeline.running.outputs import write_json
-from pipeline.tracking.comparison_content import Contents
-from pipeline.tracking.store import AGAIN, Tracking, TrackingError
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.tracking.comparison_content import Contents
+from concord.pipeline.tracking.store import AGAIN, Tracking, TrackingError
 
 Json = dict[str, Any]
 

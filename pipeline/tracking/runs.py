@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.tracking.client import single_try
-from pipeline.tracking.run_content import Artifact, RunContent
+from concord.pipeline.tracking.client import single_try
+from concord.pipeline.tracking.run_content import Artifact, RunContent
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -16,10 +16,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote
 from urllib.request import urlopen
 
-from pipeline.running.claims import lock_file
-from pipeline.running.credentials import without_credentials
-from pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
-from pipeline.tracking.limits import within
+from concord.pipeline.running.claims import lock_file
+from concord.pipeline.running.credentials import without_credentials
+from concord.pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
+from concord.pipeline.tracking.limits import within
 
 _SQLITE = "sqlite:///"
 ANSWER_WITHIN = 5  # seconds, for a server to say that it is there

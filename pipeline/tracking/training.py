@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from metrics_core.checking.problems import InputError, Problem
-from pipeline.params.model import PARAMS, Params
-from pipeline.tracking.run_content import Artifact, RunContent
-from pipeline.tracking.runs import FINGERPRINT, datasets, upload
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.tracking.run_content import Artifact, RunContent
+from concord.pipeline.tracking.runs import FINGERPRINT, datasets, upload
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

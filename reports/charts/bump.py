@@ -7,15 +7,15 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Definition
-from reports.charts.curves import SHAPES, Series, all_series, spread
-from reports.charts.palette import SERIES, light
-from reports.charts.scales import shortened
-from reports.charts.svg import picture, told, values
-from reports.sections.panel import Entry, entries, names_of
-from reports.writing import numbers
-from reports.writing.numbers import MISSING, number
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Definition
+from concord.reports.charts.curves import SHAPES, Series, all_series, spread
+from concord.reports.charts.palette import SERIES, light
+from concord.reports.charts.scales import shortened
+from concord.reports.charts.svg import picture, told, values
+from concord.reports.sections.panel import Entry, entries, names_of
+from concord.reports.writing import numbers
+from concord.reports.writing.numbers import MISSING, number
 
 _NAME = 16  # characters of a name that fit
 _BESIDE_A_TIE = 0.3  # of a rank, between models that share it

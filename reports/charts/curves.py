@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison.comparison import Comparison
-from reports.charts.palette import SERIES, light
-from reports.charts.scales import nice_ticks, shortened, tick_digits
-from reports.charts.svg import axis, picture, told, values
-from reports.writing import numbers
-from reports.writing.numbers import interval, number
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.palette import SERIES, light
+from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.writing import numbers
+from concord.reports.writing.numbers import interval, number
 
 SHAPES = [
     "square",

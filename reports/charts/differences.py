@@ -7,14 +7,14 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference
-from reports.charts.palette import light
-from reports.charts.scales import nice_ticks, shortened, tick_digits
-from reports.charts.svg import axis, picture, told, values
-from reports.writing import numbers
-from reports.writing.numbers import exact, signed, signed_interval
-from reports.writing.verdicts import VERDICTS
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference
+from concord.reports.charts.palette import light
+from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.writing import numbers
+from concord.reports.writing.numbers import exact, signed, signed_interval
+from concord.reports.writing.verdicts import VERDICTS
 
 _NARROW, _WIDE = 22, 16  # characters of a model's name that fit
 _NEAR_AN_END = 0.2  # of the width

@@ -6,12 +6,12 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Distribution
-from reports.charts.palette import light
-from reports.charts.scales import nice_ticks, shortened, tick_digits
-from reports.charts.svg import axis, picture, told, values
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Distribution
+from concord.reports.charts.palette import light
+from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.writing import numbers
 
 PERCENTILES = (5, 25, 50, 75, 95)
 _SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"

@@ -5,13 +5,13 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison.comparison import Comparison
-from reports.charts.palette import light
-from reports.charts.scales import shortened
-from reports.charts.svg import picture, told, values
-from reports.writing import numbers
-from reports.writing.numbers import signed, signed_interval
-from reports.writing.verdicts import VERDICTS
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.palette import light
+from concord.reports.charts.scales import shortened
+from concord.reports.charts.svg import picture, told, values
+from concord.reports.writing import numbers
+from concord.reports.writing.numbers import signed, signed_interval
+from concord.reports.writing.verdicts import VERDICTS
 
 _WIDTH = 776  # pixels for all cells
 _SMALLEST, _LARGEST = 16, 40  # pixels for one cell

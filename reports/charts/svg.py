@@ -13,7 +13,7 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from reports.charts.palette import light
+from concord.reports.charts.palette import light
 
 _WHOSE = "\N{INVISIBLE SEPARATOR}"
 _SVG = "http://www.w3.org/2000/svg"

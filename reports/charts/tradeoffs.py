@@ -10,14 +10,14 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
-from metrics_core.comparison import parts
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Tradeoff
-from reports.charts.curves import all_series
-from reports.charts.palette import light
-from reports.charts.scales import nice_ticks, shortened, tick_digits
-from reports.charts.svg import axis, picture, told, values
-from reports.writing import numbers
+from concord.metrics_core.comparison import parts
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Tradeoff
+from concord.reports.charts.curves import all_series
+from concord.reports.charts.palette import light
+from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.writing import numbers
 
 Point = dict[str, Any]
 _SIZE = (286, 230)

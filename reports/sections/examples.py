@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Examples, ExampleUser
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Examples, ExampleUser
+from concord.reports.writing import numbers
 
 
 @dataclass(frozen=True)

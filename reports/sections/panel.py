@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Definition, LeftOut, PanelEntry
-from reports.sections.tables import MANY_MODELS
-from reports.writing import numbers
-from reports.writing.verdicts import VERDICTS
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Definition, LeftOut, PanelEntry
+from concord.reports.sections.tables import MANY_MODELS
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS
 
 _SHOWN_OF_MANY = 5  # models in the table and the chart from MANY_MODELS on
 _TOLD = 4  # pairs or verdicts in one cell

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metrics_core.comparison.comparison import Comparison
-from reports.writing.numbers import count, share
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.writing.numbers import count, share
 
 _TRUTH_WORDS = {
     "path": "File",

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Segmentation, SegmentCell
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Segmentation, SegmentCell
+from concord.reports.writing import numbers
 
 _SHOWN = 8  # models of a grid, where there are many
 _BEST = 3

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference
+from concord.reports.writing import numbers
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 _NAMED = 4  # models on one card

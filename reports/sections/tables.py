@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference, Score
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference, Score
+from concord.reports.writing import numbers
 
 Form = Literal["matrix", "heat map", "none"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from metrics_core.comparison.comparison import Comparison
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.writing import numbers
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.comparison import Comparison
 
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"

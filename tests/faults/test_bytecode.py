@@ -42,7 +42,7 @@ def test_bytecode_that_was_cut_off_is_written_again(
 
 @pytest.mark.fault(13, "bytecode that a full disk cut off is read from its source instead")
 def test_a_limit_of_file_sizes_that_cuts_bytecode_off_breaks_no_later_run(project: Path) -> None:
-    attempt(project, "prlimit", "--fsize=4096", "python", "-m", *LOAD, **WRITES)
+    attempt(project, "prlimit", "--fsize=4096", "concord", "stage", *LOAD, **WRITES)
     later = stage(project, *LOAD, **WRITES)
 
     assert later.returncode == 0, later.stderr

@@ -11,7 +11,7 @@ from tests.project import attempt, change_params
 
 pytestmark = pytest.mark.whole
 
-HOLD = "python -m pipeline.loading.load popularity; code=$?; ls -A results/lists; exit $code"
+HOLD = "concord stage load popularity; code=$?; ls -A results/lists; exit $code"
 PRIVATE = ("unshare", "--mount", "--map-root-user", "sh", "-c")  # mounts that end with the command
 
 
@@ -55,7 +55,7 @@ def test_a_full_disk_at_the_outputs(project: Path, how: str) -> None:
 def test_a_full_disk_behind_stdout_is_said_and_harms_no_result(
     project: Path, expected: dict[str, str]
 ) -> None:
-    done = attempt(project, "sh", "-c", "python -m pipeline.comparing.compare > /dev/full")
+    done = attempt(project, "sh", "-c", "concord stage compare > /dev/full")
 
     assert done.returncode == 0
     assert "stdout: No space left on device" in done.stderr
@@ -94,14 +94,12 @@ def test_a_full_disk_for_spilling(project: Path, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(project: Path, how: str) -> None:
     if how == "mount":
         mount = "mount -t tmpfs -o ro tmpfs results/lists"
-        done = attempt(
-            project, *PRIVATE, f"{mount} && python -m pipeline.loading.load popularity -v"
-        )
+        done = attempt(project, *PRIVATE, f"{mount} && concord stage load popularity -v")
         reason = "Read-only file system"
     else:
         without = "--bounding-set=-dac_override,-dac_read_search"  # root is asked like anyone
         (project / "results" / "lists").chmod(0o555)
-        done = attempt(project, "setpriv", without, "python", "-m", *LOAD, "-v")
+        done = attempt(project, "setpriv", without, "concord", "stage", *LOAD, "-v")
         (project / "results" / "lists").chmod(0o755)
         reason = "Permission denied"
     assert done.returncode == 1
@@ -110,7 +108,7 @@ def test_a_folder_that_cannot_be_written(project: Path, how: str) -> None:
 
 
 def test_a_folder_without_room_for_a_page_is_refused_before_any_work(project: Path) -> None:
-    done = attempt(project, "prlimit", "--fsize=1000", "python", "-m", *LOAD, "-v")
+    done = attempt(project, "prlimit", "--fsize=1000", "concord", "stage", *LOAD, "-v")
 
     assert done.returncode == 1
     assert done.stderr.startswith("results/lists: the limit of file sizes")

@@ -29,11 +29,11 @@ BARE = {
 }
 TEN_YEARS = str(10 * 365.25 * 86_400)
 RUNS = [
-    ("pipeline.loading.load_truth",),
-    *(("pipeline.loading.load", model) for model in MODELS),
-    *(("pipeline.evaluating.evaluate", model) for model in MODELS),
-    ("pipeline.comparing.compare",),
-    ("pipeline.reporting.report",),
+    ("load-truth",),
+    *(("load", model) for model in MODELS),
+    *(("evaluate", model) for model in MODELS),
+    ("compare",),
+    ("report",),
 ]
 
 
@@ -196,9 +196,7 @@ def test_without_a_terminal_there_is_no_progress(project: Path) -> None:
 
 def test_a_reader_who_leaves_early_stops_no_work(project: Path, expected: dict[str, str]) -> None:
     shutil.rmtree(project / "results" / "comparison")
-    done = attempt(
-        project, "sh", "-c", "(python -m pipeline.comparing.compare; echo code $? >&2) | true"
-    )
+    done = attempt(project, "sh", "-c", "(concord stage compare; echo code $? >&2) | true")
     listed = attempt(ROOT, "sh", "-c", "concord metrics | head -1")
 
     assert done.stderr.endswith("code 0\n")

@@ -85,7 +85,7 @@ def test_a_damaged_background_file_is_refused(project: Path, name: str) -> None:
     path = project / "data" / "demo" / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-40])
     change_params(project, {"background": {name: {"path": f"data/demo/{name}.parquet"}}})
-    done = stage(project, "pipeline.loading.load_background", name)
+    done = stage(project, "load-background", name)
 
     assert done.returncode == 2, done.stderr
     assert f"data/demo/{name}.parquet: is damaged" in done.stderr
@@ -97,7 +97,7 @@ def test_an_input_that_changes_while_it_is_read(project: Path, tmp_path: Path, c
     lists = project / "results" / "lists" / "popularity.parquet"
     lists.unlink()
     mark, path = tmp_path / "mark", project / "data" / "demo" / "popularity.csv"
-    running = start(project, "python", "-m", *LOAD, **broken(2, HASHING, "pause", mark))
+    running = start(project, "concord", "stage", *LOAD, **broken(2, HASHING, "pause", mark))
     wait_for(mark)
     if change == "grows":
         with path.open("a") as file:

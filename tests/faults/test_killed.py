@@ -56,7 +56,7 @@ def test_a_killed_repro_leaves_no_orphan_and_the_next_one_mends(
     assert gone
     repro(project, *STAGES)  # from DVC's cache: no stage has to run
     assert digests(project) == expected
-    stage(project, "pipeline.comparing.compare")  # whichever runs next sweeps
+    stage(project, "compare")  # whichever runs next sweeps
     assert leftovers(project) == []
 
 
@@ -89,8 +89,8 @@ def test_a_comparison_that_dies_half_way_is_made_again(
     project: Path, expected: dict[str, str], number: int
 ) -> None:
     shutil.rmtree(project / "results" / "comparison")
-    killed = stage(project, "pipeline.comparing.compare", **broken(number, WRITES, "die"))
-    stage(project, "pipeline.comparing.compare")
+    killed = stage(project, "compare", **broken(number, WRITES, "die"))
+    stage(project, "compare")
 
     assert killed.returncode == -signal.SIGKILL
     assert digests(project) == expected

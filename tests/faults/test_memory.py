@@ -15,7 +15,7 @@ pytestmark = pytest.mark.whole
 
 TOO_MUCH = """
 import sys; sys.argv = ["-m"]
-from pipeline.running.stage import leave
+from concord.pipeline.running.stage import leave
 leave(lambda: {})
 """
 WAYS = {
@@ -49,7 +49,7 @@ def test_any_limit_of_memory_leaves_whole_outputs(
     project: Path, expected: dict[str, str], megabytes: int
 ) -> None:
     limit = f"--as={megabytes}000000"
-    attempt(project, "prlimit", limit, "python", "-m", *LOAD)
+    attempt(project, "prlimit", limit, "concord", "stage", *LOAD)
     found = digests(project)
     stage(project, *LOAD)
 
@@ -72,7 +72,7 @@ def test_a_killed_process_is_explained_once(project: Path) -> None:
 
 @pytest.mark.fault(15, "a limit of addresses that no library starts in is refused in words")
 @pytest.mark.parametrize("megabytes", [150, 400, 1000, 1999])
-@pytest.mark.parametrize("command", ["python -m pipeline.loading.load nobody", "concord validate"])
+@pytest.mark.parametrize("command", ["concord stage load nobody", "concord validate"])
 def test_a_small_limit_of_addresses_is_refused_in_words(megabytes: int, command: str) -> None:
     done = attempt(ROOT, "prlimit", f"--as={megabytes}000000", *command.split())
 

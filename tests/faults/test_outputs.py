@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.running.outputs import write_json
+from concord.pipeline.running.outputs import write_json
 from tests.faults.tiny import MODELS
 from tests.project import attempt
 

@@ -43,7 +43,7 @@ def test_json_is_an_object_a_line(project: Path) -> None:
 
 
 def test_errors_are_json_too_where_it_is_asked_for(project: Path) -> None:
-    done = stage(project, "pipeline.loading.load", "nobody", "--log-json")
+    done = stage(project, "load", "nobody", "--log-json")
     (line,) = done.stderr.splitlines()
 
     assert done.returncode == 2

@@ -19,7 +19,7 @@ RENAME = r"os\.rename \S*.*popularity\.parquet"
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 LONG_QUERY = """
 import sys; sys.argv = ["-m"]
-from pipeline.running.stage import leave
+from concord.pipeline.running.stage import leave
 import duckdb
 query = "SELECT sum(sin(a.range * b.range)) FROM range(1000000) a, range(1000000) b"
 print("begun", flush=True)
@@ -33,7 +33,7 @@ def test_a_stage_that_is_told_to_stop_tidies_up(
     project: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     mark = tmp_path / "mark"
-    running = start(project, "python", "-m", *LOAD, **broken(1, RENAME, "pause", mark))
+    running = start(project, "concord", "stage", *LOAD, **broken(1, RENAME, "pause", mark))
     wait_for(mark)
     during = leftovers(project)
     running.send_signal(number)
@@ -52,7 +52,7 @@ def test_a_signal_during_the_imports_ends_it_silently(
 ) -> None:
     mark = tmp_path / "mark"
     paused = broken(1, r"^import duckdb", "pause", mark)
-    running = start(project, "python", "-m", *LOAD, **paused)
+    running = start(project, "concord", "stage", *LOAD, **paused)
     wait_for(mark)
     running.send_signal(number)
     _, said = running.communicate(timeout=30)

@@ -18,7 +18,7 @@ def test_a_stage_works_without_its_streams(
     project: Path, expected: dict[str, str], closed: str
 ) -> None:
     shutil.rmtree(project / "results" / "comparison")
-    done = attempt(project, "sh", "-c", f"python -m pipeline.comparing.compare {closed}")
+    done = attempt(project, "sh", "-c", f"concord stage compare {closed}")
 
     assert done.returncode == 0
     assert "Traceback" not in done.stderr

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.whole
 
 MANY_FOLDERS = """
 from pathlib import Path
-from pipeline.running.leftovers import claimed, spill_folder
+from concord.pipeline.running.leftovers import claimed, spill_folder
 part = Path(__import__("sys").argv[1])
 for n in range(150):
     with spill_folder() as folder:

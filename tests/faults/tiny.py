@@ -22,7 +22,7 @@ TINY: dict[str, Any] = {
     "comparison.resamples": 199,
 }
 MODELS = ("popularity", "als")
-LOAD = ("pipeline.loading.load", "popularity")
+LOAD = ("load", "popularity")
 STAGES = ("load-truth", "load", "evaluate", "compare", "report")  # all but MLflow
 
 
@@ -56,7 +56,7 @@ def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[
 
 def stage(project: Path, *name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """One stage, as DVC runs it."""
-    return attempt(project, "python", "-m", *name, **environment)
+    return attempt(project, "concord", "stage", *name, **environment)
 
 
 def repro(project: Path, *names: str, **environment: str) -> str:

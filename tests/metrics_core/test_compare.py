@@ -1,4 +1,4 @@
-"""`mc.compare`: models from whatever holds them -> the same Comparison, refused in the words of an argument."""
+"""`cc.compare`: models from whatever holds them -> the same Comparison, refused in the words of an argument."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.comparison.stored import from_content, to_content, to_json
+import concord as cc
+from concord.metrics_core.comparison.stored import from_content, to_content, to_json
 
 USERS = [f"u{n:02}" for n in range(40)]
 ITEMS = [f"i{n}" for n in range(12)]
@@ -46,17 +46,17 @@ TRUTH_FRAME = pl.DataFrame(
 )
 
 
-def _numbers(comparison: mc.Comparison) -> dict[str, Any]:
+def _numbers(comparison: cc.Comparison) -> dict[str, Any]:
     """All but where the tables came from and what they are called."""
     content = to_content(comparison)
     return {key: content[key] for key in content if key not in {"quality", "provenance"}}
 
 
 def test_means_are_those_of_evaluate_and_differences_those_of_their_means() -> None:
-    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    comparison = cc.compare(MODELS, TRUTH, **ASKED)
 
     for model, lists in MODELS.items():
-        alone = mc.evaluate(lists, TRUTH, metrics=ASKED["metrics"], conventions="standard")
+        alone = cc.evaluate(lists, TRUTH, metrics=ASKED["metrics"], conventions="standard")
         for label in ASKED["metrics"]:
             assert comparison.score(model, label).mean == alone[label]
     for pair in comparison.pairs:
@@ -74,13 +74,13 @@ def test_frames_paths_and_dicts_give_the_same_comparison(tmp_path: Path) -> None
         frame.write_parquet(paths[model])
     del frames["twin"], paths["twin"]  # it would be the same file
     TRUTH_FRAME.write_parquet(tmp_path / "truth.parquet")
-    by_dict = _numbers(mc.compare({model: MODELS[model] for model in frames}, TRUTH, **ASKED))
+    by_dict = _numbers(cc.compare({model: MODELS[model] for model in frames}, TRUTH, **ASKED))
 
-    assert _numbers(mc.compare(frames, TRUTH_FRAME, **ASKED)) == by_dict
-    assert _numbers(mc.compare(paths, tmp_path / "truth.parquet", **ASKED)) == by_dict
-    assert _numbers(mc.compare({**frames, "far": str(paths["far"])}, TRUTH, **ASKED)) == by_dict
+    assert _numbers(cc.compare(frames, TRUTH_FRAME, **ASKED)) == by_dict
+    assert _numbers(cc.compare(paths, tmp_path / "truth.parquet", **ASKED)) == by_dict
+    assert _numbers(cc.compare({**frames, "far": str(paths["far"])}, TRUTH, **ASKED)) == by_dict
     pandas = {model: frame.to_pandas() for model, frame in frames.items()}
-    assert _numbers(mc.compare(pandas, TRUTH_FRAME.to_arrow(), **ASKED)) == by_dict
+    assert _numbers(cc.compare(pandas, TRUTH_FRAME.to_arrow(), **ASKED)) == by_dict
 
 
 def test_row_order_and_hash_of_names_change_nothing() -> None:
@@ -89,13 +89,13 @@ def test_row_order_and_hash_of_names_change_nothing() -> None:
         model: frame.sample(fraction=1, shuffle=True, seed=3) for model, frame in frames.items()
     }
 
-    assert _numbers(mc.compare(turned, TRUTH_FRAME.reverse(), **ASKED)) == _numbers(
-        mc.compare(frames, TRUTH_FRAME, **ASKED)
+    assert _numbers(cc.compare(turned, TRUTH_FRAME.reverse(), **ASKED)) == _numbers(
+        cc.compare(frames, TRUTH_FRAME, **ASKED)
     )
 
 
 def test_it_is_read_back_as_it_was() -> None:
-    comparison = mc.compare(MODELS, TRUTH, **{**ASKED, "panel": True})
+    comparison = cc.compare(MODELS, TRUTH, **{**ASKED, "panel": True})
 
     assert comparison.panel
     assert to_json(from_content(to_content(comparison))) == to_json(comparison)
@@ -103,7 +103,7 @@ def test_it_is_read_back_as_it_was() -> None:
 
 def test_the_first_metric_decides_where_none_is_named() -> None:
     asked = {key: value for key, value in ASKED.items() if key not in {"primary", "min_effect"}}
-    comparison = mc.compare(MODELS, TRUTH, **asked)
+    comparison = cc.compare(MODELS, TRUTH, **asked)
 
     assert comparison.primary == ("nDCG@5",)
     assert comparison.metric("nDCG@5").min_effect == "0.0"
@@ -112,7 +112,7 @@ def test_the_first_metric_decides_where_none_is_named() -> None:
 def test_segments_train_items_and_users_are_used() -> None:
     train = {user: [ITEMS[(n + 3) % 12]] * 1 for n, user in enumerate(USERS) if n % 2}
     users = pl.DataFrame({"user": USERS, "country": ["dk", "no"] * 20})
-    comparison = mc.compare(
+    comparison = cc.compare(
         MODELS,
         TRUTH,
         **{**ASKED, "metrics": ["nDCG@5", "Novelty@5", "Coverage@5"]},
@@ -139,10 +139,10 @@ def test_users_of_the_truth_without_an_item_count_as_in_evaluate() -> None:
     truth: dict[str, Any] = {**TRUTH, "u99": {}}
     asked = {
         **ASKED,
-        "conventions": mc.preset("standard", user_empty_truth="zero", user_both_empty="zero"),
+        "conventions": cc.preset("standard", user_empty_truth="zero", user_both_empty="zero"),
     }
-    comparison = mc.compare(MODELS, truth, **asked)
-    alone = mc.evaluate(MODELS["near"], truth, metrics=["nDCG@5"], conventions=asked["conventions"])
+    comparison = cc.compare(MODELS, truth, **asked)
+    alone = cc.evaluate(MODELS["near"], truth, metrics=["nDCG@5"], conventions=asked["conventions"])
 
     assert comparison.score("near", "nDCG@5").mean == alone["nDCG@5"]
     assert comparison.score("near", "nDCG@5").n_users == 41
@@ -152,7 +152,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
     theirs = {"user": "user_id", "item": "item_id"}
     lists = _frame(MODELS["near"]).rename(theirs)
     truth = TRUTH_FRAME.rename({**theirs, "grade": "rating"})
-    comparison = mc.compare(
+    comparison = cc.compare(
         {"near": lists, "far": MODELS["far"]},
         truth,
         **ASKED,
@@ -160,7 +160,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
     )
 
     both = {model: MODELS[model] for model in ("near", "far")}
-    assert _numbers(comparison) == _numbers(mc.compare(both, TRUTH, **ASKED))
+    assert _numbers(comparison) == _numbers(cc.compare(both, TRUTH, **ASKED))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_cannot_be_honoured_is_refused_with_its_argument(
     change: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ValueError, match=r".") as refused:
-        mc.compare(MODELS, TRUTH, **{**ASKED, **change})
+        cc.compare(MODELS, TRUTH, **{**ASKED, **change})
 
     assert told in str(refused.value)
 
@@ -218,13 +218,13 @@ def test_what_cannot_be_honoured_is_refused_with_its_argument(
 )
 def test_models_are_named(models: Any) -> None:
     with pytest.raises(ValueError, match="models: "):
-        mc.compare(models, TRUTH, **ASKED)
+        cc.compare(models, TRUTH, **ASKED)
 
 
 def test_a_wrong_table_is_refused_by_the_name_of_its_model() -> None:
     lists = _frame(MODELS["near"]).with_columns(rank=pl.lit(1))
     with pytest.raises(ValueError, match=r"^near: ") as refused:
-        mc.compare({**MODELS, "near": lists}, TRUTH, **ASKED)
+        cc.compare({**MODELS, "near": lists}, TRUTH, **ASKED)
 
     assert "rank 1 stands twice in the list" in str(refused.value)
 
@@ -233,20 +233,20 @@ def test_a_column_of_users_that_is_missing_is_refused() -> None:
     users = pl.DataFrame({"user": USERS, "country": ["dk"] * 40})
     segments = {"a": {"by": "user", "column": "contry"}}
     with pytest.raises(ValueError, match=r"segments\.a: users have no column 'contry'"):
-        mc.compare(MODELS, TRUTH, **ASKED, users=users, segments=segments)
+        cc.compare(MODELS, TRUTH, **ASKED, users=users, segments=segments)
 
 
 def test_nothing_given_is_changed() -> None:
     frames = {model: _frame(lists) for model, lists in MODELS.items()}
     before = {model: frame.clone() for model, frame in frames.items()}
-    mc.compare(frames, TRUTH_FRAME, **ASKED)
+    cc.compare(frames, TRUTH_FRAME, **ASKED)
 
     assert all(frames[model].equals(before[model]) for model in frames)
 
 
 def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
     verdicts = [
-        mc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": effect}).difference(
+        cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": effect}).difference(
             "near", "far", "nDCG@5"
         )
         for effect in (0.0, 1.0)
@@ -254,13 +254,13 @@ def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
     strict, lax = (pair.verdict for pair in verdicts if pair is not None)
 
     assert (strict, lax) == ("better", "equivalent")
-    twins = mc.compare(MODELS, TRUTH, **ASKED).difference("near", "twin", "nDCG@5")
+    twins = cc.compare(MODELS, TRUTH, **ASKED).difference("near", "twin", "nDCG@5")
     assert twins is not None
     assert twins.verdict == "identical"
 
 
 def test_the_leaderboard_is_a_frame_and_verdicts_are_sentences() -> None:
-    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    comparison = cc.compare(MODELS, TRUTH, **ASKED)
 
     assert comparison.leaderboard.shape == (6, 9)
     assert comparison.differences["a"].to_list()[:2] == ["near", "twin"]
@@ -275,7 +275,7 @@ def test_labels_come_in_report_order_whatever_the_order_asked() -> None:
         **ASKED,
         "metrics": ["R@5", "nDCG@5", "nDCG@1", "RBP(p=0.8)@3", "RBP(p=0.5)@1", "RBP(p=0.8)@1"],
     }
-    comparison = mc.compare(MODELS, TRUTH, **asked)
+    comparison = cc.compare(MODELS, TRUTH, **asked)
 
     assert comparison.labels == (
         "R@5",
@@ -288,7 +288,7 @@ def test_labels_come_in_report_order_whatever_the_order_asked() -> None:
 
 
 def test_page_and_table_are_written_as_they_are_returned(tmp_path: Path) -> None:
-    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    comparison = cc.compare(MODELS, TRUTH, **ASKED)
     page = comparison.to_html(tmp_path / "report.html")
     table = comparison.to_latex(str(tmp_path / "table.tex"))
 
@@ -301,7 +301,7 @@ def test_page_and_table_are_written_as_they_are_returned(tmp_path: Path) -> None
 
 def test_what_is_shown_says_what_is_serious() -> None:
     strange = {user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()}
-    comparison = mc.compare(
+    comparison = cc.compare(
         {"near": MODELS["near"], "strange": strange}, TRUTH, **{**ASKED, "baseline": "near"}
     )
 
@@ -314,9 +314,9 @@ def test_what_is_shown_says_what_is_serious() -> None:
 
 
 def test_a_label_or_model_that_is_not_there_is_refused_in_words() -> None:
-    comparison = mc.compare(MODELS, TRUTH, **ASKED)
+    comparison = cc.compare(MODELS, TRUTH, **ASKED)
 
-    with pytest.raises(mc.InputError, match="nDCG@7: was not evaluated; there are R@5, nDCG@5"):
+    with pytest.raises(cc.InputError, match="nDCG@7: was not evaluated; there are R@5, nDCG@5"):
         comparison.score("near", "nDCG@7")
-    with pytest.raises(mc.InputError, match="nea: is not among the models: near, far, twin"):
+    with pytest.raises(cc.InputError, match="nea: is not among the models: near, far, twin"):
         comparison.score("nea", "nDCG@5")

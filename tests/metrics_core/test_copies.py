@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
+import concord as cc
+from concord.metrics_core.conventions.conventions import KNOB, KNOBS
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric
 from docs.make_docs import conventions_page, metric_page
-from metrics_core.conventions.conventions import KNOB, KNOBS
-from metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric
 
 ITEMS = "abcdefgh"
 LENGTH = 6
@@ -47,8 +47,8 @@ def _label(metric: Metric) -> str:
 
 
 def _mean(label: str, duplicates: str, **knobs: Any) -> float:
-    pinned = mc.preset("standard", duplicates=duplicates, ties="given", **knobs)
-    return mc.evaluate(**DATA, metrics=[label], conventions=pinned)[label]
+    pinned = cc.preset("standard", duplicates=duplicates, ties="given", **knobs)
+    return cc.evaluate(**DATA, metrics=[label], conventions=pinned)[label]
 
 
 def _ways(metric: Metric) -> list[dict[str, Any]]:

@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
 TRUTH = {"u": {"a": 1, "b": 2}, "v": {"a": 0}}
 
 
-def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> mc.Result:
-    conventions = mc.preset("standard", **changed)
-    return mc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
+def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> cc.Result:
+    conventions = cc.preset("standard", **changed)
+    return cc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
 
 
 @pytest.mark.bad_input(35, "what stands after rank k does not count")
@@ -41,13 +41,13 @@ def test_users_without_a_relevant_item_are_undefined() -> None:
 @pytest.mark.bad_input(50, "refused where the gain is exponential")
 def test_a_grade_that_would_drown_all_others_is_refused() -> None:
     truth = {"u": {"a": 31}}
-    exponential = mc.preset("standard", gain="exp2")
+    exponential = cc.preset("standard", gain="exp2")
 
     with pytest.raises(
         ValueError, match=r"gain exp2: grade 31 lies above 30; take the gain linear"
     ):
-        mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=exponential)
+        cc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=exponential)
     with pytest.raises(ValueError, match="30"):
-        mc.evaluate({"u": ["a"]}, truth, metrics=["DCG@1"], conventions=exponential)
-    linear = mc.preset("standard")
-    assert mc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=linear)["nDCG@1"] == 1
+        cc.evaluate({"u": ["a"]}, truth, metrics=["DCG@1"], conventions=exponential)
+    linear = cc.preset("standard")
+    assert cc.evaluate({"u": ["a"]}, truth, metrics=["nDCG@1"], conventions=linear)["nDCG@1"] == 1

@@ -1,4 +1,4 @@
-"""`mc.explain` derives what `mc.evaluate` computes, in the arithmetic of the worked examples."""
+"""`cc.explain` derives what `cc.evaluate` computes, in the arithmetic of the worked examples."""
 
 import math
 from functools import cache
@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.metrics.catalogue import CATALOGUE
+import concord as cc
+from concord.metrics_core.metrics.catalogue import CATALOGUE
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
@@ -21,17 +21,17 @@ CUT = [f"{label}@3" for label in LABELS if label != "Rprec"]
 @cache
 def _evaluated(label: str) -> pl.DataFrame:
     """Each label once, for all users."""
-    return mc.evaluate(LISTS, TRUTH, metrics=[label], conventions=mc.preset("bellei")).per_user
+    return cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=cc.preset("bellei")).per_user
 
 
 @pytest.mark.parametrize("label", [*LABELS, *CUT])
 @pytest.mark.parametrize("user", LISTS)
 def test_the_derived_value_is_the_evaluated_value(user: str, label: str) -> None:
-    bellei = mc.preset("bellei")
+    bellei = cc.preset("bellei")
     values = _evaluated(label)
     expected = values.filter(values["user"] == user)[label][0]
 
-    derived = mc.explain(LISTS, TRUTH, user=user, metric=label, conventions=bellei)
+    derived = cc.explain(LISTS, TRUTH, user=user, metric=label, conventions=bellei)
 
     assert derived.value is not None
     assert derived.value == expected or (math.isnan(derived.value) and math.isnan(expected))
@@ -40,7 +40,7 @@ def test_the_derived_value_is_the_evaluated_value(user: str, label: str) -> None
 
 
 def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[str]) -> None:
-    mc.explain(LISTS, TRUTH, user="U2", metric="AP@5", conventions=mc.preset("bellei"))
+    cc.explain(LISTS, TRUTH, user="U2", metric="AP@5", conventions=cc.preset("bellei"))
 
     assert capsys.readouterr().out == (
         "AP@5 of user 'U2'\n"
@@ -56,14 +56,14 @@ def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[
 
 
 def test_a_policy_is_named_where_it_stands_for_the_formula() -> None:
-    derived = mc.explain(LISTS, TRUTH, user="U3", metric="P@5", conventions=mc.preset("bellei"))
+    derived = cc.explain(LISTS, TRUTH, user="U3", metric="P@5", conventions=cc.preset("bellei"))
 
     assert "user_no_recs: zero" in derived.lines
 
 
 def test_integer_users_are_found_by_their_text() -> None:
-    derived = mc.explain(
-        {7: [1, 2]}, {7: [2]}, user="7", metric="RR", conventions=mc.preset("standard")
+    derived = cc.explain(
+        {7: [1, 2]}, {7: [2]}, user="7", metric="RR", conventions=cc.preset("standard")
     )
 
     assert derived.value == 1 / 2
@@ -71,7 +71,7 @@ def test_integer_users_are_found_by_their_text() -> None:
 
 def test_an_unknown_user_is_refused() -> None:
     with pytest.raises(ValueError, match="user 'nobody': is neither in the lists nor in the truth"):
-        mc.explain(LISTS, TRUTH, user="nobody", metric="P@5", conventions=mc.preset("bellei"))
+        cc.explain(LISTS, TRUTH, user="nobody", metric="P@5", conventions=cc.preset("bellei"))
 
 
 # The arithmetic that stands in the texts, line for line.
@@ -92,8 +92,8 @@ PAPER = [
 def test_the_seeds_are_derived_as_on_paper(
     preset: str, label: str, listed: Any, *, truth: Any, line: str, value: float
 ) -> None:
-    derived = mc.explain(
-        {"u": listed}, {"u": truth}, user="u", metric=label, conventions=mc.preset(preset)
+    derived = cc.explain(
+        {"u": listed}, {"u": truth}, user="u", metric=label, conventions=cc.preset(preset)
     )
 
     assert line in derived.lines
@@ -101,8 +101,8 @@ def test_the_seeds_are_derived_as_on_paper(
 
 
 def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
-    both = mc.explain(
-        LISTS, TRUTH, user="U2", metric="AP@5", conventions=mc.preset("bellei"), versus="rectools"
+    both = cc.explain(
+        LISTS, TRUTH, user="U2", metric="AP@5", conventions=cc.preset("bellei"), versus="rectools"
     )
 
     assert (both.ours.value, both.theirs.value) == (1 / 2, 1 / 3)
@@ -112,8 +112,8 @@ def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
 
 
 def test_versus_names_two_conventions_where_it_takes_two() -> None:
-    both = mc.explain(
-        LISTS, TRUTH, user="U2", metric="nDCG@5", conventions=mc.preset("bellei"), versus="lenskit"
+    both = cc.explain(
+        LISTS, TRUTH, user="U2", metric="nDCG@5", conventions=cc.preset("bellei"), versus="lenskit"
     )
 
     assert both.path.enough == ("discount", "ideal")
@@ -123,17 +123,17 @@ def test_versus_names_two_conventions_where_it_takes_two() -> None:
 def test_versus_a_preset_keeps_the_scale_of_the_data() -> None:
     """On five stars, relevant from 4 on: no preset makes an item of one star a hit."""
     stars = {"u": {"a": 1, "b": 5}}
-    pinned = mc.preset("standard", relevance_threshold=4, err_max_grade=5)
+    pinned = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
     for label in ("P@2", "nDCG@2", "ERR@2"):
-        both = mc.explain(
+        both = cc.explain(
             {"u": ["a", "b"]}, stars, user="u", metric=label, conventions=pinned, versus="standard"
         )
         assert both.path.lines == ("nothing: the two define this metric alike",)
 
 
 def test_versus_a_preset_keeps_the_scale_that_one_metric_has() -> None:
-    pinned = mc.preset("standard", overrides={"P": {"relevance_threshold": 4}})
-    both = mc.explain(
+    pinned = cc.preset("standard", overrides={"P": {"relevance_threshold": 4}})
+    both = cc.explain(
         {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
         user="u", metric="P@2", conventions=pinned, versus="rectools",
     )  # fmt: skip
@@ -144,8 +144,8 @@ def test_versus_a_preset_keeps_the_scale_that_one_metric_has() -> None:
 
 def test_versus_other_conventions_takes_them_by_value() -> None:
     """Two teams that set the threshold otherwise do differ in it."""
-    ours, theirs = (mc.preset("standard", relevance_threshold=least) for least in (4, 1))
-    both = mc.explain(
+    ours, theirs = (cc.preset("standard", relevance_threshold=least) for least in (4, 1))
+    both = cc.explain(
         {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
         user="u", metric="P@2", conventions=ours, versus=theirs,
     )  # fmt: skip
@@ -154,8 +154,8 @@ def test_versus_other_conventions_takes_them_by_value() -> None:
 
 
 def test_versus_says_so_where_both_agree() -> None:
-    alike = mc.explain(
-        LISTS, TRUTH, user="U2", metric="R@5", conventions=mc.preset("bellei"), versus="ranx"
+    alike = cc.explain(
+        LISTS, TRUTH, user="U2", metric="R@5", conventions=cc.preset("bellei"), versus="ranx"
     )
 
     assert alike.path.lines == ("nothing on this list: both give 0.666667",)
@@ -164,17 +164,17 @@ def test_versus_says_so_where_both_agree() -> None:
 @pytest.mark.parametrize("label", ["P@3", "Hit@3", "AP@3", "RR@3", "nDCG@3"])
 def test_averaged_ties_are_told_by_their_chances(label: str) -> None:
     tied = pl.DataFrame({"user": ["u"] * 3, "item": list("abc"), "score": [2.0, 1.0, 1.0]})
-    derived = mc.explain(
+    derived = cc.explain(
         tied, {"u": ["b"]}, user="u", metric=label.replace("3", "2"),
-        conventions=mc.preset("standard", ties="average"),
+        conventions=cc.preset("standard", ties="average"),
     )  # fmt: skip
 
     assert "  rank 2: b, grade 1: hit  [any of ranks 2 to 3, in the top 2 with chance 0.5]" in derived.lines  # fmt: skip
 
 
 def test_markdown_escapes_what_would_break_the_table() -> None:
-    derived = mc.explain(
-        {"u": ["a|b"]}, {"u": ["a|b"]}, user="u", metric="P@1", conventions=mc.preset("standard")
+    derived = cc.explain(
+        {"u": ["a|b"]}, {"u": ["a|b"]}, user="u", metric="P@1", conventions=cc.preset("standard")
     )
 
     assert "| 1 | a\\|b | 1 | hit | hit |" in derived.to_markdown()

@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
 LISTS = {"u": ["a", "b"]}
 TRUTH = {"u": ["a"]}
 
 
 def _ild(first: list[float], second: list[float]) -> float:
-    result = mc.evaluate(
-        LISTS, TRUTH, metrics=["ILD@2"], conventions=mc.preset("standard"),
+    result = cc.evaluate(
+        LISTS, TRUTH, metrics=["ILD@2"], conventions=cc.preset("standard"),
         items={"a": first, "b": second},
     )  # fmt: skip
     return result["ILD@2"]

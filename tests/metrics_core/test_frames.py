@@ -1,4 +1,4 @@
-"""`mc.evaluate` takes dicts, frames and paths, and refuses what it cannot read."""
+"""`cc.evaluate` takes dicts, frames and paths, and refuses what it cannot read."""
 
 from pathlib import Path
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 LISTS = pl.DataFrame({"user": [1, 1, 2], "item": [10, 20, 10], "rank": [1, 2, 1]})
 TRUTH = pl.DataFrame({"user": [1, 2], "item": [20, 10], "grade": [2.0, 1.0]})
 EXPECTED = (1 / 2 + 1) / 2  # RR: item 20 at rank 2, item 10 at rank 1
 
 
 def _rr(lists: Any, truth: Any, **more: Any) -> float:
-    return mc.evaluate(lists, truth, metrics=["RR"], conventions=STANDARD, **more)["RR"]
+    return cc.evaluate(lists, truth, metrics=["RR"], conventions=STANDARD, **more)["RR"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_scores_are_ranked_best_first_and_ties_by_item() -> None:
 
 def test_stated_users_are_evaluated_and_no_others() -> None:
     lists, truth = {"a": ["x"], "b": ["y"]}, {"a": ["x"], "c": ["z"]}
-    result = mc.evaluate(lists, truth, metrics=["RR"], conventions=STANDARD, users=["a", "b", "c"])
+    result = cc.evaluate(lists, truth, metrics=["RR"], conventions=STANDARD, users=["a", "b", "c"])
 
     assert result.per_user["user"].to_list() == ["a", "b", "c"]
     assert result["RR"] == (1 + 0) / 2  # b has nothing relevant: undefined, skipped

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather
 
-import metrics_core as mc
-from metrics_core.conventions.conventions import ConventionError
+import concord as cc
+from concord.metrics_core.conventions.conventions import ConventionError
 
 RECS = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "b"], "score": [0.9, 0.5, 0.7]})
 TRUTH = pl.DataFrame({"user": ["u", "v"], "item": ["b", "b"], "grade": [1.0, 1.0]})
@@ -25,13 +25,13 @@ LABELS = ["RR"]
 
 
 def _rr(recs: Any, truth: Any, **more: Any) -> float:
-    return mc.evaluate(recs, truth, metrics=LABELS, conventions="standard", **more)["RR"]
+    return cc.evaluate(recs, truth, metrics=LABELS, conventions="standard", **more)["RR"]
 
 
 def _words(recs: Any, truth: Any, **more: Any) -> str:
     more = {"metrics": LABELS, "conventions": "standard"} | more
     with pytest.raises(ValueError) as refused:
-        mc.evaluate(recs, truth, **more)
+        cc.evaluate(recs, truth, **more)
     said = str(refused.value)
     assert "\n  fix: " in said
     assert "params.yaml" not in said
@@ -90,14 +90,14 @@ def test_every_format_of_the_pipeline_is_read(tmp_path: Path, ending: str) -> No
 
 
 def test_conventions_are_given_by_name_as_a_dict_or_whole() -> None:
-    pinned = mc.preset("standard")
+    pinned = cc.preset("standard")
     given: list[Any] = [
         "standard",
         pinned,
         {"preset": "standard", **pinned.knobs()},
         {"preset": "standard"},
     ]
-    found = [mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=one)["RR"] for one in given]
+    found = [cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=one)["RR"] for one in given]
 
     assert found == [RR] * 4
 
@@ -203,7 +203,7 @@ def test_users_and_labels_are_lists() -> None:
 
 
 def test_a_label_that_was_not_asked_for_is_named() -> None:
-    result = mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions="standard")
+    result = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions="standard")
 
     with pytest.raises(ValueError, match="P@5: was not evaluated; there are RR"):
         result["P@5"]
@@ -212,9 +212,9 @@ def test_a_label_that_was_not_asked_for_is_named() -> None:
 def test_conventions_that_are_none_are_refused() -> None:
     assert "int says no conventions" in _words(RECS, TRUTH, conventions=3)
     with pytest.raises(ValueError, match="'' is not a preset"):
-        mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions={"relevance_threshold": 4})
+        cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions={"relevance_threshold": 4})
     strict: Any = {"preset": "standard", "relevance_threshold": 2}
-    assert math.isnan(mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=strict)["RR"])
+    assert math.isnan(cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=strict)["RR"])
 
 
 def test_a_number_to_reconcile_is_given_as_it_was_printed() -> None:
@@ -222,15 +222,15 @@ def test_a_number_to_reconcile_is_given_as_it_was_printed() -> None:
         ValueError,
         match=r"0\.75 is no text: write the number as text as it was printed, such as '0\.330'",
     ):
-        mc.reconcile(RECS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
-    found = mc.reconcile(RECS, TRUTH, value="0.75", metric="RR", conventions="standard")
+        cc.reconcile(RECS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
+    found = cc.reconcile(RECS, TRUTH, value="0.75", metric="RR", conventions="standard")
     assert found[0].matches
 
 
 def test_explain_reads_as_evaluate_does(tmp_path: Path) -> None:
     RECS.rename({"user": "who"}).write_csv(tmp_path / "recs.csv")
     named = {"recs": {"user": "who"}}
-    found = mc.explain(
+    found = cc.explain(
         tmp_path / "recs.csv", TRUTH, user="u", metric="RR", conventions="standard", columns=named
     )
 
@@ -256,7 +256,7 @@ CATALOGUE = {"a": "Drama | Comedy", "b": "Comedy", "c": "Horror"}
     ids=["text", "lists", "frame"],
 )
 def test_categories_of_a_catalogue_are_words(items: Any) -> None:
-    result = mc.evaluate(
+    result = cc.evaluate(
         {"u": ["a", "b"]}, {"u": ["a"]}, metrics=["ILD@2"], conventions="standard", items=items
     )
 
@@ -275,15 +275,15 @@ def test_coverage_counts_what_the_catalogue_holds() -> None:
     assert "2 items in 2 rows of 1 user not in items, such as 'x' (user 'u')" in _words(
         recs, truth, **how
     )
-    kept = mc.evaluate(recs, truth, **how, input={"unknown_items": "keep"})
+    kept = cc.evaluate(recs, truth, **how, input={"unknown_items": "keep"})
     assert kept["Coverage@3"] == 1 / 2  # a of a and b
 
 
 def test_sets_give_one_number_whatever_the_hash_seed() -> None:
     script = (
-        "import metrics_core as mc; own = mc.preset('standard', ideal='truth_given_order_at_k', truth_visible='all')\n"
+        "import concord as cc; own = cc.preset('standard', ideal='truth_given_order_at_k', truth_visible='all')\n"
         "truth = {'u': {'aa', 'bb', 'cc', 'dd', 'ee'}}\n"
-        "print(repr(mc.evaluate({'u': ['cc', 'x', 'aa']}, truth, metrics=['nDCG@3'], conventions=own)['nDCG@3']))"
+        "print(repr(cc.evaluate({'u': ['cc', 'x', 'aa']}, truth, metrics=['nDCG@3'], conventions=own)['nDCG@3']))"
     )
     said = {
         subprocess.run(
@@ -298,7 +298,7 @@ def test_sets_give_one_number_whatever_the_hash_seed() -> None:
 
 def test_all_wrong_labels_are_told_at_once_and_one_is_needed() -> None:
     with pytest.raises(ValueError, match=r"'foo'.*\n.*'bar'"):
-        mc.evaluate(RECS, TRUTH, metrics=["foo", "bar"], conventions="standard")
+        cc.evaluate(RECS, TRUTH, metrics=["foo", "bar"], conventions="standard")
     assert "metrics: there is none" in _words(RECS, TRUTH, metrics=[])
 
 
@@ -323,9 +323,9 @@ def test_arguments_are_what_they_should_be(name: str) -> None:
 @pytest.mark.parametrize("wrong", [None, 5, [None]])
 def test_labels_are_texts(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"no list|there is none|is no text such as"):
-        mc.evaluate(RECS, TRUTH, metrics=wrong, conventions="standard")
+        cc.evaluate(RECS, TRUTH, metrics=wrong, conventions="standard")
     with pytest.raises(ValueError, match="is no text such as"):
-        mc.explain(RECS, TRUTH, user="u", metric=wrong, conventions="standard")
+        cc.explain(RECS, TRUTH, user="u", metric=wrong, conventions="standard")
 
 
 def test_pairs_are_no_ids() -> None:
@@ -342,8 +342,8 @@ def test_users_may_be_any_ids_and_are_explained_as_they_are_evaluated() -> None:
 
     assert _rr(WHOLE, WHOLE_TRUTH, users=range(1, 2)) == 1 / 2
     assert _rr(WHOLE.lazy(), WHOLE_TRUTH, users=pl.LazyFrame({"user": [1]})) == 1 / 2
-    assert mc.explain(floats, WHOLE_TRUTH, user=1.0, **how).value == 1 / 2
-    assert mc.explain(floats, WHOLE_TRUTH, user="1", **how).value == 1 / 2
+    assert cc.explain(floats, WHOLE_TRUTH, user=1.0, **how).value == 1 / 2
+    assert cc.explain(floats, WHOLE_TRUTH, user="1", **how).value == 1 / 2
 
 
 def test_whole_numbers_meet_whatever_stands_beside_them() -> None:
@@ -355,7 +355,7 @@ def test_whole_numbers_meet_whatever_stands_beside_them() -> None:
 
     assert _rr(lists, truth) == 1 / 2  # x has no list
     assert _rr(lists, truth, users=["1.0"]) == 1
-    found = mc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **how)
+    found = cc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **how)
     assert found["ARP@2"] == (2 + 1) / 2
     assert found["Coverage@2"] == 2 / 3
     assert found["Calibration@1"] == 0
@@ -374,8 +374,8 @@ def test_a_user_without_items_changes_nobody_else() -> None:
     how: dict[str, Any] = {
         "metrics": ["nDCG@2"], "conventions": "ir_measures", "input": {"negative_grade": "unjudged"}}  # fmt: skip
 
-    assert mc.evaluate(lists, truth, **how)["nDCG@2"] == 1
-    assert mc.evaluate(lists, truth | {"9": {}}, **how)["nDCG@2"] == 1 / 2
+    assert cc.evaluate(lists, truth, **how)["nDCG@2"] == 1
+    assert cc.evaluate(lists, truth | {"9": {}}, **how)["nDCG@2"] == 1 / 2
 
 
 def test_a_dict_has_no_ranks_that_could_begin_at_0() -> None:
@@ -391,8 +391,8 @@ def test_an_item_may_be_without_a_category(none: Any) -> None:
     shelf = held if none != [] else lists | {"b": None}
     how: dict[str, Any] = {"metrics": ["ILD@3"], "conventions": "standard"}
 
-    found = mc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=shelf, **how)
-    same = mc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=lists, **how)
+    found = cc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=shelf, **how)
+    same = cc.evaluate({"u": ["a", "b", "c"]}, {"u": ["a"]}, items=lists, **how)
     assert found["ILD@3"] == same["ILD@3"] > 0
 
 
@@ -411,7 +411,7 @@ def test_two_columns_of_ours_are_not_one_of_theirs() -> None:
 )
 def test_conventions_of_odd_types_are_refused(conventions: Any) -> None:
     with pytest.raises(ConventionError, match=r"preset|is not a convention"):
-        mc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=conventions)
+        cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=conventions)
 
 
 def test_the_content_of_a_file_is_no_path() -> None:
@@ -440,7 +440,7 @@ def test_a_truth_of_trec_counts_every_row_alike_where_that_is_said(tmp_path: Pat
     )
     assert _rr(RECS, tmp_path / "truth.qrels") == 1
     assert _rr(RECS, tmp_path / "truth.qrels", columns=named) == 1
-    assert mc.evaluate(
+    assert cc.evaluate(
         RECS, tmp_path / "truth.qrels", metrics=["R"], conventions="standard", columns=named
     ).summary["n_undefined"].to_list() == [0]
 

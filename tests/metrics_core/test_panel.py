@@ -2,14 +2,14 @@
 
 import pytest
 
-import metrics_core as mc
-from metrics_core.conventions.presets import defines
-from metrics_core.metrics.catalogue import parse
-from metrics_core.scoring.panel import differing, panel
-from metrics_core.scoring.partition import Task, evaluate_partition
+import concord as cc
+from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.panel import differing, panel
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
 from tests.metrics_core.test_reconcile import LISTS, TRUTH
 
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "RBP(p=0.8)@10"]
 
 
@@ -18,7 +18,7 @@ def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
     found = panel(parse(label), STANDARD)
 
     named = [name for definition in found.definitions for name in definition.presets]
-    expected = [name for name in mc.presets() if defines(name, parse(label).name)]
+    expected = [name for name in cc.presets() if defines(name, parse(label).name)]
     assert sorted([*named, *found.left_out]) == sorted(expected)
     assert "standard" in found.definitions[0].presets
     assert [d.number for d in found.definitions] == list(range(len(found.definitions)))
@@ -28,8 +28,8 @@ def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
 def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     import duckdb
 
-    from metrics_core.evaluate import mean_of
-    from metrics_core.inputs import open_inputs
+    from concord.metrics_core.evaluate import mean_of
+    from concord.metrics_core.inputs import open_inputs
 
     found = panel(parse(label), STANDARD)
     others = [d for d in found.definitions if d.number]
@@ -40,13 +40,13 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     assert others
     for definition in others:
         for name in definition.presets:
-            own = mc.preset(name)
-            result = mc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)
+            own = cc.preset(name)
+            result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)
             assert mean_of([part.values], definition) == result[label], name
 
 
 def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
-    pinned = mc.preset("standard", relevance_threshold=3)
+    pinned = cc.preset("standard", relevance_threshold=3)
     found = panel(parse("P@5"), pinned)
 
     thresholds = {
@@ -59,7 +59,7 @@ def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
 
 
 def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
-    pinned = mc.preset("standard", relevance_threshold=None)
+    pinned = cc.preset("standard", relevance_threshold=None)
 
     left_out = panel(parse("nDCG@5"), pinned).left_out
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
 
 
 def test_a_definition_is_told_by_the_knobs_that_matter_and_differ() -> None:
-    told = differing(parse("nDCG@5"), mc.preset("rectools"), STANDARD)
+    told = differing(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
 
     assert told["ideal"] == "full_k"
     assert "ap_denominator" not in told

@@ -1,14 +1,14 @@
-"""`mc.reconcile` leads a number back to the definition that gives it."""
+"""`cc.reconcile` leads a number back to the definition that gives it."""
 
 import random
 
 import pytest
 
-import metrics_core as mc
-from metrics_core.conventions.presets import defines
-from metrics_core.reconcile import given
+import concord as cc
+from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.reconcile import given
 
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 
 
 def _world(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
@@ -29,7 +29,7 @@ LISTS, TRUTH = _world(3)
 METRICS = ["P", "R", "F1", "Hit", "AP", "RR", "nDCG"]
 CASES = [
     (preset, metric)
-    for preset in mc.presets()
+    for preset in cc.presets()
     for metric in METRICS
     if defines(preset, metric) and preset != "spark_mllib_graded"
 ]
@@ -38,10 +38,10 @@ CASES = [
 @pytest.mark.parametrize(("preset", "metric"), CASES)
 def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
     label = f"{metric}@5"
-    own = mc.preset(preset)
-    mean = mc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)[label]
+    own = cc.preset(preset)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)[label]
 
-    found = mc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD)
+    found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD)
 
     assert any(preset in each.presets for each in found if each.matches)
     assert all(abs(each.mean - mean) < 1.6e-6 for each in found if each.matches)
@@ -49,11 +49,11 @@ def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
 
 def test_two_knobs_are_found_where_no_preset_fits() -> None:
     changed = {"ap_denominator": "k", "relevance_threshold": 2}
-    mean = mc.evaluate(
-        LISTS, TRUTH, metrics=["AP@5"], conventions=mc.preset("standard", **changed)
+    mean = cc.evaluate(
+        LISTS, TRUTH, metrics=["AP@5"], conventions=cc.preset("standard", **changed)
     )["AP@5"]
 
-    found = mc.reconcile(LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD)
+    found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD)
 
     assert found[0].matches
     assert found[0].presets == ()
@@ -61,7 +61,7 @@ def test_two_knobs_are_found_where_no_preset_fits() -> None:
 
 
 def test_where_nothing_fits_the_nearest_come_first() -> None:
-    found = mc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
+    found = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
 
     assert found
     assert not any(each.matches for each in found)
@@ -104,4 +104,4 @@ def test_what_is_no_number_is_refused(text: str) -> None:
 def test_a_metric_that_reads_more_than_lists_and_truth_is_refused(metric: str, reads: str) -> None:
     words = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
     with pytest.raises(ValueError, match=words):
-        mc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)
+        cc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.conventions.presets import PRESETS
+import concord as cc
+from concord.metrics_core.conventions.presets import PRESETS
 from tests.parity import cases, environments
 from tests.parity.residue import RESIDUE, excused
 from tests.project import MOVIELENS
@@ -70,13 +70,13 @@ def _not_reconciled(values: list[list[Any]]) -> list[Any]:
         if not excused(preset, name, label)
     ]
     lists, truth = _recs("movielens"), _truth("movielens")
-    standard = mc.preset("standard")
+    standard = cc.preset("standard")
     return [
         (preset, label, text)
         for preset, label, text in asked
         if not any(
             preset in found.presets
-            for found in mc.reconcile(lists, truth, value=text, metric=label, conventions=standard)
+            for found in cc.reconcile(lists, truth, value=text, metric=label, conventions=standard)
             if found.matches
         )
     ]
@@ -90,7 +90,7 @@ def _compared(values: list[list[Any]]) -> list[Row]:
     return [row for value in values for row in _rows(value, results[value[0], value[1]])]
 
 
-def _rows(value: list[Any], result: mc.Result) -> list[Row]:
+def _rows(value: list[Any], result: cc.Result) -> list[Row]:
     preset, name, label, users, mean = value
     key = (preset, name, label)
     rows = [] if mean is None else [(*key, "mean", result[label], float(mean))]
@@ -105,13 +105,13 @@ def _rows(value: list[Any], result: mc.Result) -> list[Row]:
     ]
 
 
-def _result(preset: str, name: str, labels: list[str]) -> mc.Result:
+def _result(preset: str, name: str, labels: list[str]) -> cc.Result:
     case = _cases()[name]
-    return mc.evaluate(
+    return cc.evaluate(
         _recs(name),
         _truth(name),
         metrics=labels,
-        conventions=mc.preset(preset),
+        conventions=cc.preset(preset),
         train=case.get("train"),
         items=case.get("categories"),
     )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.tracking.client import opened
-from pipeline.tracking.store import Tracking
+from concord.pipeline.tracking.client import opened
+from concord.pipeline.tracking.store import Tracking
 
 
 @pytest.fixture(scope="session")

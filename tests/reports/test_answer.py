@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from reports.sections.summary import leaders, too_close
-from reports.writing.verdicts import VERDICTS
+from concord.reports.sections.summary import leaders, too_close
+from concord.reports.writing.verdicts import VERDICTS
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -5,13 +5,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metrics_core.comparison.comparison import Comparison
-from reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
-from reports.charts.differences import difference_chart
-from reports.charts.heatmap import pair_heatmap
-from reports.charts.palette import COLOURS
-from reports.charts.scales import nice_ticks, shortened, tick_digits
-from reports.page import render_html
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
+from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.heatmap import pair_heatmap
+from concord.reports.charts.palette import COLOURS
+from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.latex import escaped, render_latex
-from reports.sections.tables import main_labels
-from reports.writing import numbers
+from concord.reports.latex import escaped, render_latex
+from concord.reports.sections.tables import main_labels
+from concord.reports.writing import numbers
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import latex
 from tests.reports.samples.typed import typed

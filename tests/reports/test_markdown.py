@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from reports.markdown import COMMENT_LIMIT, words
+from concord.reports.markdown import COMMENT_LIMIT, words
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 

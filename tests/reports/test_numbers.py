@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reports.writing.numbers import (
+from concord.reports.writing.numbers import (
     MINUS,
     MISSING,
     count,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.comparison.parts import MIRROR
-from reports.writing.verdicts import VERDICTS
+from concord.metrics_core.comparison.parts import MIRROR
+from concord.reports.writing.verdicts import VERDICTS
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html
@@ -91,7 +91,7 @@ def test_the_same_comparison_gives_the_same_bytes_in_another_process(
     written = tmp_path / "comparison.json"
     written.write_text(json.dumps(sample.five_models()), encoding="utf-8")
     program = (
-        "import sys; from pathlib import Path; from metrics_core.comparison.stored import read_comparison;"
+        "import sys; from pathlib import Path; from concord.metrics_core.comparison.stored import read_comparison;"
         "from reports.page import render_html;"
         "sys.stdout.buffer.write(render_html(read_comparison(Path(sys.argv[1]))).encode())"
     )

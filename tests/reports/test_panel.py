@@ -4,13 +4,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Definition
-from reports.charts.bump import Frame, bump_chart, has_chart
-from reports.charts.palette import COLOURS
-from reports.markdown import render_markdown
-from reports.page import render_html
-from reports.sections.panel import Entry, entries, lines, names_and_meanings
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Definition
+from concord.reports.charts.bump import Frame, bump_chart, has_chart
+from concord.reports.charts.palette import COLOURS
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_html
+from concord.reports.sections.panel import Entry, entries, lines, names_and_meanings
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

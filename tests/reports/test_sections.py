@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import or_nan
-from reports.charts.distributions import at, distribution_chart, drawn, rows, the_same
-from reports.charts.tradeoffs import entries as tradeoffs
-from reports.charts.tradeoffs import sentence, tradeoff_chart
-from reports.page import prose
-from reports.sections.examples import examples, users
-from reports.sections.segments import entries, gaps, grids
-from reports.sections.summary import thresholds
-from reports.sections.tables import main_labels
-from reports.sections.warnings import serious, who
-from reports.sections.wins import likely, wins
-from reports.writing import numbers
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import or_nan
+from concord.reports.charts.distributions import at, distribution_chart, drawn, rows, the_same
+from concord.reports.charts.tradeoffs import entries as tradeoffs
+from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
+from concord.reports.page import prose
+from concord.reports.sections.examples import examples, users
+from concord.reports.sections.segments import entries, gaps, grids
+from concord.reports.sections.summary import thresholds
+from concord.reports.sections.tables import main_labels
+from concord.reports.sections.warnings import serious, who
+from concord.reports.sections.wins import likely, wins
+from concord.reports.writing import numbers
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -5,12 +5,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.loading.load_background import load_background
-from pipeline.params.boundaries import refuse_outside
-from pipeline.params.model import BackgroundFile
-from pipeline.params.read import read_params
-from pipeline.running.connections import workspace
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.params.boundaries import refuse_outside
+from concord.pipeline.params.model import BackgroundFile
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import loaded, params_of, refusal, truth_refusal
 from tests.project import ROOT
 

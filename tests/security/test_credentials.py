@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipeline.running.credentials import without_credentials
-from pipeline.tracking.client import opened
-from pipeline.tracking.store import Tracking
+from concord.pipeline.running.credentials import without_credentials
+from concord.pipeline.tracking.client import opened
+from concord.pipeline.tracking.store import Tracking
 from tests.pipeline.tracking.log_project import ROOT, free_port, start_log, write_project
 from tests.project import attempt
 
@@ -50,7 +50,7 @@ def test_a_store_that_cannot_be_opened_keeps_its_secrets(
 ) -> None:
     project = write_project(tmp_path / "p", uri=UNREACHABLE[name].format(port=free_port()))
     shutil.copy(store, project / "mlflow.db")
-    command = [sys.executable, "-m", "pipeline.tracking.log", *(["--debug"] if debug else [])]
+    command = [sys.executable, "-m", "concord", "stage", "log", *(["--debug"] if debug else [])]
     done = attempt(project, *command, PYTHONPATH=str(ROOT))
     assert done.returncode == 1
     assert debug or "MLflow at" in done.stderr
@@ -81,7 +81,7 @@ def test_a_refused_params_file_keeps_its_secrets(tmp_path: Path) -> None:
     section = text[text.index('"mlflow": {') : text.index('"results": {')]
     wrong = '"mlflow": "http://alice:hunter2@localhost/?token=s3cr",\n  '
     (project / "params.yaml").write_text(text.replace(section, wrong), encoding="utf-8")
-    done = attempt(project, sys.executable, "-m", "pipeline.tracking.log", PYTHONPATH=str(ROOT))
+    done = attempt(project, sys.executable, "-m", "concord", "stage", "log", PYTHONPATH=str(ROOT))
     assert done.returncode == 2
     assert ", mlflow: is 'http://localhost/'" in done.stderr
     _assert_silent(done.stdout + done.stderr)

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metrics_core.comparison.exports import exports
-from pipeline.comparing.compare import compare
-from pipeline.comparing.formulas import without_formulas
+from concord.metrics_core.comparison.exports import exports
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.comparing.formulas import without_formulas
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed

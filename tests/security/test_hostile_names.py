@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metrics_core.comparing.evidence.evaluated import Evaluated
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.segments.users import user_groups
-from pipeline.loading.load_background import load_background
-from pipeline.params.model import BackgroundFile, ByColumn
-from pipeline.running.connections import workspace
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.segments.users import user_groups
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.params.model import BackgroundFile, ByColumn
+from concord.pipeline.running.connections import workspace
 from tests.metrics_core.comparing.tables import NOTHING, asked_of, ground_of
 from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.tracking.store import Tracking, TrackingError
+from concord.pipeline.tracking.store import Tracking, TrackingError
 from tests.project import ROOT
 
 STAGE = """
 import sys; sys.argv[0] = "load"
-from pipeline.running.stage import run
+from concord.pipeline.running.stage import run
 run(lambda: None)
 """
 SPILLING = """
-from pipeline.running.leftovers import spill_folder
+from concord.pipeline.running.leftovers import spill_folder
 with spill_folder():
     pass
 """

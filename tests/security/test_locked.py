@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.locked import connect
-from pipeline.running.connections import workspace
+from concord.metrics_core.checking.locked import connect
+from concord.pipeline.running.connections import workspace
 from tests.project import ROOT
 
 PACKAGES = ("metrics_core", "pipeline", "reports", "docs")

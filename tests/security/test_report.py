@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from pipeline.comparing.compare import compare
-from pipeline.evaluating.evaluate import evaluate
-from pipeline.loading.load import load
-from pipeline.loading.load_background import load_background
-from pipeline.loading.load_truth import load_truth
-from pipeline.params.read import read_params
-from pipeline.reporting.report import report
-from pipeline.running.connections import workspace
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.evaluating.evaluate import evaluate
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.params.read import read_params
+from concord.pipeline.reporting.report import report
+from concord.pipeline.running.connections import workspace
 from tests.project import ROOT, change_params
 from tests.reports.samples.browser import Page
 from tests.reports.samples.markup import Markup

@@ -23,8 +23,8 @@ FAULTS = {
 }  # fmt: skip
 SAYS = """
 import logging, sys, warnings
-from pipeline.running.stage import leave
-from pipeline.running.announce import say
+from concord.pipeline.running.stage import leave
+from concord.pipeline.running.announce import say
 evil = sys.argv.pop()
 def work():
     say(evil)
@@ -78,7 +78,7 @@ def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
     said = "95\N{NO-BREAK SPACE}% of 1\N{NARROW NO-BREAK SPACE}000 users"
     script = f"""
 import sys
-from pipeline.running.announce import LOG, say, set_up
+from concord.pipeline.running.announce import LOG, say, set_up
 set_up(sys.argv[1:])
 say({said!r})
 LOG.info("%s", {said!r})
@@ -94,7 +94,7 @@ def test_tables_obey_no_file(tmp_path: Path) -> None:
     pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
     script = f"""
 import polars as pl
-from pipeline.commands.table import console, print_table
+from concord.pipeline.commands.table import console, print_table
 evil = pl.read_csv({str(tmp_path / "evil.csv")!r})["user"][0]
 print_table(("user",), [(evil,)])
 console().print(evil)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.params.read import read_params
-from pipeline.params.safe_yaml import BYTES, load_yaml
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.read import read_params
+from concord.pipeline.params.safe_yaml import BYTES, load_yaml
 from tests.project import ROOT
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(

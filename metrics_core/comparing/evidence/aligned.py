@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metrics_core.checking.relations import Table, column
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.checking.relations import Table, column
+from concord.metrics_core.metrics.judged import Floats
 
 Places = NDArray[np.int64]
 

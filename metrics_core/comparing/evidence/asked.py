@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from metrics_core.checking.settings import Settings
-from metrics_core.comparing.evidence.segmentations import Segmentation
-from metrics_core.conventions.conventions import Conventions, is_number, shown
-from metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
-from metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.comparing.evidence.segmentations import Segmentation
+from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
+from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
+from concord.metrics_core.metrics.spelling import did_you_mean
 
 Effect = float | str
 Effects = Effect | Mapping[str, Effect]

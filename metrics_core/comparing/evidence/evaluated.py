@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metrics_core.checking.relations import Connecting, Table
+from concord.metrics_core.checking.relations import Connecting, Table
 
 Json = Mapping[str, Any]
 

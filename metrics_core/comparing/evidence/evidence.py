@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from metrics_core.comparing.evidence.aligned import Aligned, align
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparing.evidence.aligned import Aligned, align
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.checking.settings import Settings
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.settings import Settings
 
 
 @dataclass(frozen=True)

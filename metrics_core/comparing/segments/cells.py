@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics_core.comparing.evidence.asked import Asked, absolute
-from metrics_core.comparing.segments.grouped import Grouped
-from metrics_core.comparison.parts import Difference, SegmentCell, or_none
-from metrics_core.scoring.summary import interval_of
-from metrics_core.statistics.paired import Column
-from metrics_core.statistics.pairs import Paired, benjamini_hochberg, compare, verdict
+from concord.metrics_core.comparing.evidence.asked import Asked, absolute
+from concord.metrics_core.comparing.segments.grouped import Grouped
+from concord.metrics_core.comparison.parts import Difference, SegmentCell, or_none
+from concord.metrics_core.scoring.summary import interval_of
+from concord.metrics_core.statistics.paired import Column
+from concord.metrics_core.statistics.pairs import Paired, benjamini_hochberg, compare, verdict
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics_core.metrics.catalogue import Label
-from metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.judged import Floats
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.relations import files, view
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.segmentations import ByPopularity
-from metrics_core.comparing.evidence.visible_ranks import closed_up
-from metrics_core.comparing.segments.grouped import Grouped
-from metrics_core.metrics.catalogue import Label, parse
-from metrics_core.metrics.judged import Floats
-from metrics_core.scoring.partition import Task, evaluate_partition
+from concord.metrics_core.checking.relations import files, view
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
+from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
+from concord.metrics_core.comparing.segments.grouped import Grouped
+from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
 
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {

@@ -4,20 +4,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from metrics_core.comparing.evidence.aligned import Aligned
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.segmentations import ByPopularity, Segmentation
-from metrics_core.comparing.segments.cells import cells
-from metrics_core.comparing.segments.grouped import Grouped, split
-from metrics_core.comparing.segments.items import QUESTIONS, item_groups
-from metrics_core.comparing.segments.users import UserGroups, user_groups
-from metrics_core.comparing.sentences.flags import flags
-from metrics_core.comparison import parts
-from metrics_core.comparison.parts import Difference, Gap, Segment
-from metrics_core.metrics.catalogue import is_pooled
-from metrics_core.statistics.bootstrap import interval, weighted_means
-from metrics_core.statistics.paired import Column
+from concord.metrics_core.comparing.evidence.aligned import Aligned
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity, Segmentation
+from concord.metrics_core.comparing.segments.cells import cells
+from concord.metrics_core.comparing.segments.grouped import Grouped, split
+from concord.metrics_core.comparing.segments.items import QUESTIONS, item_groups
+from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
+from concord.metrics_core.comparing.sentences.flags import flags
+from concord.metrics_core.comparison import parts
+from concord.metrics_core.comparison.parts import Difference, Gap, Segment
+from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.statistics.bootstrap import interval, weighted_means
+from concord.metrics_core.statistics.paired import Column
 
 # Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
 # of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.

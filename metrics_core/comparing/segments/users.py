@@ -8,12 +8,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metrics_core.checking.problems import refuse
-from metrics_core.checking.relations import Table, scan, schema, whole
-from metrics_core.checking.settings import Settings
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.comparing.evidence.segmentations import ByActivity, ByColumn, unknown_column
-from metrics_core.comparing.segments.grouped import up_to
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.relations import Table, scan, schema, whole
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import (
+    ByActivity,
+    ByColumn,
+    unknown_column,
+)
+from concord.metrics_core.comparing.segments.grouped import up_to
 
 MOST_VALUES = 12  # of a column without edges
 UNKNOWN = "not known"

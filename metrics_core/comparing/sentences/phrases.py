@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference, Score
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference, Score
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from metrics_core.comparing.sentences.flags import flags
-from metrics_core.comparing.sentences.phrases import (
+from concord.metrics_core.comparing.sentences.flags import flags
+from concord.metrics_core.comparing.sentences.phrases import (
     AT_MOST,
     are,
     counted,
@@ -14,9 +14,9 @@ from metrics_core.comparing.sentences.phrases import (
     size,
     threshold,
 )
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference
-from metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from metrics_core.checking.settings import Settings
-from metrics_core.comparing.evidence.evaluated import Json, Models
-from metrics_core.comparing.sentences.phrases import counted, listed
-from metrics_core.comparing.warnings.warned import warned
-from metrics_core.comparison.parts import Warned
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.comparing.evidence.evaluated import Json, Models
+from concord.metrics_core.comparing.sentences.phrases import counted, listed
+from concord.metrics_core.comparing.warnings.warned import warned
+from concord.metrics_core.comparison.parts import Warned
 
 Fits = Mapping[str, Json]
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
-from metrics_core.comparing.sentences.phrases import counted, listed, percent
-from metrics_core.comparing.warnings.data import data_warnings
-from metrics_core.comparing.warnings.ids import id_warnings
-from metrics_core.comparing.warnings.warned import MATTERS, warned
-from metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
+from concord.metrics_core.comparing.sentences.phrases import counted, listed, percent
+from concord.metrics_core.comparing.warnings.data import data_warnings
+from concord.metrics_core.comparing.warnings.ids import id_warnings
+from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
+from concord.metrics_core.comparison.parts import Warned
 
 FEWEST = 10  # users, before a pattern in their lists says anything
 

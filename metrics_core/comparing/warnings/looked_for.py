@@ -1,8 +1,8 @@
 """Which signs of a doubtful evaluation could be looked for: some need a train, times, scores or enough users."""
 
-from metrics_core.comparing.evidence.asked import Asked
-from metrics_core.comparing.evidence.evaluated import Ground, Models
-from metrics_core.comparing.warnings.lists import FEWEST
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparing.warnings.lists import FEWEST
 
 
 def checked_kinds(asked: Asked, models: Models, ground: Ground) -> list[str]:

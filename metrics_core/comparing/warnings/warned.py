@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from metrics_core.comparison.parts import Severity, Warned
+from concord.metrics_core.comparison.parts import Severity, Warned
 
 MATTERS = 0.01  # a share that a reader must know of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metrics_core.reading.columns.input_table import Kind, role_of
+from concord.metrics_core.reading.columns.input_table import Kind, role_of
 
 is_type = pa.types
 UUID = pa.binary(16)

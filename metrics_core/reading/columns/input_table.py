@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.checking.settings import Settings
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.settings import Settings
 
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from metrics_core.reading.columns.input_table import Kind, role_of
+from concord.metrics_core.reading.columns.input_table import Kind, role_of
 
 EXACT = 2**53  # beyond it a float64 no longer holds every integer
 HOLDS: Mapping[Kind, int] = {"half": 2**11, "single": 2**24, "float": EXACT}

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from metrics_core.checking.problems import refuse
-from metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.columns.input_table import InputTable
 
 _FIX = "keep nothing but `*.parquet` files of one table in the folder"
 _LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}

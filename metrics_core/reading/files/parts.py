@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from metrics_core.checking.problems import InputError
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.files.folders import part_name, partition_of, paths_of, whole_keys
-from metrics_core.reading.files.whole_files import (
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.files.folders import part_name, partition_of, paths_of, whole_keys
+from concord.metrics_core.reading.files.whole_files import (
     damaged,
     is_stream,
     refuse_other_content,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.reading.columns.input_table import InputTable
 
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _STREAM = b"\xff\xff\xff\xff"  # each message of a stream begins with it

@@ -7,14 +7,20 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.reading.columns.arrow_types import as_value, bare, bare_type, value_type
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.files.parts import Part, opened_parts
-from metrics_core.reading.files.whole_files import damaged
-from metrics_core.reading.formats.columnar import BATCH, SAME_TYPES, united
-from metrics_core.reading.formats.json_cells import json_cells
-from metrics_core.reading.formats.text import DELIMITERS, LONGEST, header_of, unpacked, unreadable
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.reading.columns.arrow_types import as_value, bare, bare_type, value_type
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.files.parts import Part, opened_parts
+from concord.metrics_core.reading.files.whole_files import damaged
+from concord.metrics_core.reading.formats.columnar import BATCH, SAME_TYPES, united
+from concord.metrics_core.reading.formats.json_cells import json_cells
+from concord.metrics_core.reading.formats.text import (
+    DELIMITERS,
+    LONGEST,
+    header_of,
+    unpacked,
+    unreadable,
+)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from itertools import accumulate, islice
 
 import pyarrow as pa
 
-from metrics_core.checking.problems import AT_MOST, InputError, Problem
-from metrics_core.reading.columns.arrow_types import kind_of
-from metrics_core.reading.columns.input_table import LINES, InputTable, Kind, Raw, role_of
-from metrics_core.reading.files.parts import Batches, Part, opened_parts
-from metrics_core.reading.files.whole_files import damaged
-from metrics_core.reading.formats.shapes import Shape, shape_of
-from metrics_core.reading.formats.unfolding import Rows, rows_of, wrong_lists
+from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem
+from concord.metrics_core.reading.columns.arrow_types import kind_of
+from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind, Raw, role_of
+from concord.metrics_core.reading.files.parts import Batches, Part, opened_parts
+from concord.metrics_core.reading.files.whole_files import damaged
+from concord.metrics_core.reading.formats.shapes import Shape, shape_of
+from concord.metrics_core.reading.formats.unfolding import Rows, rows_of, wrong_lists
 
 BATCH = 131_072  # rows
 SAME_TYPES = "write all parts with the same types"

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.reading.columns.input_table import repeated_names
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.reading.columns.input_table import repeated_names
 
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
 Data = Any  # polars, pandas or pyarrow frame, whatever speaks Arrow, a path, or a dict

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from metrics_core.checking.problems import refuse
-from metrics_core.reading.columns.input_table import InputTable
-from metrics_core.reading.formats.text import lines_of, unpacked
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.text import lines_of, unpacked
 
 _KINDS = {bool: "true or false", int: "number", float: "number", str: "text", dict: "object"}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import duckdb
 
-from metrics_core.checking.problems import refuse
-from metrics_core.reading.columns.input_table import (
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.columns.input_table import (
     GRADES,
     LINES,
     NAME_OF_GRADES,
@@ -18,7 +18,7 @@ from metrics_core.reading.columns.input_table import (
     Raw,
     choose_columns,
 )
-from metrics_core.reading.formats.text import first_line, read_lines
+from concord.metrics_core.reading.formats.text import first_line, read_lines
 
 _HALF = "is no JSON object, or holds half of a character (a surrogate without its other half)"
 _ESCAPED_KEY = (

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.reading.formats.frames import no_column
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.reading.formats.frames import no_column
 
 _LIST = "give a list, best first, or {item: score}"
 _FIXES = dict.fromkeys(("user", "item"), "write all of them as text, or all as 64-bit integers")

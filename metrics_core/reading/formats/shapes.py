@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from metrics_core.checking.problems import InputError, refuse
-from metrics_core.reading.columns.arrow_types import bare_type, is_list
-from metrics_core.reading.columns.input_table import (
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.reading.columns.arrow_types import bare_type, is_list
+from concord.metrics_core.reading.columns.input_table import (
     PLURAL,
     InputTable,
     choose_columns,

@@ -11,15 +11,15 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
-from metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
-from metrics_core.checking.settings import Settings
-from metrics_core.reading.columns.input_table import InputTable, Raw, role_of
-from metrics_core.reading.columns.readable import is_sure, value, wrong
-from metrics_core.reading.formats.columnar import read_columnar
-from metrics_core.reading.formats.jsonl import read_jsonl
-from metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
-from metrics_core.reading.formats.trec import read_trec
-from metrics_core.reading.formats.whole_ids import settle_whole_ids
+from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
+from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.reading.columns.input_table import InputTable, Raw, role_of
+from concord.metrics_core.reading.columns.readable import is_sure, value, wrong
+from concord.metrics_core.reading.formats.columnar import read_columnar
+from concord.metrics_core.reading.formats.jsonl import read_jsonl
+from concord.metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
+from concord.metrics_core.reading.formats.trec import read_trec
+from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
 
 FORMATS = {
     ".csv": "csv",

@@ -14,10 +14,10 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
-from metrics_core.reading.columns.input_table import LINES, InputTable, Raw, with_positions
-from metrics_core.reading.formats.shapes import shape_of
-from metrics_core.reading.formats.unfolding import rows_of
+from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
+from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Raw, with_positions
+from concord.metrics_core.reading.formats.shapes import shape_of
+from concord.metrics_core.reading.formats.unfolding import rows_of
 
 BLOCK = 1 << 22  # bytes that are read at a time; a row may be as long
 LINES_BLOCK = 1 << 24  # the same for files that are read line by line

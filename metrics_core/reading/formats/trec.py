@@ -2,8 +2,8 @@
 
 import duckdb
 
-from metrics_core.reading.columns.input_table import InputTable, Raw, refuse_columns_mapping
-from metrics_core.reading.formats.text import read_lines
+from concord.metrics_core.reading.columns.input_table import InputTable, Raw, refuse_columns_mapping
+from concord.metrics_core.reading.formats.text import read_lines
 
 RUN = {"user": 1, "item": 3, "rank": 4, "score": 5}
 QRELS = {"user": 1, "item": 3, "grade": 4}

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from metrics_core.reading.columns.arrow_types import HELD, bare, held, lengths
-from metrics_core.reading.columns.input_table import LINES, InputTable, Kind
-from metrics_core.reading.formats.shapes import Shape
+from concord.metrics_core.reading.columns.arrow_types import HELD, bare, held, lengths
+from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind
+from concord.metrics_core.reading.formats.shapes import Shape
 
 Numbers = NDArray[np.int64]
 

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from metrics_core.checking.problems import Problem
-from metrics_core.checking.row_checks import in_words
-from metrics_core.reading.formats.source import Source
+from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.reading.formats.source import Source
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"
 _TITLE = "write titles as text"

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
-from metrics_core.checking.problems import InputError, Problem, refuse
-from metrics_core.checking.row_checks import in_words, only_row
-from metrics_core.reading.formats.source import Source
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.reading.formats.source import Source
 
 
 @dataclass(frozen=True)

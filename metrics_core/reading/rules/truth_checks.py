@@ -2,12 +2,12 @@
 
 import duckdb
 
-from metrics_core.checking.problems import Problem
-from metrics_core.checking.row_checks import RowCheck, in_words, only_row, whose
-from metrics_core.reading.columns.readable import EXACT
-from metrics_core.reading.formats.source import Source
-from metrics_core.reading.rules.policies import Policies
-from metrics_core.reading.rules.value_checks import id_checks, number_checks
+from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.checking.row_checks import RowCheck, in_words, only_row, whose
+from concord.metrics_core.reading.columns.readable import EXACT
+from concord.metrics_core.reading.formats.source import Source
+from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.rules.value_checks import id_checks, number_checks
 
 
 def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:

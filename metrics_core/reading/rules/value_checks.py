@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import duckdb
 
-from metrics_core.checking.problems import Problem
-from metrics_core.checking.row_checks import RowCheck, wrong_rows
-from metrics_core.reading.columns.readable import EXACT, HOLDS, is_beyond
-from metrics_core.reading.formats.source import Source
+from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.checking.row_checks import RowCheck, wrong_rows
+from concord.metrics_core.reading.columns.readable import EXACT, HOLDS, is_beyond
+from concord.metrics_core.reading.formats.source import Source
 
 SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 # Control characters, spaces of other widths, marks without a width.

@@ -6,11 +6,11 @@ from typing import Any
 
 from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
 
-from metrics_core.checking.locked import connect
-from metrics_core.scoring.background import NONE, Background, with_items
-from metrics_core.scoring.partition import Part, Task, evaluate_partition
-from pipeline.running.connections import spilling_to
-from pipeline.running.leftovers import spill_folder
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
+from concord.pipeline.running.connections import spilling_to
+from concord.pipeline.running.leftovers import spill_folder
 
 
 def partitions(

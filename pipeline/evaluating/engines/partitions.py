@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics_core.scoring.background import Background
-from metrics_core.scoring.partition import Part, Task
-from pipeline.evaluating.engines import duckdb as duckdb_engine
-from pipeline.evaluating.engines import polars as polars_engine
-from pipeline.params.model import Params
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.partition import Part, Task
+from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
+from concord.pipeline.evaluating.engines import polars as polars_engine
+from concord.pipeline.params.model import Params
 
 
 def partitions(params: Params, model: str, task: Task) -> Iterator[Part]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from metrics_core.scoring.background import NONE, Background
-from metrics_core.scoring.in_memory import evaluate_tables
-from metrics_core.scoring.partition import Part, Task
-from pipeline.running.connections import reading
+from concord.metrics_core.scoring.background import NONE, Background
+from concord.metrics_core.scoring.in_memory import evaluate_tables
+from concord.metrics_core.scoring.partition import Part, Task
+from concord.pipeline.running.connections import reading
 
 
 def partitions(

@@ -53,7 +53,7 @@ def _shift_clock(seconds: float) -> None:
     time.time_ns = lambda: true_ns() + int(seconds * 1e9)
 
 
-if "FAULT_AT" in os.environ and "pipeline." in " ".join(sys.orig_argv):
+if "FAULT_AT" in os.environ and "stage" in sys.orig_argv:
     _break_at(int(os.environ["FAULT_AT"]), os.environ["FAULT_EVENTS"], os.environ["FAULT_DO"])
 if "FAULT_CLOCK" in os.environ:
     _shift_clock(float(os.environ["FAULT_CLOCK"]))

@@ -10,13 +10,13 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from metrics_core.checking.settings import Arguments
-from metrics_core.comparing.evidence.asked import Asked, effects_of
-from metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.conventions.presets import preset
-from metrics_core.metrics.catalogue import is_pooled, parse
-from metrics_core.scoring.summary import summarise
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.evidence.asked import Asked, effects_of
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.metrics.catalogue import is_pooled, parse
+from concord.metrics_core.scoring.summary import summarise
 
 Values = Mapping[str, Sequence[float | None]]  # label -> one value a user; None: left out
 NOTHING = pl.DataFrame()

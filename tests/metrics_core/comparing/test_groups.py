@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from metrics_core.comparing.segments.grouped import up_to
-from metrics_core.comparing.sentences.flags import flags
-from metrics_core.comparison.parts import SegmentCell, Verdict
+from concord.metrics_core.comparing.segments.grouped import up_to
+from concord.metrics_core.comparing.sentences.flags import flags
+from concord.metrics_core.comparison.parts import SegmentCell, Verdict
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

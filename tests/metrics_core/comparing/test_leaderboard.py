@@ -1,7 +1,7 @@
 """What is known of the labels of a comparison."""
 
-from metrics_core.comparing.leaderboard import metrics_of
-from metrics_core.metrics.catalogue import expand
+from concord.metrics_core.comparing.leaderboard import metrics_of
+from concord.metrics_core.metrics.catalogue import expand
 from tests.metrics_core.comparing.tables import asked_of
 
 

@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from metrics_core.comparing.differences import differences
-from metrics_core.comparing.leaderboard import metrics_of, scores
-from metrics_core.comparing.sentences.wording import verdict_sentences
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import Difference, Metric, Score, Segmentation, SegmentCell
+from concord.metrics_core.comparing.differences import differences
+from concord.metrics_core.comparing.leaderboard import metrics_of, scores
+from concord.metrics_core.comparing.sentences.wording import verdict_sentences
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import (
+    Difference,
+    Metric,
+    Score,
+    Segmentation,
+    SegmentCell,
+)
 from tests.metrics_core.comparing.tables import evidence_of
 
 POP = [0.2] * 100

@@ -5,9 +5,9 @@ from dataclasses import FrozenInstanceError, fields, replace
 import polars as pl
 import pytest
 
-from metrics_core.checking.problems import InputError
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.parts import MIRROR, Difference, Score, Verdict
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import MIRROR, Difference, Score, Verdict
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from metrics_core.comparison.exports import exports
+from concord.metrics_core.comparison.exports import exports
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from metrics_core.comparison.stored import (
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.stored import (
     SCHEMA,
     from_content,
     json_schema,

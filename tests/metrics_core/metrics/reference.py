@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations, product
 
-from metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Conventions
 from tests.metrics_core.metrics import reference_agreement
 
 Item = str | int

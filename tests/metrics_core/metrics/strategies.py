@@ -11,9 +11,9 @@ import polars as pl
 from hypothesis import assume
 from hypothesis import strategies as st
 
-import metrics_core as mc
-from metrics_core.conventions.conventions import KNOBS, Conventions
-from metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
+import concord as cc
+from concord.metrics_core.conventions.conventions import KNOBS, Conventions
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
 from tests.metrics_core.metrics import reference
 
 Labels = dict[str, tuple[str, int | None, dict[str, float]]]  # label: (name, k, parameters)
@@ -128,8 +128,8 @@ class Case:
         schema = {"user": pl.String, "item": item_type, "grade": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def evaluate(self, conventions: Conventions, labels: Labels) -> mc.Result:
-        return mc.evaluate(
+    def evaluate(self, conventions: Conventions, labels: Labels) -> cc.Result:
+        return cc.evaluate(
             self.recs(),
             self.judgements(),
             metrics=list(labels),
@@ -194,7 +194,7 @@ def conventions(draw: st.DrawFn) -> Conventions:
     }
     if any(knobs[name] == pooled for name, pooled in POOLED.items()) and knobs["round"]:
         knobs["round"] = {"mean": 9}  # a pooled mean has no users' values to round
-    return possible(mc.preset("standard", **knobs, overrides=draw(_overrides())))
+    return possible(cc.preset("standard", **knobs, overrides=draw(_overrides())))
 
 
 _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(changed_by(name))}

@@ -1,4 +1,4 @@
-"""`mc.evaluate` equals the definitions: every metric, every value of every knob."""
+"""`cc.evaluate` equals the definitions: every metric, every value of every knob."""
 
 import math
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import metrics_core as mc
-from metrics_core.conventions.conventions import Conventions
-from metrics_core.conventions.presets import defines
+import concord as cc
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import defines
 from tests.metrics_core.metrics import reference
 from tests.metrics_core.metrics.strategies import (
     LABELS,
@@ -59,7 +59,7 @@ KNOB_VALUES = [(name, value) for name, values in VALUES.items() for value in val
 )
 def test_every_value_of_every_knob_equals_its_definition(knob: str, value: Any) -> None:
     base = {"duplicates": "keep", "ideal": "truth_at_k", "relevance_threshold": 1}
-    pinned = possible(mc.preset("standard", **{**base, knob: value}))
+    pinned = possible(cc.preset("standard", **{**base, knob: value}))
     if value == "error":
         with pytest.raises(ValueError, match=knob):
             POPULATION.evaluate(pinned, LABELS)
@@ -77,15 +77,15 @@ def test_random_users_under_random_conventions_equal_the_definitions(
 
 @given(case=cases(unique=True))
 def test_lists_without_ties_and_copies_pass_where_both_are_refused(case: Case) -> None:
-    strict = mc.preset("standard", ties="error", duplicates="error")
+    strict = cc.preset("standard", ties="error", duplicates="error")
 
     assert _differences(case, strict) == []
 
 
-@pytest.mark.parametrize("preset", mc.presets())
+@pytest.mark.parametrize("preset", cc.presets())
 def test_every_preset_equals_the_definitions(preset: str) -> None:
-    copies = mc.preset(preset).duplicates != "error"
+    copies = cc.preset(preset).duplicates != "error"
 
     labels = {label: parts for label, parts in LABELS.items() if defines(preset, parts[0])}
 
-    assert _differences(population(seed=21, copies=copies), mc.preset(preset), labels) == []
+    assert _differences(population(seed=21, copies=copies), cc.preset(preset), labels) == []

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import pytrec_eval
 
-import metrics_core as mc
+import concord as cc
 
 approx = pytest.approx
 
@@ -70,14 +70,14 @@ def _sample(*, ties: bool) -> tuple[Truth, Scores]:
     return truth, scores
 
 
-def _evaluate(truth: Truth, scores: Scores, labels: Iterable[str], **knobs: Any) -> mc.Result:
+def _evaluate(truth: Truth, scores: Scores, labels: Iterable[str], **knobs: Any) -> cc.Result:
     rows = [(user, item, s) for user, listed in scores.items() for item, s in listed.items()]
     recs = pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
-    conventions = mc.preset("standard", **{**KNOBS, **knobs})
-    return mc.evaluate(recs, truth, metrics=list(labels), conventions=conventions)
+    conventions = cc.preset("standard", **{**KNOBS, **knobs})
+    return cc.evaluate(recs, truth, metrics=list(labels), conventions=conventions)
 
 
-def _users(result: mc.Result, label: str) -> dict[str, float]:
+def _users(result: cc.Result, label: str) -> dict[str, float]:
     return dict(result.per_user.select("user", label).drop_nulls().iter_rows())
 
 

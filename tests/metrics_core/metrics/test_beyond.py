@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics_core.metrics import beyond, exposure
-from metrics_core.metrics.exposure import Exposure, expose
-from metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics import beyond, exposure
+from concord.metrics_core.metrics.exposure import Exposure, expose
+from concord.metrics_core.metrics.listed import Items, Listed
 from tests.metrics_core.metrics import reference_beyond as reference
 from tests.metrics_core.metrics.reference_beyond import World
 

@@ -1,4 +1,4 @@
-"""`mc.evaluate` with train and items: the metrics beyond accuracy on a world that fits on paper."""
+"""`cc.evaluate` with train and items: the metrics beyond accuracy on a world that fits on paper."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
 LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d"], "cy": []}
 TRUTH = {"ann": ["c"], "bob": ["d"], "cy": ["a"]}
@@ -18,7 +18,7 @@ TRAIN = {
     "dee": ["a"],
 }  # a 4, b 2; c and d are cold
 ITEMS = {"a": ["x"], "b": ["x", "y"], "c": ["y"], "d": ["z"], "e": ["z"]}
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 
 EXPECTED = [
     ("Novelty@2", "ann", (-math.log2(4 / 4) - math.log2(2 / 4)) / 2),
@@ -39,9 +39,9 @@ OVERALL = [
 ]
 
 
-def _evaluate(labels: list[str], **changed: Any) -> mc.Result:
+def _evaluate(labels: list[str], **changed: Any) -> cc.Result:
     given = {"train": TRAIN, "items": ITEMS} | changed
-    return mc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **given)
+    return cc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **given)
 
 
 @pytest.mark.parametrize(("label", "user", "value"), EXPECTED)
@@ -70,7 +70,7 @@ def test_frames_and_integer_ids_give_the_same_as_dicts() -> None:
     items = pl.DataFrame({"item": [ids[i] for i in ITEMS], "categories": list(ITEMS.values())})
     labels = [*dict.fromkeys(label for label, *_ in EXPECTED), *(label for label, _ in OVERALL)]
 
-    result = mc.evaluate(
+    result = cc.evaluate(
         lists, truth, metrics=labels, conventions=STANDARD, train=train, items=items
     )
 
@@ -87,9 +87,9 @@ def test_vectors_serve_as_features() -> None:
 
 def test_later_copies_are_passed_over() -> None:
     twice = {"ann": ["a", "a", "b"]}
-    first = mc.preset("standard", duplicates="first")
+    first = cc.preset("standard", duplicates="first")
 
-    result = mc.evaluate(twice, {"ann": ["a"]}, metrics=["ARP@2"], conventions=first, train=TRAIN)
+    result = cc.evaluate(twice, {"ann": ["a"]}, metrics=["ARP@2"], conventions=first, train=TRAIN)
 
     assert result["ARP@2"] == (4 + 2) / 2
 
@@ -112,4 +112,4 @@ def test_what_is_missing_is_named(label: str, given: dict[str, Any], message: st
 
 def test_explain_says_what_it_does_not_cover() -> None:
     with pytest.raises(ValueError, match="explain covers metrics of lists and truth"):
-        mc.explain(LISTS, TRUTH, user="ann", metric="Novelty@2", conventions=STANDARD)
+        cc.explain(LISTS, TRUTH, user="ann", metric="Novelty@2", conventions=STANDARD)

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from metrics_core.conventions.presets import preset
-from metrics_core.metrics.catalogue import CATALOGUE, METRIC, expand, is_pooled, parse
-from metrics_core.metrics.spelling import ALSO, NAMES, label_meant
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, expand, is_pooled, parse
+from concord.metrics_core.metrics.spelling import ALSO, NAMES, label_meant
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics_core.metrics.elementary import exp2, ln, log2, powers
+from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
 from tests.project import ROOT
 
 LN2 = "0.693147180559945309417232121458176568075500134360255254120680009"
@@ -64,8 +64,8 @@ LESS = {  # what a processor without fused multiplication would do
 MADE = """
 import sys
 import numpy as np
-from metrics_core.metrics.discounting import discounts, gains
-from metrics_core.metrics.elementary import ln
+from concord.metrics_core.metrics.discounting import discounts, gains
+from concord.metrics_core.metrics.elementary import ln
 forms = ({"log": 2}, {"log": 10}, {"jk": 3}, {"halflife": 5}, {"geometric": 0.95})
 made = [discounts(form, 20_000) for form in forms]
 made += [gains(np.arange(0, 5, 0.001), "exp2", 1.0), ln(np.arange(0.0001, 2, 0.0001))]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import metrics_core as mc
-from metrics_core.conventions.conventions import KNOB, Conventions
-from metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by
+import concord as cc
+from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by
 from tests.metrics_core.metrics.strategies import (
     GRADES,
     TEXT_ITEMS,
@@ -24,7 +24,7 @@ from tests.metrics_core.metrics.strategies import (
     possible,
 )
 
-STANDARD = mc.preset("standard")
+STANDARD = cc.preset("standard")
 EVERY = [metric for metric in CATALOGUE if metric.family in {"accuracy", "agreement"}]
 METRICS = [metric for metric in EVERY if not metric.reads_judged]  # what is not relevant is a miss
 PARAMETERS = {"p": 0.7, "halflife": 5}
@@ -52,7 +52,7 @@ def _values(
     recs: Any, truth: Any, k: int | None, conventions: Conventions = STANDARD
 ) -> dict[str, list[float]]:
     """Metric: the users' values, sorted by user."""
-    frame = mc.evaluate(recs, truth, metrics=_labels(k), conventions=conventions).per_user
+    frame = cc.evaluate(recs, truth, metrics=_labels(k), conventions=conventions).per_user
     return {m.name: frame[_label(m, k)].to_list() for m in EVERY}
 
 
@@ -67,8 +67,8 @@ def _bits(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 @given(case=cases(), k=st.sampled_from([None, 1, 3, 12]))
 def test_values_are_in_bounds_under_standard(case: Case, k: int | None) -> None:
-    first = mc.preset("standard", duplicates="first")
-    frame = mc.evaluate(
+    first = cc.preset("standard", duplicates="first")
+    frame = cc.evaluate(
         case.recs(), case.judgements(), metrics=_labels(k), conventions=first, users=case.users
     ).per_user
 
@@ -150,14 +150,14 @@ def test_the_order_of_users_and_rows_does_not_change_a_bit(
     shuffled = random.Random(seed)
     labels = _labels(3)
 
-    def evaluate(*, shuffle: bool) -> mc.Result:
+    def evaluate(*, shuffle: bool) -> cc.Result:
         recs, truth, users = case.recs(), case.judgements(), case.users
         if shuffle:
             recs = recs.sample(fraction=1, shuffle=True, seed=seed)
             if pinned.ideal != "truth_given_order_at_k":  # whose point is the order of the truth
                 truth = truth.sample(fraction=1, shuffle=True, seed=seed)
             users = users and shuffled.sample(users, k=len(users))
-        return mc.evaluate(recs, truth, metrics=labels, conventions=pinned, users=users)
+        return cc.evaluate(recs, truth, metrics=labels, conventions=pinned, users=users)
 
     straight, mixed = evaluate(shuffle=False), evaluate(shuffle=True)
 
@@ -200,7 +200,7 @@ def test_beyond_list_and_truth_the_cutoff_does_not_matter(
     ]
     labels = [label for pair in pairs for label in pair]
 
-    frame = mc.evaluate({"u": listed}, {"u": grades}, metrics=labels, conventions=STANDARD).per_user
+    frame = cc.evaluate({"u": listed}, {"u": grades}, metrics=labels, conventions=STANDARD).per_user
 
     for at_20, at_50 in pairs:
         assert frame[at_20].item().hex() == frame[at_50].item().hex(), at_20
@@ -252,7 +252,7 @@ EXPOSED = {"duplicates": "keep", "precision_denominator": "min_k_relevant"}
 def _columns(pinned: Conventions) -> dict[str, list[Any]]:
     """Metric: the users' values and the means, bit for bit."""
     labels = dict.fromkeys([*_labels(1), *_labels(3), *_labels(6)])
-    result = mc.evaluate(
+    result = cc.evaluate(
         POPULATION.recs(), POPULATION.judgements(), metrics=list(labels), conventions=pinned
     )
     found: dict[str, list[Any]] = {}
@@ -266,10 +266,10 @@ def _columns(pinned: Conventions) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("knob", KNOB)
 def test_a_knob_changes_those_metrics_that_the_catalogue_says_it_changes(knob: str) -> None:
-    before = _columns(mc.preset("standard", **EXPOSED))
+    before = _columns(cc.preset("standard", **EXPOSED))
     changed = set()
     for value in VALUES[knob]:
-        pinned = mc.preset("standard", **{**EXPOSED, knob: value})
+        pinned = cc.preset("standard", **{**EXPOSED, knob: value})
         if value != "error" and possible(pinned) == pinned:
             after = _columns(pinned)
             changed |= {name for name in before if before[name] != after[name]}

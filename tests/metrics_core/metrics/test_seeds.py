@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
 approx = pytest.approx
 
@@ -14,9 +14,9 @@ PRINTED = 0.0005  # half a unit of three printed decimals
 
 
 def _mean(
-    label: str, recs: dict[str, list[Any]], truth: dict[str, Any], conventions: mc.Conventions
+    label: str, recs: dict[str, list[Any]], truth: dict[str, Any], conventions: cc.Conventions
 ) -> float:
-    return mc.evaluate(recs, truth, metrics=[label], conventions=conventions)[label]
+    return cc.evaluate(recs, truth, metrics=[label], conventions=conventions)[label]
 
 
 # 1. Bellei 2017, "The confusion over information retrieval metrics in Recommender Systems"
@@ -56,8 +56,8 @@ BELLEI = [  # metric, k, U1, U2, mean over U1, U2 and U3 (0); U4 and U5 are unde
 @pytest.mark.parametrize(("metric", "k", "u1", "u2", "mean"), BELLEI)
 def test_bellei(metric: str, k: int, u1: float, u2: float, mean: float) -> None:
     label = f"{metric}@{k}"
-    result = mc.evaluate(
-        BELLEI_LISTS, BELLEI_LABELS, metrics=[label], conventions=mc.preset("bellei")
+    result = cc.evaluate(
+        BELLEI_LISTS, BELLEI_LABELS, metrics=[label], conventions=cc.preset("bellei")
     )
 
     undefined = math.nan
@@ -71,7 +71,7 @@ def test_bellei(metric: str, k: int, u1: float, u2: float, mean: float) -> None:
 
 @pytest.mark.parametrize(("k", "printed"), [(3, 0.544), (5, 0.550)])
 def test_bellei_prints_mean_ndcg_with_three_decimals(k: int, printed: float) -> None:
-    mean = _mean(f"nDCG@{k}", BELLEI_LISTS, BELLEI_LABELS, mc.preset("bellei"))
+    mean = _mean(f"nDCG@{k}", BELLEI_LISTS, BELLEI_LABELS, cc.preset("bellei"))
 
     assert mean == approx(printed, abs=PRINTED)
 
@@ -79,13 +79,13 @@ def test_bellei_prints_mean_ndcg_with_three_decimals(k: int, printed: float) -> 
 @pytest.mark.parametrize("k", [5, 10])
 def test_bellei_finds_a_first_hit_at_rank_4_whatever_the_list_of_cutoffs(k: int) -> None:
     # Erratum: the text's `mrrAtk` compares the cutoff's position in (5, 10) with the rank: 0.
-    rr = _mean(f"RR@{k}", {"u": ["x", "y", "z", "hit"]}, {"u": ["hit"]}, mc.preset("bellei"))
+    rr = _mean(f"RR@{k}", {"u": ["x", "y", "z", "hit"]}, {"u": ["hit"]}, cc.preset("bellei"))
 
     assert rr == 1 / 4
 
 
 def test_reciprocal_ranks_are_not_summed_over_all_relevant_items() -> None:
-    rr = _mean("RR@3", {"U1": BELLEI_LISTS["U1"]}, {"U1": BELLEI_LABELS["U1"]}, mc.preset("bellei"))
+    rr = _mean("RR@3", {"U1": BELLEI_LISTS["U1"]}, {"U1": BELLEI_LABELS["U1"]}, cc.preset("bellei"))
 
     assert rr == 1  # and not 1/1 + 1/2, the wrong reading of MRR
 
@@ -109,7 +109,7 @@ BELLEI_ALTERNATIVES = [  # what the page names beside its own choice, for U1: hi
 
 @pytest.mark.parametrize(("label", "knobs", "expected"), BELLEI_ALTERNATIVES)
 def test_bellei_alternatives(label: str, knobs: dict[str, Any], expected: float) -> None:
-    conventions = mc.preset("bellei", **knobs)
+    conventions = cc.preset("bellei", **knobs)
     value = _mean(label, {"U1": BELLEI_LISTS["U1"]}, {"U1": BELLEI_LABELS["U1"]}, conventions)
 
     assert value == approx(expected)
@@ -129,23 +129,23 @@ EXP_DCG = 7 + 3 / log2(3) + 7 / log2(4) + 0 / log2(5) + 1 / log2(6) + 3 / log2(7
 EXP_IDCG = 7 + 7 / log2(3) + 7 / log2(4) + 3 / log2(5) + 3 / log2(6) + 3 / log2(7)
 
 WIKIPEDIA = [
-    ("CG@6", mc.preset("wikipedia"), 3 + 2 + 3 + 0 + 1 + 2, 11),
-    ("DCG@6", mc.preset("wikipedia"), LINEAR_DCG, 6.861),
+    ("CG@6", cc.preset("wikipedia"), 3 + 2 + 3 + 0 + 1 + 2, 11),
+    ("DCG@6", cc.preset("wikipedia"), LINEAR_DCG, 6.861),
     (
         "nDCG@6",
-        mc.preset("wikipedia", ideal="retrieved"),
+        cc.preset("wikipedia", ideal="retrieved"),
         LINEAR_DCG / LINEAR_IDCG_OF_LIST,
         0.961,
     ),
-    ("nDCG@6", mc.preset("wikipedia"), LINEAR_DCG / LINEAR_IDCG, 0.7850),
-    ("DCG@6", mc.preset("wikipedia_exp"), EXP_DCG, 13.848),
-    ("nDCG@6", mc.preset("wikipedia_exp"), EXP_DCG / EXP_IDCG, 0.7511),
+    ("nDCG@6", cc.preset("wikipedia"), LINEAR_DCG / LINEAR_IDCG, 0.7850),
+    ("DCG@6", cc.preset("wikipedia_exp"), EXP_DCG, 13.848),
+    ("nDCG@6", cc.preset("wikipedia_exp"), EXP_DCG / EXP_IDCG, 0.7511),
 ]
 
 
 @pytest.mark.parametrize(("label", "conventions", "expected", "printed"), WIKIPEDIA)
 def test_wikipedia(
-    label: str, conventions: mc.Conventions, expected: float, printed: float
+    label: str, conventions: cc.Conventions, expected: float, printed: float
 ) -> None:
     value = _mean(label, WIKIPEDIA_LIST, WIKIPEDIA_TRUTH, conventions)
 
@@ -157,7 +157,7 @@ def test_wikipedia_prints_the_ideal_of_the_list_alone() -> None:
     # IDCG6 = 7.141 is the DCG of the list's own items, best first.
     best_first = {"u": ["d1", "d3", "d2", "d6", "d5", "d4"]}
 
-    idcg = _mean("DCG@6", best_first, WIKIPEDIA_TRUTH, mc.preset("wikipedia"))
+    idcg = _mean("DCG@6", best_first, WIKIPEDIA_TRUTH, cc.preset("wikipedia"))
 
     assert idcg == approx(LINEAR_IDCG_OF_LIST)
     assert idcg == approx(7.141, abs=PRINTED)
@@ -169,21 +169,21 @@ RECOHUT_TRUTH = {"u": {"d1": 3, "d2": 2, "d3": 3, "d4": 0, "d5": 1, "d6": 2}}
 
 
 def test_recohut_method_0_leaves_the_first_two_ranks_undiscounted() -> None:
-    dcg = _mean("DCG@6", WIKIPEDIA_LIST, RECOHUT_TRUTH, mc.preset("recohut_method0"))
+    dcg = _mean("DCG@6", WIKIPEDIA_LIST, RECOHUT_TRUTH, cc.preset("recohut_method0"))
 
     assert dcg == approx(3 + 2 + 3 / log2(3) + 0 / log2(4) + 1 / log2(5) + 2 / log2(6))
     assert dcg == approx(8.097171433256849)
 
 
 def test_recohut_method_1_has_the_ideal_of_the_whole_retrieved_list() -> None:
-    ndcg = _mean("nDCG@6", WIKIPEDIA_LIST, WIKIPEDIA_TRUTH, mc.preset("recohut_method1"))
+    ndcg = _mean("nDCG@6", WIKIPEDIA_LIST, WIKIPEDIA_TRUTH, cc.preset("recohut_method1"))
 
     assert ndcg == approx(LINEAR_DCG / LINEAR_IDCG_OF_LIST)
     assert ndcg == approx(0.9608081943360617)
 
 
 def test_recohut_method_1_looks_below_k_for_its_ideal() -> None:
-    ndcg = _mean("nDCG@2", WIKIPEDIA_LIST, WIKIPEDIA_TRUTH, mc.preset("recohut_method1"))
+    ndcg = _mean("nDCG@2", WIKIPEDIA_LIST, WIKIPEDIA_TRUTH, cc.preset("recohut_method1"))
 
     assert ndcg == approx((3 + 2 / log2(3)) / (3 + 3 / log2(3)))
 
@@ -191,7 +191,7 @@ def test_recohut_method_1_looks_below_k_for_its_ideal() -> None:
 def test_recohut_ndcg_one_is_binary_with_the_ideal_of_the_retrieved_top_k() -> None:
     # Erratum: `ndcg_one` raises IndexError here, because a hit (rank 4) lies below k = 3.
     ndcg = _mean(
-        "nDCG@3", {"u": [1, 2, 3, 4, 5]}, {"u": {2: 5, 4: 1, 6: 1}}, mc.preset("recohut_ndcg_one")
+        "nDCG@3", {"u": [1, 2, 3, 4, 5]}, {"u": {2: 5, 4: 1, 6: 1}}, cc.preset("recohut_ndcg_one")
     )
 
     assert ndcg == approx((1 / log2(3)) / (1 / log2(2)))
@@ -202,7 +202,7 @@ def test_recohut_next_item_is_the_discount_of_the_one_held_out_item(rank: int) -
     listed = [f"miss{i}" for i in range(1, rank)] + ["next"]
 
     ndcg = _mean(
-        "nDCG", {"u": listed}, {"u": ["next"]}, mc.preset("recohut_method1", ideal="truth")
+        "nDCG", {"u": listed}, {"u": ["next"]}, cc.preset("recohut_method1", ideal="truth")
     )
 
     assert ndcg == approx(1 / log2(rank + 1))
@@ -213,14 +213,14 @@ def test_recohut_next_item_is_the_discount_of_the_one_held_out_item(rank: int) -
 
 @pytest.mark.parametrize(("liked", "rank"), [("B", 2), ("C", 3), ("D", 4)])
 def test_minnesota_reciprocal_rank(liked: str, rank: int) -> None:
-    rr = _mean("RR", {"u": ["A", "B", "C", "D"]}, {"u": [liked]}, mc.preset("minnesota"))
+    rr = _mean("RR", {"u": ["A", "B", "C", "D"]}, {"u": [liked]}, cc.preset("minnesota"))
 
     assert rr == 1 / rank
 
 
 def test_minnesota_average_precision() -> None:
     # good, bad, good, good, bad
-    ap = _mean("AP", {"u": list("ABCDE")}, {"u": {"A": 1, "C": 1, "D": 1}}, mc.preset("minnesota"))
+    ap = _mean("AP", {"u": list("ABCDE")}, {"u": {"A": 1, "C": 1, "D": 1}}, cc.preset("minnesota"))
 
     assert ap == approx((1 / 1 + 2 / 3 + 3 / 4) / 3)
 
@@ -240,7 +240,7 @@ MINNESOTA = [
 def test_minnesota_discounts_from_the_base_on(
     label: str, listed: list[str], expected: float, printed: float
 ) -> None:
-    value = _mean(label, {"u": listed}, RATINGS, mc.preset("minnesota"))
+    value = _mean(label, {"u": listed}, RATINGS, cc.preset("minnesota"))
 
     assert value == approx(expected)
     assert value == approx(printed, abs=PRINTED)
@@ -248,7 +248,7 @@ def test_minnesota_discounts_from_the_base_on(
 
 @pytest.mark.parametrize("alpha", [2, 5])
 def test_minnesota_half_life_reaches_rank_alpha_with_probability_one_half(alpha: int) -> None:
-    conventions = mc.preset("minnesota_halflife", discount={"halflife": alpha})
+    conventions = cc.preset("minnesota_halflife", discount={"halflife": alpha})
     listed = [f"miss{i}" for i in range(1, alpha)] + ["hit"]
 
     assert _mean("DCG", {"u": ["hit"]}, {"u": ["hit"]}, conventions) == 1
@@ -256,7 +256,7 @@ def test_minnesota_half_life_reaches_rank_alpha_with_probability_one_half(alpha:
 
 
 def test_minnesota_half_life_of_the_ratings() -> None:
-    dcg = _mean("DCG@4", {"u": list("ABCD")}, RATINGS, mc.preset("minnesota_halflife"))
+    dcg = _mean("DCG@4", {"u": list("ABCD")}, RATINGS, cc.preset("minnesota_halflife"))
 
     assert dcg == approx(4 + 3 * 2 ** (-1 / 4) + 0 * 2 ** (-2 / 4) + 5 * 2 ** (-3 / 4))
 
@@ -277,13 +277,13 @@ AMITNESS: dict[str, list[float]] = {
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("metric", AMITNESS)
 def test_amitness_binary(metric: str, k: int) -> None:
-    value = _mean(f"{metric}@{k}", AMITNESS_LIST, AMITNESS_BINARY, mc.preset("amitness"))
+    value = _mean(f"{metric}@{k}", AMITNESS_LIST, AMITNESS_BINARY, cc.preset("amitness"))
 
     assert value == approx(AMITNESS[metric][k - 1])
 
 
 def test_amitness_average_precision() -> None:
-    ap = _mean("AP", AMITNESS_LIST, AMITNESS_BINARY, mc.preset("amitness"))
+    ap = _mean("AP", AMITNESS_LIST, AMITNESS_BINARY, cc.preset("amitness"))
 
     # Erratum: printed as 0.7575, later as 0.7555.
     assert ap == approx((1 / 1 + 2 / 3 + 3 / 5) / 3)
@@ -291,7 +291,7 @@ def test_amitness_average_precision() -> None:
 
 
 def test_amitness_reciprocal_rank_knows_no_cutoff() -> None:
-    rr = _mean("RR@1", {"u": ["miss", "hit"]}, {"u": ["hit"]}, mc.preset("amitness"))
+    rr = _mean("RR@1", {"u": ["miss", "hit"]}, {"u": ["hit"]}, cc.preset("amitness"))
 
     assert rr == 1 / 2
 
@@ -311,7 +311,7 @@ AMITNESS_IDEAL = [3, 4.8928, 5.8928, 6.3235, 6.3235]
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("metric", AMITNESS_GRADED)
 def test_amitness_graded(metric: str, k: int) -> None:
-    value = _mean(f"{metric}@{k}", AMITNESS_LIST, AMITNESS_GRADES, mc.preset("amitness"))
+    value = _mean(f"{metric}@{k}", AMITNESS_LIST, AMITNESS_GRADES, cc.preset("amitness"))
 
     assert value == approx(AMITNESS_GRADED[metric][k - 1], abs=PRINTED / 10)
 
@@ -320,7 +320,7 @@ def test_amitness_graded(metric: str, k: int) -> None:
 def test_amitness_ideal(k: int) -> None:
     best_first = {"u": ["d1", "d3", "d2", "d5", "d4"]}
 
-    ideal = _mean(f"DCG@{k}", best_first, AMITNESS_GRADES, mc.preset("amitness"))
+    ideal = _mean(f"DCG@{k}", best_first, AMITNESS_GRADES, cc.preset("amitness"))
 
     assert ideal == approx(AMITNESS_IDEAL[k - 1], abs=PRINTED / 10)
 
@@ -328,12 +328,12 @@ def test_amitness_ideal(k: int) -> None:
 def test_amitness_ideal_knows_only_the_retrieved_items() -> None:
     unseen = {"u": {**AMITNESS_GRADES["u"], "unseen": 3}}
 
-    ndcg = _mean("nDCG@2", AMITNESS_LIST, unseen, mc.preset("amitness"))
+    ndcg = _mean("nDCG@2", AMITNESS_LIST, unseen, cc.preset("amitness"))
 
     assert ndcg == approx((3 + 2 / log2(3)) / (3 + 3 / log2(3)))
 
 
 def test_amitness_exponential_gain() -> None:
-    dcg = _mean("DCG@5", AMITNESS_LIST, AMITNESS_GRADES, mc.preset("amitness_exp"))
+    dcg = _mean("DCG@5", AMITNESS_LIST, AMITNESS_GRADES, cc.preset("amitness_exp"))
 
     assert dcg == approx(7 + 3 / log2(3) + 7 / log2(4) + 0 / log2(5) + 1 / log2(6))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
+import concord as cc
 
 approx = pytest.approx
 
@@ -65,8 +65,8 @@ WORKED = [
 ]
 
 
-def _value(label: str, listed: List, grades: Grades, conventions: mc.Conventions) -> float:
-    result = mc.evaluate({"u": listed}, {"u": grades}, metrics=[label], conventions=conventions)
+def _value(label: str, listed: List, grades: Grades, conventions: cc.Conventions) -> float:
+    result = cc.evaluate({"u": listed}, {"u": grades}, metrics=[label], conventions=conventions)
     value: float = result.per_user[label].item()
     return value
 
@@ -84,7 +84,7 @@ def test_worked_example(label: str, graded: float, short: float, many: float) ->
     recs = {user: listed for user, (listed, _, _) in users.items()}
     truth = {user: grades for user, (_, grades, _) in users.items()}
 
-    result = mc.evaluate(recs, truth, metrics=[label], conventions=mc.preset("standard"))
+    result = cc.evaluate(recs, truth, metrics=[label], conventions=cc.preset("standard"))
 
     expected = {user: value for user, (_, _, value) in users.items()}
     assert dict(result.per_user.iter_rows()) == approx(expected, nan_ok=True)
@@ -195,7 +195,7 @@ KNOBS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
 def test_knob(
     knobs: dict[str, Any], label: str, lists: tuple[List, Grades], expected: float
 ) -> None:
-    assert _value(label, *lists, mc.preset("standard", **knobs)) == approx(expected)
+    assert _value(label, *lists, cc.preset("standard", **knobs)) == approx(expected)
 
 
 # How lists are ranked: the scores of the rows a, b, c, … in the order of the file
@@ -223,15 +223,15 @@ def test_ranking(knobs: dict[str, Any], rows: list[tuple[str, float]], order: st
         schema=["user", "item", "score"],
         orient="row",
     )
-    conventions = mc.preset("standard", **knobs)
+    conventions = cc.preset("standard", **knobs)
     for rank, item in enumerate(order, 1):
         if item != "-":
-            result = mc.evaluate(recs, {"u": [item]}, metrics=["RR"], conventions=conventions)
+            result = cc.evaluate(recs, {"u": [item]}, metrics=["RR"], conventions=conventions)
             assert result["RR"] == approx(1 / rank)
 
 
 def test_every_copy_counts_under_keep() -> None:
-    keep = mc.preset("standard", duplicates="keep")
+    keep = cc.preset("standard", duplicates="keep")
 
     assert _value("P@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 4
     assert _value("R@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 2
@@ -241,7 +241,7 @@ def test_every_copy_counts_under_keep() -> None:
 
 
 def test_later_copies_are_misses_that_keep_their_ranks_under_first() -> None:
-    first = mc.preset("standard", duplicates="first")
+    first = cc.preset("standard", duplicates="first")
 
     assert _value("P@4", list("aaab"), {"a": 1, "b": 1}, first) == 2 / 4
     assert _value("AP@4", list("aaab"), {"a": 1, "b": 1}, first) == approx((1 / 1 + 2 / 4) / 2)
@@ -259,8 +259,8 @@ def test_ties_and_duplicates_are_refused_under_error(
     )
 
     with pytest.raises(ValueError, match=knob):
-        mc.evaluate(
-            recs, {"u": ["a"]}, metrics=["P"], conventions=mc.preset("standard", **{knob: "error"})
+        cc.evaluate(
+            recs, {"u": ["a"]}, metrics=["P"], conventions=cc.preset("standard", **{knob: "error"})
         )
 
 
@@ -283,8 +283,8 @@ POLICIES: list[tuple[str, float | None, float, int]] = [  # the user's value, me
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("policy", "value", "mean", "n_undefined"), POLICIES)
 def test_policy(kind: str, policy: str, value: float | None, mean: float, n_undefined: int) -> None:
-    conventions = mc.preset("standard", **{kind: policy})
-    result = mc.evaluate(*KINDS[kind], metrics=["P@2"], conventions=conventions)
+    conventions = cc.preset("standard", **{kind: policy})
+    result = cc.evaluate(*KINDS[kind], metrics=["P@2"], conventions=conventions)
 
     users = dict(result.per_user.iter_rows())
     assert users["found"] == 1 / 2
@@ -299,8 +299,8 @@ def test_policy(kind: str, policy: str, value: float | None, mean: float, n_unde
 @pytest.mark.parametrize("kind", KINDS)
 def test_policy_error_refuses(kind: str) -> None:
     with pytest.raises(ValueError, match=kind):
-        mc.evaluate(
-            *KINDS[kind], metrics=["P@2"], conventions=mc.preset("standard", **{kind: "error"})
+        cc.evaluate(
+            *KINDS[kind], metrics=["P@2"], conventions=cc.preset("standard", **{kind: "error"})
         )
 
 
@@ -309,8 +309,8 @@ UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate
 
 @pytest.mark.parametrize(("undefined", "mean", "n_users"), UNDEFINED)
 def test_undefined_users_in_the_mean(undefined: str, mean: float, n_users: int) -> None:
-    conventions = mc.preset("standard", undefined=undefined)
-    result = mc.evaluate(*KINDS["user_empty_truth"], metrics=["P@2"], conventions=conventions)
+    conventions = cc.preset("standard", undefined=undefined)
+    result = cc.evaluate(*KINDS["user_empty_truth"], metrics=["P@2"], conventions=conventions)
 
     assert result["P@2"] == approx(mean, nan_ok=True)
     assert result.summary.select("n_users", "n_undefined").row(0) == (n_users, 1)
@@ -344,7 +344,7 @@ POOLED: list[tuple[dict[str, Any], str, float]] = [
 
 @pytest.mark.parametrize(("knobs", "label", "mean"), POOLED)
 def test_mean(knobs: dict[str, Any], label: str, mean: float) -> None:
-    result = mc.evaluate(*TWO, metrics=[label], conventions=mc.preset("standard", **knobs))
+    result = cc.evaluate(*TWO, metrics=[label], conventions=cc.preset("standard", **knobs))
 
     assert result[label] == approx(mean)
 
@@ -360,4 +360,4 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("knobs", "label", "names"), REFUSED)
 def test_contradictions_are_refused(knobs: dict[str, Any], label: str, names: str) -> None:
     with pytest.raises(ValueError, match=names):
-        _value(label, *GRADED, mc.preset("standard", **knobs))
+        _value(label, *GRADED, cc.preset("standard", **knobs))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from metrics_core.statistics.pairs import adjust, benjamini_hochberg, holm
+from concord.metrics_core.statistics.pairs import adjust, benjamini_hochberg, holm
 
 NAN = math.nan
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)

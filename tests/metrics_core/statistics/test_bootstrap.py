@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from metrics_core.statistics.bootstrap import HEAVIEST, best_probability, interval, weighted_means
-from metrics_core.statistics.exact import on_grid
+from concord.metrics_core.statistics.bootstrap import (
+    HEAVIEST,
+    best_probability,
+    interval,
+    weighted_means,
+)
+from concord.metrics_core.statistics.exact import on_grid
 
 NAN = math.nan
 
@@ -104,8 +109,8 @@ def test_sums_on_the_grid_are_exact_in_any_order(largest: float) -> None:
 
 _PRINT = """
 import hashlib, numpy as np
-from metrics_core.statistics.bootstrap import weighted_means
-from metrics_core.statistics.max_t import max_t
+from concord.metrics_core.statistics.bootstrap import weighted_means
+from concord.metrics_core.statistics.max_t import max_t
 values = np.random.default_rng(1).random((20_000, 12))
 pairs = [(column, np.full(len(column), 0.5)) for column in values.T]
 found = weighted_means(values, resamples=100, seed=1), max_t(pairs, resamples=100, seed=1)

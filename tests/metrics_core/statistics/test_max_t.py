@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from metrics_core.statistics import max_t as module
-from metrics_core.statistics.max_t import max_t
-from metrics_core.statistics.paired import compare
-from metrics_core.statistics.pairs import holm
+from concord.metrics_core.statistics import max_t as module
+from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.statistics.paired import compare
+from concord.metrics_core.statistics.pairs import holm
 
 
 def _gaps(seed: int, users: int = 80, tests: int = 5, shared: float = 0.7) -> np.ndarray:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from metrics_core.statistics.pairs import Paired, compare, pairs
+from concord.metrics_core.statistics.pairs import Paired, compare, pairs
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import metrics_core as mc
+import concord as cc
 from tests.project import attempt, copied, run
 
 MODEL = "ease"
@@ -15,8 +15,8 @@ MODEL = "ease"
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = copied(tmp_path_factory.mktemp("commands"))
-    run(made, "python", "-m", "pipeline.loading.load_truth")
-    run(made, "python", "-m", "pipeline.loading.load", MODEL)
+    run(made, "python", "-m", "concord", "stage", "load-truth")
+    run(made, "python", "-m", "concord", "stage", "load", MODEL)
     return made
 
 
@@ -30,15 +30,15 @@ def _data(project: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _user_with_hits(project: Path) -> str:
-    found = mc.evaluate(*_data(project), metrics=["Hit@5"], conventions=mc.preset("standard"))
+    found = cc.evaluate(*_data(project), metrics=["Hit@5"], conventions=cc.preset("standard"))
     user: str = found.per_user.filter(pl.col("Hit@5") == 1)["user"][0]
     return user
 
 
 def test_explain_shows_the_derivation_of_the_library(project: Path) -> None:
     user = _user_with_hits(project)
-    derived = mc.explain(
-        *_data(project), user=user, metric="nDCG@5", conventions=mc.preset("standard")
+    derived = cc.explain(
+        *_data(project), user=user, metric="nDCG@5", conventions=cc.preset("standard")
     )
 
     shown = _concord(project, "explain", user, "nDCG@5", "--model", MODEL)
@@ -84,8 +84,8 @@ def test_explain_as_markdown_is_a_table(project: Path) -> None:
 @pytest.mark.parametrize("preset", ["rectools", "lenskit", "bellei", "spark_mllib"])
 def test_reconcile_finds_the_preset_of_a_number(project: Path, preset: str) -> None:
     lists, truth = _data(project)
-    own = mc.preset(preset)
-    mean = mc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=own)["nDCG@10"]
+    own = cc.preset(preset)
+    mean = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=own)["nDCG@10"]
 
     shown = _concord(
         project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metrics_core.statistics.pairs import compare
+from concord.metrics_core.statistics.pairs import compare
 from tests.project import attempt, change_params, copied, run
 from tests.reports.samples.browser import Page
 

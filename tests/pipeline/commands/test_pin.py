@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import metrics_core as mc
-from metrics_core.checking.problems import InputError
-from metrics_core.conventions.conventions import KNOB
-from pipeline.commands.pin import pin
-from pipeline.params.read import read_params
+import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.conventions.conventions import KNOB
+from concord.pipeline.commands.pin import pin
+from concord.pipeline.params.read import read_params
 from tests.project import ROOT
 
 REAL = (ROOT / "params.yaml").read_bytes().decode()
@@ -43,7 +43,7 @@ def _around_value(line: str) -> tuple[str, str]:
     return key, value[len(value.rstrip()) :] + mark + comment
 
 
-@pytest.mark.parametrize("name", mc.presets())
+@pytest.mark.parametrize("name", cc.presets())
 def test_only_value_parts_differ_and_params_are_accepted(start: Start, name: str) -> None:
     start(REAL)
 
@@ -53,14 +53,14 @@ def test_only_value_parts_differ_and_params_are_accepted(start: Start, name: str
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
     others = [line for line in before if line.strip().split(":")[0] not in {*KNOB, "preset", "overrides"}]  # fmt: skip
     assert [line for line in after if line in others] == others
-    pinned, wanted = read_params().pinned, mc.preset(name)
+    pinned, wanted = read_params().pinned, cc.preset(name)
     own = {knob for knob in KNOB if KNOB[knob].scale and wanted.knobs()[knob] is not None}
     assert {k: v for k, v in pinned.as_dict().items() if k not in own} == {
         k: v for k, v in wanted.as_dict().items() if k not in own
     }
 
 
-@pytest.mark.parametrize("name", mc.presets())
+@pytest.mark.parametrize("name", cc.presets())
 def test_there_and_back_gives_the_same_bytes(start: Start, name: str) -> None:
     start(REAL)
 
@@ -146,7 +146,7 @@ def test_a_section_without_entries_is_filled(start: Start, rest: str) -> None:
     pin("standard")
 
     assert section
-    assert read_params().pinned == mc.preset("standard")
+    assert read_params().pinned == cc.preset("standard")
     assert _now().startswith(head)
     assert after.rstrip() in _now()
 

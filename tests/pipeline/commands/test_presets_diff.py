@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-import metrics_core as mc
-from metrics_core.checking.problems import InputError
-from metrics_core.conventions.conventions import KNOB
-from metrics_core.metrics.catalogue import changed_by
-from pipeline.commands.presets import diff_presets
+import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.metrics.catalogue import changed_by
+from concord.pipeline.commands.presets import diff_presets
 from tests.project import ROOT
 
 WIDE = "400"  # columns: no cell is wrapped
@@ -46,11 +46,11 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
     ]
 
 
-@pytest.mark.parametrize("other", [name for name in mc.presets() if name != "standard"])
+@pytest.mark.parametrize("other", [name for name in cc.presets() if name != "standard"])
 def test_every_knob_that_differs_is_named_and_no_other(
     other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ours, theirs = mc.preset("standard").knobs(), mc.preset(other).knobs()
+    ours, theirs = cc.preset("standard").knobs(), cc.preset(other).knobs()
 
     header, *rows = _shown("standard", other, capsys)
 
@@ -147,7 +147,7 @@ def test_no_threshold_at_all_is_a_difference(
     assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
 
 
-@pytest.mark.parametrize("name", mc.presets())
+@pytest.mark.parametrize("name", cc.presets())
 def test_a_preset_is_the_same_as_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     diff_presets(name, name)
 

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from metrics_core.comparing.evidence.evidence import Evidence
-from metrics_core.conventions.presets import preset
-from metrics_core.metrics.catalogue import is_pooled, parse
-from metrics_core.scoring.summary import summarise
-from pipeline.comparing.evaluations import ground_of, read_evaluations
-from pipeline.params.asked import asked_of
-from pipeline.params.model import Params
-from pipeline.running.outputs import write_json, write_parquet
-from pipeline.running.per_user_file import per_user_writer
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.metrics.catalogue import is_pooled, parse
+from concord.metrics_core.scoring.summary import summarise
+from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json, write_parquet
+from concord.pipeline.running.per_user_file import per_user_writer
 from tests.pipeline.loading.load_project import FOLDERS, INPUT
 
 Values = Mapping[
@@ -122,7 +122,7 @@ def write_evaluation(
                 "truth": {"path": "truth.parquet", "sha256": truth, "md5": "cd" * 16},
                 "lists": {"path": f"{model}.csv", "sha256": "ef" * 32, "md5": "01" * 16},
             },
-            "versions": {"concord": "0.1.0", "numpy": "2.4.6"},
+            "versions": {"concord-eval": "0.1.0", "numpy": "2.4.6"},
         },
     )
 

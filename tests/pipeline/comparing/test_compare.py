@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from scipy.stats import wilcoxon
 
-from metrics_core.checking.problems import InputError
-from pipeline.comparing.compare import compare
-from pipeline.params.model import Params
-from pipeline.running.outputs import write_json, write_text
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
 MODELS = ["popularity", "ease", "als"]

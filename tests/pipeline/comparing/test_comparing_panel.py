@@ -10,13 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from metrics_core.metrics.catalogue import parse
-from metrics_core.scoring.panel import Definition, panel
-from metrics_core.scoring.summary import summarise
-from pipeline.comparing.compare import compare
-from pipeline.params.model import Params
-from pipeline.running.outputs import write_json
-from pipeline.running.per_user_file import per_user_writer
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.panel import Definition, panel
+from concord.metrics_core.scoring.summary import summarise
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.running.per_user_file import per_user_writer
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
 LABEL = "nDCG@10"

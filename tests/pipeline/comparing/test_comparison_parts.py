@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.comparing.compare import compare
-from pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
 POP = [0.25 * (n % 3) for n in range(40)]

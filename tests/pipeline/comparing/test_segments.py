@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
-import metrics_core as mc
-from metrics_core.checking.problems import InputError
-from metrics_core.comparing.differences import differences
-from metrics_core.comparing.segments.segments import segments
-from metrics_core.comparison.parts import Segment, Segmentation
-from pipeline.params.model import BackgroundFile, Params
+import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparing.differences import differences
+from concord.metrics_core.comparing.segments.segments import segments
+from concord.metrics_core.comparison.parts import Segment, Segmentation
+from concord.pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.comparing.compare_project import evidence_of, params_of, write_evaluation
 
 USERS = [f"u{n:03}" for n in range(90)]
@@ -237,7 +237,7 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
         held = {item for item in items if low <= before[item] < high}
         of_group = {u: [i for i in wanted[u] if i in held] for u in USERS}
         asked = {u: kept for u, kept in of_group.items() if kept}
-        expected = mc.evaluate(
+        expected = cc.evaluate(
             {u: shown[u] for u in asked}, asked, metrics=["R@2"], conventions=params.pinned
         )
         (mean,) = {c.mean for c in entry.cells if c.segment == group}

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.comparing.compare import compare
-from pipeline.evaluating.evaluate import evaluate
-from pipeline.loading.load import load
-from pipeline.loading.load_background import load_background
-from pipeline.loading.load_truth import load_truth
-from pipeline.params.model import BackgroundFile, Params
-from pipeline.running.connections import workspace
+from concord.pipeline.comparing.compare import compare
+from concord.pipeline.evaluating.evaluate import evaluate
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.comparing.compare_project import params_of
 
 LABELS = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]

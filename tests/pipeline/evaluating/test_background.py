@@ -7,17 +7,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.checking.problems import InputError
-from metrics_core.metrics.catalogue import parse
-from metrics_core.scoring.background import Background
-from metrics_core.scoring.partition import Task
-from metrics_core.scoring.summary import summarise_catalogue
-from pipeline.evaluating.engines import duckdb as duckdb_engine
-from pipeline.evaluating.engines import polars as polars_engine
-from pipeline.loading.load_background import load_background
-from pipeline.params.model import BackgroundFile, Params
-from pipeline.running.connections import workspace
+import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.scoring.summary import summarise_catalogue
+from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
+from concord.pipeline.evaluating.engines import polars as polars_engine
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import loaded_background, params_of
 
 PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
@@ -53,9 +53,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     )
 
 
-def _expected() -> mc.Result:
-    return mc.evaluate(
-        LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=mc.preset("standard"),
+def _expected() -> cc.Result:
+    return cc.evaluate(
+        LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=cc.preset("standard"),
         train=TRAIN, items=CATEGORIES, input={"unknown_items": "keep"},
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ def test_engines_and_ranges_give_what_the_library_gives(project: Params, integer
     truth.write_parquet("truth.parquet")
     data = Path(project.results.data)
     background = Background(data / "train.parquet", data / "items.parquet")
-    task = Task([parse(label) for label in [*PER_USER, *OVERALL]], mc.preset("standard"))
+    task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
     files = Path("lists.parquet"), Path("truth.parquet")
 
     parts = list(duckdb_engine.partitions(*files, task, 20, background))
@@ -116,7 +116,7 @@ def test_an_item_that_stands_twice_is_refused(project: Params) -> None:
 def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
     _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
     _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
-    task = Task([parse("Novelty@3")], mc.preset("standard"))
+    task = Task([parse("Novelty@3")], cc.preset("standard"))
 
     with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
         list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.loading.load_background import load_background
-from pipeline.params.model import BackgroundFile
-from pipeline.running.connections import workspace
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.params.model import BackgroundFile
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import params_of
 
 CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.metrics.catalogue import CATALOGUE, expand
-from metrics_core.scoring.partition import Part, Task, count_users
-from pipeline.evaluating.engines import duckdb, polars
+import concord as cc
+from concord.metrics_core.metrics.catalogue import CATALOGUE, expand
+from concord.metrics_core.scoring.partition import Part, Task, count_users
+from concord.pipeline.evaluating.engines import duckdb, polars
 
 GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 LABELS = expand(
@@ -48,7 +48,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("policy", ["drop", "zero"])
 def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: str) -> None:
-    task = Task(LABELS, mc.preset("standard", user_recs_only=policy))
+    task = Task(LABELS, cc.preset("standard", user_recs_only=policy))
 
     def whole(partitions: Iterator[Part]) -> tuple[pl.DataFrame, int]:
         frames = [part.values for part in partitions]
@@ -68,7 +68,7 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
 @pytest.mark.bad_input(36, "left out of every mean; counted as `only_in_lists`")
 @pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
-    task = Task(LABELS, mc.preset("standard"))
+    task = Task(LABELS, cc.preset("standard"))
     parts = [count_users(part.values, task) for part in duckdb.partitions(*files, task, 1_000)]
     (whole,) = (count_users(part.values, task) for part in polars.partitions(*files, task))
 
@@ -80,7 +80,7 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
 def test_threads_do_not_change_a_bit(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = Task(LABELS, mc.preset("standard"))
+    task = Task(LABELS, cc.preset("standard"))
     frames = []
     for threads in ("1", "2", "8"):
         monkeypatch.setenv("CONCORD_THREADS", threads)

@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metrics_core.checking.problems import InputError
-from metrics_core.comparing.evidence.evaluated import Evaluated
-from metrics_core.comparing.warnings.ids import id_warnings
-from metrics_core.comparison.parts import Warned
-from pipeline.evaluating.id_fit import refuse_misfit
-from pipeline.params.keys import Keys
-from pipeline.params.model import BackgroundFile, Params
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.warnings.ids import id_warnings
+from concord.metrics_core.comparison.parts import Warned
+from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.loading.load_project import params_of
 
 DECOMPOSED, COMPOSED = "cafe\u0301", "caf\u00e9"

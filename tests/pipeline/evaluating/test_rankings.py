@@ -6,15 +6,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-import metrics_core as mc
-from metrics_core.explain import Derivation, explain_ranked
-from metrics_core.metrics.catalogue import parse
-from metrics_core.scoring.partition import Task
-from pipeline.evaluating.engines import duckdb as duckdb_engine
-from pipeline.evaluating.engines import polars as polars_engine
-from pipeline.loading.load import load
-from pipeline.loading.load_truth import load_truth
-from pipeline.running.connections import workspace
+import concord as cc
+from concord.metrics_core.explain import Derivation, explain_ranked
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.partition import Task
+from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
+from concord.pipeline.evaluating.engines import polars as polars_engine
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import params_of
 
 LABELS = ["P@2", "AP@3", "RR", "RR@2", "nDCG@3", "Kendall"]
@@ -48,9 +48,9 @@ CONVENTIONS = [
 @pytest.mark.parametrize("changed", CONVENTIONS, ids=str)
 @pytest.mark.usefixtures("files")
 def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> None:
-    own = mc.preset("standard", **changed)
+    own = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv")
-    expected = mc.evaluate(recs, truth, metrics=LABELS, conventions=own).per_user
+    expected = cc.evaluate(recs, truth, metrics=LABELS, conventions=own).per_user
 
     lists_of = params_of("lists.csv", conventions=changed)
     truth_of = params_of("truth.csv", conventions=changed)
@@ -88,9 +88,9 @@ def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
 @pytest.mark.parametrize("changed", [*CONVENTIONS[:3], *CONVENTIONS[4:]], ids=str)
 @pytest.mark.usefixtures("files")
 def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any]) -> None:
-    own = mc.preset("standard", **changed)
+    own = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
-    expected = mc.evaluate(recs, truth, metrics=LABELS, conventions=own).per_user
+    expected = cc.evaluate(recs, truth, metrics=LABELS, conventions=own).per_user
     with workspace() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     lists = pl.read_parquet("results/lists/m.parquet")
@@ -113,7 +113,7 @@ def test_later_copies_are_explained_as_misses() -> None:
     truth = pl.DataFrame({"user": "u", "item": ["a", "b"], "grade": [1.0, 1.0]})
 
     derived = explain_ranked(
-        lists, truth, user="u", metric="AP@3", conventions=mc.preset("standard", **changed)
+        lists, truth, user="u", metric="AP@3", conventions=cc.preset("standard", **changed)
     )
 
     assert isinstance(derived, Derivation)

@@ -6,17 +6,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metrics_core.checking.relations import id_views
-from metrics_core.comparing.evidence.evaluated import Evaluated
-from metrics_core.comparing.warnings.lists import warnings
-from metrics_core.comparing.warnings.looked_for import checked_kinds
-from metrics_core.comparison.parts import Warned
-from metrics_core.scoring import validity as scoring
-from pipeline.comparing.evaluations import ground_of
-from pipeline.params.asked import asked_of
-from pipeline.params.model import BackgroundFile, Params
-from pipeline.running.connections import reading
-from pipeline.running.outputs import write_json
+from concord.metrics_core.checking.relations import id_views
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.warnings.lists import warnings
+from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
+from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.scoring import validity as scoring
+from concord.pipeline.comparing.evaluations import ground_of
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.running.connections import reading
+from concord.pipeline.running.outputs import write_json
 from tests.pipeline.comparing.compare_project import params_of
 
 USERS = [f"u{n:02}" for n in range(12)]

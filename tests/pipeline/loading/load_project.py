@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
-from metrics_core.checking.problems import InputError
-from metrics_core.conventions.presets import preset
-from pipeline.loading.load import load
-from pipeline.loading.load_background import load_background
-from pipeline.loading.load_truth import load_truth
-from pipeline.params.model import BackgroundFile, Params, Results
-from pipeline.running.connections import VARIABLE, workspace
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.conventions.presets import preset
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_background import load_background
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.params.model import BackgroundFile, Params, Results
+from concord.pipeline.running.connections import VARIABLE, workspace
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
 INPUT = {

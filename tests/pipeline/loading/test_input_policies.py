@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.params.read import read_params
+from concord.pipeline.params.read import read_params
 from tests.pipeline.loading.load_project import loaded, loaded_truth, refusal, truth_refusal
 from tests.project import change_params, copied, run
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metrics_core.reading.hashes import hashes
+from concord.metrics_core.reading.hashes import hashes
 from tests.pipeline.loading.load_project import loaded
 from tests.project import movielens
 
@@ -165,7 +165,7 @@ def test_a_folder_has_the_hash_that_dvc_gives_it() -> None:
 
 def run_stage(*arguments: str) -> "subprocess.CompletedProcess[str]":
     code = Path(__file__).parents[3]
-    command = [sys.executable, "-m", "pipeline.loading.load", *arguments]
+    command = [sys.executable, "-m", "concord", "stage", "load", *arguments]
     return subprocess.run(
         command, env={"PYTHONPATH": str(code)}, capture_output=True, text=True, check=False
     )

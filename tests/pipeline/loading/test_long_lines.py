@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.reading.formats import source, text
+from concord.metrics_core.reading.formats import source, text
 from tests.pipeline.loading.load_project import loaded, refusal
 
 HUGE = 1_500_000_000  # bytes, unpacked
@@ -38,7 +38,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(what: str) -> None:
 
 _MEASURED = """
 import pathlib, sys
-from metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError
 from tests.pipeline.loading.load_project import loaded
 try:
     loaded(sys.argv[1])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 
-from metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError
 from tests.pipeline.loading.load_project import frame, loaded, refusal
 
 ROWS = [("u1", "a", 1, 2.5), ("u1", "b", 2, 1.5), ("u2", "c", 1, 0.5)]

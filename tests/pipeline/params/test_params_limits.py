@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.params.read import examined, read_params
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.read import examined, read_params
 from tests.project import ROOT
 
 DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.params.read import read_params
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.read import read_params
 from tests.project import ROOT, attempt, copied
 
 DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def test_an_input_is_never_overwritten(tmp_path: Path) -> None:
     text = text.replace("data/demo/als.run.gz", "data/als.parquet")
     (project / "params.yaml").write_text(text.replace("lists: results/lists", "lists: data"))
 
-    done = attempt(project, "python", "-m", "pipeline.loading.load", "als")
+    done = attempt(project, "python", "-m", "concord", "stage", "load", "als")
 
     assert done.returncode == 2
     assert (project / "data/als.parquet").read_bytes() == before

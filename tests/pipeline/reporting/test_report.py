@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from metrics_core.comparison.stored import read_comparison
-from pipeline.reporting.report import report
-from pipeline.running.outputs import write_json
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.reporting.report import report
+from concord.pipeline.running.outputs import write_json
 from tests.pipeline.tracking.log_project import ROOT, params_of, write_project
 from tests.reports.samples import sample
 
@@ -25,7 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _start(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pipeline.reporting.report", *arguments],
+        [sys.executable, "-m", "concord", "stage", "report", *arguments],
         cwd=project,
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,

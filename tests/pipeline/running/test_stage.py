@@ -12,8 +12,8 @@ def test_a_stage_that_is_stopped_leaves_no_half_written_file(tmp_path: Path) -> 
     script = """
 import os, signal
 from pathlib import Path
-from pipeline.running.outputs import whole
-from pipeline.running.stage import run
+from concord.pipeline.running.outputs import whole
+from concord.pipeline.running.stage import run
 def main():
     with whole(Path("out.txt")) as beside:
         beside.write_text("half")
@@ -41,7 +41,7 @@ run(main)
 def test_an_error_that_a_library_makes_of_a_signal_is_still_the_signal(tmp_path: Path) -> None:
     script = """
 import os, signal
-from pipeline.running.stage import run
+from concord.pipeline.running.stage import run
 def main():
     try:
         os.kill(os.getpid(), signal.SIGINT)

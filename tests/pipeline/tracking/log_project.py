@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics_core.conventions.presets import preset
-from pipeline.params.model import Params
-from pipeline.params.read import read_params
-from pipeline.running.outputs import write_json, write_text
+from concord.metrics_core.conventions.presets import preset
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.loading.load_project import FOLDERS, INPUT
 
 ROOT = Path(__file__).parents[3]
@@ -90,7 +90,7 @@ def params_of(root: Path) -> Params:
 def start_log(root: Path, **variables: str) -> subprocess.Popen[str]:
     """The stage as DVC starts it, in its own process."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pipeline.tracking.log"],
+        [sys.executable, "-m", "concord", "stage", "log"],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
         stdout=subprocess.PIPE,
@@ -117,7 +117,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
             "truth": {"path": "data/truth.parquet", "sha256": "a" * 64, "md5": "a" * 32},
             "lists": {"path": f"data/{model}.csv", "sha256": "b" * 64, "md5": "b" * 32},
         },
-        "versions": {"concord": "0.1.0", "python": "3.11"},
+        "versions": {"concord-eval": "0.1.0", "python": "3.11"},
     }
 
 

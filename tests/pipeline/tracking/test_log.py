@@ -12,11 +12,11 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from pipeline.running.outputs import write_json
-from pipeline.tracking.client import experiment_id
-from pipeline.tracking.comparison_content import contents
-from pipeline.tracking.log import log
-from pipeline.tracking.runs import Place, Runs
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.tracking.client import experiment_id
+from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.runs import Place, Runs
 from tests.pipeline.tracking.log_project import MEANS, ROOT, params_of, start_log, write_project
 from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
 
@@ -106,7 +106,7 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(project: Path, st
 KILLED_AFTER_ITS_POINTS = """
 import os, signal
 from mlflow import MlflowClient
-from pipeline.tracking.log import main
+from concord.pipeline.tracking.log import main
 MlflowClient.log_inputs = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 main()
 """
@@ -139,7 +139,7 @@ def strike(connection, cursor, statement, *_):
     made.extend(["a table"] if "CREATE TABLE" in statement else [])
     if len(made) == 9:
         os.kill(os.getpid(), signal.SIGKILL)
-from pipeline.tracking.log import main
+from concord.pipeline.tracking.log import main
 main()
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from pipeline.tracking.log import log
+from concord.pipeline.tracking.log import log
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 from tests.pipeline.tracking.stores import Found, runs_of
 

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from pipeline.commands.log import log_again, tell_what_is_logged
-from pipeline.tracking.log import log
-from pipeline.tracking.store import TrackingError
+from concord.pipeline.commands.log import log_again, tell_what_is_logged
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import points, runs_of

@@ -8,12 +8,12 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from metrics_core.checking.problems import InputError
-from pipeline.params.model import Params
-from pipeline.running.outputs import write_json
-from pipeline.tracking.comparison_content import contents
-from pipeline.tracking.log import log
-from pipeline.tracking.training import attached
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.training import attached
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from metrics_core.checking.problems import InputError
-from pipeline.running.outputs import write_json, write_text
-from pipeline.tracking.comparison_content import contents
-from pipeline.tracking.environment_tags import circumstances
-from pipeline.tracking.run_content import RunContent
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.running.outputs import write_json, write_text
+from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.environment_tags import circumstances
+from concord.pipeline.tracking.run_content import RunContent
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 
 

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from pipeline.tracking.log import log
-from pipeline.tracking.store import Tracking, TrackingError
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.store import Tracking, TrackingError
 from tests.pipeline.tracking.log_project import params_of, write_project
 
 
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_database_is_refused_before_mlflow_sees_it(
 def test_a_database_that_stays_in_use_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tracking.store.BUSY_FOR", 0.2)
+    monkeypatch.setattr("concord.pipeline.tracking.store.BUSY_FOR", 0.2)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
         with (

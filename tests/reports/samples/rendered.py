@@ -3,9 +3,9 @@
 import json
 from functools import cache
 
-from reports.latex import render_latex
-from reports.markdown import render_markdown
-from reports.page import render_html
+from concord.reports.latex import render_latex
+from concord.reports.markdown import render_markdown
+from concord.reports.page import render_html
 from tests.reports.samples.sample import Content
 from tests.reports.samples.typed import typed
 

@@ -1,7 +1,7 @@
 """A sample's content as the typed comparison that everything else takes."""
 
-from metrics_core.comparison.comparison import Comparison
-from metrics_core.comparison.stored import from_content
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.stored import from_content
 from tests.reports.samples.sample import Content
 
 

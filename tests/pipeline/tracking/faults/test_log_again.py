@@ -9,8 +9,8 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from pipeline.commands.log import log_again, tell_what_is_logged
-from pipeline.tracking.log import log
+from concord.pipeline.commands.log import log_again, tell_what_is_logged
+from concord.pipeline.tracking.log import log
 from tests.pipeline.tracking.log_project import params_of, write_project
 from tests.pipeline.tracking.stores import points, runs_of
 

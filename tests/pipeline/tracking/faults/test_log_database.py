@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.tracking.log import log
-from pipeline.tracking.store import TrackingError
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import params_of, start_log, write_project
 
 PUT_ASIDE = "put it aside (a new one is made)"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.tracking.store import Tracking
+from concord.pipeline.tracking.store import Tracking
 from tests.pipeline.tracking.log_project import ROOT, start_log, write_project
 
 pytestmark = pytest.mark.whole

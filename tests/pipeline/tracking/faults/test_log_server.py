@@ -12,11 +12,11 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from pipeline.tracking.client import experiment_id
-from pipeline.tracking.comparison_content import contents
-from pipeline.tracking.log import log
-from pipeline.tracking.runs import Place, Runs
-from pipeline.tracking.store import TrackingError
+from concord.pipeline.tracking.client import experiment_id
+from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.runs import Place, Runs
+from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import params_of, start_log, write_project
 from tests.pipeline.tracking.mlflow_server import mlflow_server
 from tests.pipeline.tracking.postgresql import driver, postgresql

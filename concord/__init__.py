@@ -1,0 +1,56 @@
+"""Recommender evaluation that is pinned, reproducible and explainable.
+
+Each public name is imported when it is first used, so that the command line and the stages import what they need only.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concord.metrics_core.checking.problems import InputError as InputError
+    from concord.metrics_core.compare import compare as compare
+    from concord.metrics_core.comparison.comparison import Comparison as Comparison
+    from concord.metrics_core.conventions.conventions import Conventions as Conventions
+    from concord.metrics_core.conventions.presets import preset as preset
+    from concord.metrics_core.conventions.presets import presets as presets
+    from concord.metrics_core.evaluate import Result as Result
+    from concord.metrics_core.evaluate import evaluate as evaluate
+    from concord.metrics_core.explain import Derivation as Derivation
+    from concord.metrics_core.explain import Versus as Versus
+    from concord.metrics_core.explain import explain as explain
+    from concord.metrics_core.reconcile import Found as Found
+    from concord.metrics_core.reconcile import reconcile as reconcile
+
+_ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+    "Comparison": "comparison.comparison",
+    "Conventions": "conventions.conventions",
+    "Derivation": "explain",
+    "Found": "reconcile",
+    "InputError": "checking.problems",
+    "Result": "evaluate",
+    "Versus": "explain",
+    "compare": "compare",
+    "evaluate": "evaluate",
+    "explain": "explain",
+    "preset": "conventions.presets",
+    "presets": "conventions.presets",
+    "reconcile": "reconcile",
+}
+__all__ = sorted(_ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("concord-eval")
+    if name not in _ROOMS:
+        msg = f"module 'concord' has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(import_module(f"concord.metrics_core.{_ROOMS[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

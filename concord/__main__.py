@@ -1,0 +1,5 @@
+"""`python -m concord`, the same as `concord`."""
+
+from concord.pipeline.commands.cli import main
+
+main()
