@@ -49,7 +49,7 @@ demo: $(INSTALLED)  ## make the demo data again
 	python data/demo/make_demo.py
 
 lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.toml
-	uv pip compile --universal --python-version 3.11 --generate-hashes --group dev --no-header --no-annotate \
+	uv pip compile --universal --python-version 3.11 --generate-hashes --extra all --group dev --no-header --no-annotate \
 		--output-file requirements.lock pyproject.toml
 
 clean:  ## remove the environment

@@ -64,15 +64,15 @@ def main() -> None:
 
 
 def needed() -> list[str]:
-    """Every package of requirements.lock that `concord` leads to, on any platform."""
+    """Every package of requirements.lock that `concord-eval[all]` leads to, on any platform."""
     lock = LOCK.read_text(encoding="utf-8")
     pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
     seen: set[tuple[str, str]] = set()
-    waiting = [("concord", "")]
+    waiting = [("concord-eval", "all")]
     while waiting:
         seen.add(one := waiting.pop())
         waiting += [each for each in _requires(*one) if each[0] in pinned and each not in seen]
-    return sorted({name for name, _ in seen} - {"concord"})
+    return sorted({name for name, _ in seen} - {"concord-eval"})
 
 
 def _requires(name: str, extra: str) -> list[tuple[str, str]]:

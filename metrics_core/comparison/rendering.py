@@ -6,6 +6,8 @@ Drawing is the affair of `reports`, which reads comparisons and is imported when
 from importlib import import_module
 from typing import Any
 
+from concord.metrics_core.checking.extras import extra_named
+
 _RENDERERS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
@@ -14,6 +16,12 @@ _RENDERERS = {
 
 
 def rendered(comparison: Any, form: str) -> str:
-    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML)."""
+    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML).
+
+    Raises
+    ------
+    InputError : what draws is not installed
+    """
     module, function = _RENDERERS[form]
-    return str(getattr(import_module(module), function)(comparison))
+    with extra_named():
+        return str(getattr(import_module(module), function)(comparison))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 
@@ -39,7 +40,8 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in _NAMES.items()}
     given = {fields_of.get(key, key): part for key, part in content.items() if key != "schema"}
-    from pydantic import ValidationError  # 0.1 s that only a reader spends
+    with extra_named():
+        from pydantic import ValidationError  # 0.1 s that only a reader spends
 
     try:
         return _adapter().validate_python(given, extra="forbid")

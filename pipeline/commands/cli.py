@@ -48,15 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from concord.pipeline.running.lifetime import refuse_few_addresses
 
     refuse_few_addresses()
-    if chosen.name == STAGE:
-        from concord.pipeline.running.stage import run
+    from concord.metrics_core.checking.extras import extra_named
+    from concord.metrics_core.checking.problems import InputError
 
-        sys.argv = [chosen.stage, *chosen.argument, *chosen.how]
-        run(lambda: chosen.command(chosen))
-    from concord.pipeline.running.stage import leave
-
-    sys.argv = [f"concord {chosen.name}", *chosen.how]
-    leave(lambda: chosen.command(chosen))
+    try:
+        with extra_named():
+            from concord.pipeline.running.stage import leave, run
+    except InputError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    is_stage = chosen.name == STAGE
+    named = [chosen.stage, *chosen.argument] if is_stage else [f"concord {chosen.name}"]
+    sys.argv = [*named, *chosen.how]
+    (run if is_stage else leave)(lambda: chosen.command(chosen))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 import os
 import tempfile
 
+from concord.metrics_core.checking.extras import missing_extra
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.running.disk import REFUSED, DiskError, is_full
 
@@ -14,11 +15,12 @@ _LESS_MEMORY = (
 
 def exit_code(error: BaseException) -> int:
     """2: input or params refused; 1: anything else."""
-    return 2 if isinstance(error, InputError) else 1
+    return 2 if isinstance(_named(error), InputError) else 1
 
 
 def in_words(error: BaseException) -> str:
     """The error in one line, and what to do about it."""
+    error = _named(error)
     message = " ".join(f"{type(error).__name__}: {error}".split())
     known = type(error).__name__
     if isinstance(error, InputError | DiskError):
@@ -33,6 +35,11 @@ def in_words(error: BaseException) -> str:
         fix = "; fix: give the user who runs `dvc repro` the right to it"
         return message + (fix if error.errno in REFUSED else "")
     return f"{message} (this is a bug in Concord: please report what `{DEBUG}` prints)"
+
+
+def _named(error: BaseException) -> BaseException:
+    """With the name of the extra, where one is not installed."""
+    return (isinstance(error, ImportError) and missing_extra(error)) or error
 
 
 def killed_before(process: str) -> str:

@@ -35,7 +35,7 @@ def run(main: Callable[[], str | None]) -> NoReturn:
     leave(alone)
 
 
-def leave(work: Callable[[], None]) -> NoReturn:
+def leave(work: Callable[[], object]) -> NoReturn:
     """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else."""
     debug = DEBUG in sys.argv
     arguments = announce.set_up(sys.argv)
