@@ -13,6 +13,8 @@ from concord.metrics_core.metrics.elementary import ln, log2
 from concord.metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
 from concord.metrics_core.metrics.listed import Listed, share
 
+_ONES = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
+
 
 def user_coverage(listed: Listed, k: int | None, *, user_coverage_kind: str) -> Floats:
     """UserCoverage@k = 1 if the list holds an item, else 0; as full: 1 if it holds at least k items.
@@ -233,7 +235,7 @@ def _category_distance_of_pairs(listed: Listed, k: int | None, distance: str) ->
 
 def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:
     """(rows,) ones in each column."""
-    return np.bitwise_count(bytes_).sum(axis=0, dtype=np.float64)
+    return _ONES[bytes_].sum(axis=0, dtype=np.float64)
 
 
 def _top(listed: Listed, k: int | None) -> tuple[Ints, Ints]:

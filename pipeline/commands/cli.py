@@ -71,6 +71,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_how(parser, default=[])
     commands = parser.add_subparsers(title="commands")
+    init = _add(commands, "init", _init, "write an evaluation into your DVC repository")
+    init.add_argument(
+        "--dir", default="evaluation", metavar="DIR", help="the folder to write (evaluation)"
+    )
+    init.add_argument("--truth", metavar="PATH", help="the held-out data, where no name tells it")
+    init.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="lists of a model, in place of those that are found; may repeat",
+    )
+    init.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, write nothing"
+    )
+    how = init.add_mutually_exclusive_group()
+    how.add_argument(
+        "--force", action="store_true", help="write again; what was there is kept beside"
+    )
+    how.add_argument(
+        "--upgrade", action="store_true", help="carry the project to the Concord that is installed"
+    )
     _add(
         commands,
         "validate",
@@ -131,6 +153,16 @@ def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, command: Co
     parser.set_defaults(command=command, name=name)
     _add_how(parser, default=argparse.SUPPRESS)
     return parser
+
+
+def _init(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.init import init, upgrade
+
+    if chosen.upgrade:
+        upgrade(chosen.dir, dry_run=chosen.dry_run)
+    else:
+        how = {"dry_run": chosen.dry_run, "force": chosen.force}
+        init(chosen.dir, chosen.truth, chosen.model, **how)
 
 
 def _validate(_: argparse.Namespace) -> None:

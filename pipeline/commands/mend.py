@@ -1,6 +1,7 @@
 """`concord mend`: files of DVC's own over which it was killed, put aside so that `dvc repro` starts again."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from concord.metrics_core.checking.problems import refuse
+from concord.pipeline.params.repository import repository
 
 LOCK = Path("dvc.lock")
-CLAIMS = Path(".dvc", "tmp", "rwlock")  # which process reads and writes what
-ASIDE = Path(".dvc", "tmp")
+CLAIMS = "rwlock"  # in DVC's folder for what is temporary: which process reads and writes what
 CONFLICT = "<<<<<<< "
 A_MOMENT = 0.5  # seconds in which a living DVC has written a file to its end
 
@@ -30,7 +31,12 @@ def mend() -> None:
         fix = "resolve it; `git checkout --ours dvc.lock`, then `dvc repro`, will do"
         raise refuse(str(LOCK), "holds a merge conflict", fix)
     _put_aside_if(_no_lock_file, LOCK)
-    _put_aside_if(_no_json, CLAIMS)
+    _put_aside_if(_no_json, _kept() / CLAIMS)
+
+
+def _kept() -> Path:
+    """What DVC keeps for itself, as seen from here."""
+    return Path(os.path.relpath(repository())) / ".dvc" / "tmp"
 
 
 def _put_aside_if(cut_off: Callable[[Path], bool], path: Path) -> None:
@@ -39,8 +45,8 @@ def _put_aside_if(cut_off: Callable[[Path], bool], path: Path) -> None:
     time.sleep(A_MOMENT)
     if not path.exists() or not cut_off(path):
         return
-    ASIDE.mkdir(parents=True, exist_ok=True)
-    aside = ASIDE / f"{path.name}.cut-off"
+    _kept().mkdir(parents=True, exist_ok=True)
+    aside = _kept() / f"{path.name}.cut-off"
     path.replace(aside)
     print(f"{path} was cut off while DVC wrote it; it is {aside} now, `dvc repro` writes it again")
 

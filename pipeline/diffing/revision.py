@@ -12,6 +12,7 @@ from typing import Any
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
 
 PLACE = "command line"
@@ -67,7 +68,7 @@ def _refuse_unknown(revision: str) -> None:
 def _read_params(files: Any, revision: str) -> tuple[list[str], tuple[Path, Path]]:
     """Models and folders of values and summaries; all else may be of an older version."""
     try:
-        text = files.read_text(str(PARAMS), encoding="utf-8")
+        text = files.read_text(_in_repository(PARAMS), encoding="utf-8")
         content = load_yaml(text, str(PARAMS))
         folders = content["results"]
         return list(content["models"]), (Path(folders["per_user"]), Path(folders["summary"]))
@@ -77,13 +78,18 @@ def _read_params(files: Any, revision: str) -> tuple[list[str], tuple[Path, Path
         raise refuse(PLACE, what, fix) from None
 
 
+def _in_repository(path: Path) -> str:
+    """As DVC names a file of this folder at another revision."""
+    return (Path.cwd().resolve().relative_to(repository()) / path).as_posix()
+
+
 def _paths(folders: tuple[Path, Path], model: str) -> tuple[Path, Path]:
     return folders[0] / f"{model}.parquet", folders[1] / f"{model}.json"
 
 
 def _fetched(files: Any, path: Path, into: Path) -> bool:
     try:
-        files.get_file(path.as_posix(), str(into))
+        files.get_file(_in_repository(path), str(into))
     except FileNotFoundError:
         return False
     return True

@@ -51,7 +51,11 @@ def _table(
     path, settings = Path(entry.path), Keys(key)
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
     refuse_missing(path, settings)
-    named = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    needs, may_have, mapped = columns_of(columns, named)
     form = format_of(path, entry.format, settings)
+    shared = {} if form == "trec" else params.data.columns  # TREC has no names of columns
+    named = {
+        **{str(ours): theirs for ours, theirs in shared.items() if ours in columns[0]},
+        **{str(ours): theirs for ours, theirs in entry.columns.items()},
+    }
+    needs, may_have, mapped = columns_of(columns, named)
     return InputTable(str(path), form, needs, may_have, mapped, settings)

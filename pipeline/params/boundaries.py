@@ -1,16 +1,16 @@
-"""What may be read and written: inputs inside the project unless params.yaml opens it, results always inside."""
+"""What may be read and written: inputs inside the repository unless params.yaml opens it, results always inside."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, Problem
+from concord.pipeline.params.repository import original_repository, repository
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
 def refuse_outside(key: str, path: Path, *, allow_outside: bool) -> None:
-    """Refuse an input that is, or holds a part that is, outside the project once every link is followed.
+    """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
 
     Raises
     ------
@@ -21,8 +21,8 @@ def refuse_outside(key: str, path: Path, *, allow_outside: bool) -> None:
     problems = []
     for part in (path, *_links(path)):
         if not _is_inside(part):
-            what = f"lies outside the project{_leads_to(part)}"
-            fix = f"copy it into the project and name it in `{key}.path`, or set `input.allow_outside: true`"
+            what = f"lies outside the repository{_leads_to(part)}"
+            fix = f"copy it into the repository and name it in `{key}.path`, or set `input.allow_outside: true`"
             problems.append(Problem(str(part), what, fix))
     if problems:
         raise InputError(problems)
@@ -61,9 +61,8 @@ def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
 
 
 def _roots() -> tuple[Path, ...]:
-    """The working directory, and the project that an experiment of DVC is a temporary copy of."""
-    original = os.environ.get("DVC_ROOT")
-    return (Path.cwd(), *([Path(original)] if original else []))
+    """The repository, and the one that an experiment of DVC is a temporary copy of."""
+    return repository(), original_repository()
 
 
 def _leads_to(path: Path) -> str:

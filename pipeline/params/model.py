@@ -105,6 +105,9 @@ Segmentation = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminat
 
 
 class Data(_Section):
+    """`columns`: what every table calls user and item, unless its own `columns` say otherwise."""
+
+    columns: dict[Literal["user", "item"], str] = {}
     truth: TruthFile
 
 
@@ -174,6 +177,9 @@ class Results(_Section):
 
 
 class Params(_Section):
+    """`concord`: the version that made dvc.yaml and this file; no other version works on them."""
+
+    concord: str | None = None
     data: Data
     background: dict[Literal["train", "items", "users"], BackgroundFile]
     models: dict[str, ListsFile] = Field(min_length=1)

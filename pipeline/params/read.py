@@ -1,5 +1,7 @@
 """Reading params.yaml, and all that is wrong with it at once."""
 
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,7 +17,7 @@ from concord.pipeline.params.checks import (
 )
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.places import place_findings
-from concord.pipeline.params.yaml_lines import read_yaml
+from concord.pipeline.params.yaml_lines import Finding, read_yaml
 
 
 def read_params(path: Path = PARAMS) -> Params:
@@ -45,6 +47,20 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     except ValidationError as error:
         shapes = shape_findings(Params, error.errors(), told={keys for keys, _, _ in names})
         return None, yaml.refusal([*names, *shapes, *early_findings(yaml.content, shapes)])
-    found = [*names, *value_findings(params), *result_findings(path, vars(params.results))]
+    found = [
+        *_version_findings(params),
+        *names,
+        *value_findings(params),
+        *result_findings(path, vars(params.results)),
+    ]
     found += place_findings(params, path.parent)
     return params, yaml.refusal(found) if found else None
+
+
+def _version_findings(params: Params) -> Iterator[Finding]:
+    """Another version may compute other numbers, or know other keys."""
+    installed = version("concord-eval") if params.concord else None
+    if params.concord != installed:
+        what = f"was made for Concord {params.concord}, and {installed} is installed"
+        fix = f"`pip install concord-eval=={params.concord}`, or `concord init --upgrade`"
+        yield ("concord",), what, fix

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from concord.metrics_core.checking.problems import refuse
+from concord.pipeline.params.repository import original_repository
 
 WAIT = 5.0  # seconds for a dying process to let go
 _STEP = 0.05
@@ -85,7 +86,7 @@ def _claim_file(stage: str) -> TextIO:
     here = Path.cwd()
     mark = hashlib.sha256(f"{here}\0{stage}".encode()).hexdigest()[:8]
     name = re.sub(r"[^\w-]+", "-", stage, flags=re.ASCII)[:80]
-    dvc = Path(os.environ.get("DVC_ROOT") or here) / ".dvc"
+    dvc = original_repository() / ".dvc"
     folder = dvc / "tmp" / "concord" if dvc.is_dir() else _private_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote
 from urllib.request import urlopen
 
+from concord.pipeline.params.repository import original_project
 from concord.pipeline.running.claims import lock_file
 from concord.pipeline.running.credentials import without_credentials
 from concord.pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
@@ -64,13 +65,12 @@ class Tracking:
 
     @cached_property
     def database(self) -> Path | None:
-        """The file of a local sqlite store. A relative path means the root of the DVC project:
+        """The file of a local sqlite store. A relative path means the project itself:
         an experiment runs in a temporary copy, whose own database would vanish with it.
         """
         if not self.uri.startswith(_SQLITE):
             return None
-        root = Path(os.environ.get("DVC_ROOT") or Path.cwd())
-        path = root / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
+        path = original_project() / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
         return Path(os.path.realpath(path))  # Path.resolve() fails where links lead in a circle
 
     @property

@@ -41,7 +41,7 @@ def test_lists_and_truth_outside_the_project_are_refused_with_the_key(
 ) -> None:
     path = _way(way, project)
     for message, key in ((refusal(path), "models.m"), (truth_refusal(path), "data.truth")):
-        assert message.startswith(f"{path}: lies outside the project")
+        assert message.startswith(f"{path}: lies outside the repository")
         assert f"`{key}.path`, or set `input.allow_outside: true`" in message
         if way in {"link.csv", "folder/lists.csv"}:
             assert "(a link leads out of it)" in message
@@ -67,12 +67,12 @@ def test_a_part_of_a_folder_that_leads_out_is_refused(project: Path) -> None:
         project.parent / "part.parquet"
     )
     (project / "inside" / "part-0.parquet").symlink_to(project.parent / "part.parquet")
-    assert refusal("inside").startswith("inside/part-0.parquet: lies outside the project")
+    assert refusal("inside").startswith("inside/part-0.parquet: lies outside the repository")
 
 
 def test_a_missing_file_outside_is_refused_before_its_folder_is_listed() -> None:
     message = refusal("../list.csv")
-    assert "lies outside the project" in message
+    assert "lies outside the repository" in message
     assert "near it" not in message
 
 

@@ -1,0 +1,128 @@
+"""What a new params.yaml says of the tables that were found, and what was assumed on the way."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from concord.pipeline.params.repository import repository
+from concord.pipeline.project.found import Found
+from concord.pipeline.project.peek import list_length, value_range
+from concord.pipeline.project.recognised import is_baseline
+from concord.pipeline.project.taken_for import Table
+
+CUTOFFS = (5, 10, 20, 50, 100)
+METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
+RATINGS = {
+    "rating",
+    "ratings",
+    "stars",
+}  # grades that a person gives, where a low one is no recommendation
+NEEDS = {
+    "train": "user, item [, time]: what the models learned from",
+    "items": "item [, categories | vector] [, title]: the catalogue",
+    "users": "user and any columns: for segments",
+}
+SEGMENTS = (
+    ("activity", {"by": "activity", "edges": [0, 20, 50]}, "users by interactions in train: 0 (cold start), 1 to 20, 21 to 50, over 50"),
+    ("wanted items", {"by": "truth_item", "shares": [0.5, 0.8]}, "recall of popular and rare items: the head holds half of the interactions in train"),
+    ("shown items", {"by": "recommended_item", "shares": [0.5, 0.8]}, "what the lists are made of"),
+)  # fmt: skip
+Content = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the templates are filled with, and the choices that somebody should look at, in words."""
+
+    content: Content
+    assumed: tuple[str, ...]
+
+
+def chosen(found: Found, project: Path) -> Chosen:
+    """The content of params.yaml in the folder `project`."""
+    truth = found.tables["truth"]
+    background = {name: table for name, table in found.tables.items() if name != "truth"}
+    shared = {
+        name: theirs for name, theirs in truth.columns.items() if name in ("user", "item") and theirs != name
+    }  # fmt: skip
+    if truth.peeked.form == "trec":
+        shared = {}
+    entries = {name: _entry(each, shared, project) for name, each in found.tables.items()}
+    baseline = next(filter(is_baseline, found.models), next(iter(found.models)))
+    ks, threshold, highest = _cutoffs(found), *_scale(truth)
+    k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
+    name = repository(project).name
+    content: Content = {
+        "columns": shared,
+        "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
+        "background": {each: entries[each] for each in background},
+        "models": {each: _entry(t, shared, project) for each, t in found.models.items()},
+        "metrics": [*METRICS, *_beyond(background, k)],
+        "ks": ks,
+        "baseline": baseline,
+        "primary": [f"nDCG@{k}"],
+        "min_effect": "2%",
+        "segments": SEGMENTS if "train" in background else (),
+        "threshold": threshold,
+        "highest": highest,
+        "title": name,
+        "experiment": name,
+        "tracking_uri": _tracking_uri(project),
+        "trained": (),
+        "NEEDS": NEEDS,
+    }
+    return Chosen(content, tuple(_assumed(content, truth)))
+
+
+def _entry(table: Table, shared: Mapping[str, str], project: Path) -> Content:
+    columns = {
+        ours: theirs for ours, theirs in table.columns.items() if theirs != shared.get(ours, ours)
+    }
+    return {
+        "path": os.path.relpath(table.path, project),
+        **({"columns": columns} if columns and table.peeked.form != "trec" else {}),
+        **({"order": table.order} if table.order else {}),
+    }
+
+
+def _cutoffs(found: Found) -> list[int]:
+    lengths = [list_length(t.peeked, t.columns["user"]) for t in found.models.values()]
+    longest = min((n for n in lengths if n), default=20)
+    return [k for k in CUTOFFS if k <= longest] or [1]
+
+
+def _scale(truth: Table) -> tuple[int, int]:
+    """The lowest grade that counts as relevant, and the highest of the scale."""
+    name = truth.columns.get("grade", "")
+    seen = value_range(truth.peeked, name) if name and truth.peeked.form != "trec" else None
+    highest = max(1, math.ceil(seen[1])) if seen else 1
+    is_rating = name.casefold() in RATINGS and highest > 3  # noqa: PLR2004
+    return (math.ceil(0.8 * highest) if is_rating else 1), highest
+
+
+def _beyond(background: Mapping[str, Table], k: int) -> Iterator[str]:
+    if "items" in background:
+        yield f"Coverage@{k}"
+    if "train" in background:
+        yield f"Novelty@{k}"
+
+
+def _tracking_uri(project: Path) -> str:
+    """The server that the environment names, the repository's own database, or one beside params.yaml."""
+    named = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if named.startswith(("http://", "https://")) and "@" not in named:
+        return named
+    database = repository(project) / "mlflow.db"
+    return f"sqlite:///{os.path.relpath(database, project) if database.exists() else 'mlflow.db'}"
+
+
+def _assumed(content: Content, truth: Table) -> Iterator[str]:
+    yield f"{content['baseline']} is the baseline (comparison.baseline)"
+    yield f"{content['primary'][0]} decides, from a difference of {content['min_effect']} on (comparison.primary, min_effect)"
+    grade = {name: truth.columns[name] for name in ("grade",) if name in truth.columns}
+    what = f"a {grade['grade']}" if grade else "every row of the truth"
+    lowest = f" from {content['threshold']} on" if grade else ""
+    yield f"{what}{lowest} counts as relevant (conventions.relevance_threshold)"

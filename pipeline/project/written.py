@@ -1,0 +1,86 @@
+"""dvc.yaml and params.yaml of a project, from their templates."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from concord.pipeline.params.safe_yaml import load_yaml
+
+TEMPLATES = Path(__file__).parent / "templates"
+IGNORED = """# everything generated; the Markdown report and the primary metrics are kept in git
+/results/*
+!/results/report/
+/results/report/*
+!/results/report/report.md
+!/results/report/primary.json
+/mlflow.db*
+/.mlflow.db*
+/mlruns/
+/dvc_plots/
+"""
+UNSEEN = """.gitignore
+.gitkeep
+.DS_Store
+__pycache__/
+*.py[co]
+.*.part
+"""
+_PLAIN = re.compile(r"[A-Za-z0-9_./%()@][A-Za-z0-9_./%()@= -]*")
+
+
+def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
+    """The text of params.yaml; in the checkout of Concord itself there is no version."""
+    return _template("params.yaml.j2").render(version=version, **content)
+
+
+def dvc_yaml(*, code: bool = False, mlflow: bool = True, trained: Iterable[str] = ()) -> str:
+    """The text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
+
+    trained : models whose training writes its run's id into a file
+    """
+    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, trained=list(trained))
+
+
+def plot_template() -> str:
+    """The template of the plot in dvc.yaml, for the folder where DVC looks for it."""
+    return (TEMPLATES / "model_lines.json").read_text(encoding="utf-8")
+
+
+def logs_to_mlflow() -> bool:
+    """Is MLflow installed? Without it there is no stage `log`."""
+    return find_spec("mlflow") is not None
+
+
+def flow(value: Any) -> str:
+    """A value in YAML, in one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and load_yaml(value, "") == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+@cache
+def _template(name: str) -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(  # what is written is YAML, and `flow` quotes what YAML would misread
+        loader=FileSystemLoader(TEMPLATES),
+        block_start_string="[%",
+        block_end_string="%]",
+        variable_start_string="[[",
+        variable_end_string="]]",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,
+    )
+    environment.filters["flow"] = flow
+    return environment.get_template(name)
