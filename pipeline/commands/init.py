@@ -1,6 +1,7 @@
 """`concord init`: an evaluation in a folder of somebody's DVC repository. It writes new files, and asks nothing."""
 
 import difflib
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -163,14 +164,15 @@ def _write(files: Mapping[Path, str], *, dry_run: bool) -> None:
             before, name = _read(path).splitlines(keepends=True), _shown(path)
             print("".join(difflib.unified_diff(before, text.splitlines(keepends=True), name, name)))
         return
-    print("written")
+    kept = {path for path, text in files.items() if path.exists() and _read(path) != text}
     for path, text in files.items():
-        kept = ""
-        if path.exists() and _read(path) != text:
+        if path in kept:
             path.replace(path.with_name(path.name + BEFORE))
-            kept = f"; what was there is {path.name}{BEFORE}"
         write_text(path, text)
-        print(f"  {_shown(path)}{kept}")
+    print("written")
+    for path in files:
+        said = f"; what was there is {path.name}{BEFORE}" if path in kept else ""
+        print(f"  {_shown(path)}{said}")
 
 
 def _tell_next(project: Path) -> None:
@@ -192,5 +194,4 @@ def _read(path: Path) -> str:
 
 def _shown(path: Path) -> str:
     """As seen from here."""
-    here = Path.cwd().resolve()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    return os.path.relpath(path)

@@ -77,8 +77,9 @@ def _named(lists: Sequence[Table], folder: Path) -> dict[str, Table]:
     found: dict[str, Table] = {}
     for table in sorted(lists, key=lambda table: str(table.path)):
         own, stem = _but(words[table.path], shared), _words(Path(table.path.name))
-        short = "-".join(_but(stem, shared) or own or stem)
-        found["-".join(own) if short in found else short] = table
+        mark = "_" if "_" in table.path.name else "-"
+        short = mark.join(_but(stem, shared) or own or stem)
+        found[mark.join(own) if short in found else short] = table
     return found
 
 

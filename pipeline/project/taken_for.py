@@ -39,7 +39,7 @@ def taken_for(seen: Peeked, path: str) -> Role | None:
     """The role; `unsaid` where it is a table of users and items of which nothing tells the role."""
     meant = _meant(seen)
     if {"user", "item"} <= set(meant):
-        return _of_pairs(path, meant)
+        return _of_pairs(seen, path, meant)
     if "item" in meant:
         told = role_said(path, ("items", "train", "truth", "lists"))
         described = "title" in meant or "categories" in meant
@@ -47,12 +47,12 @@ def taken_for(seen: Peeked, path: str) -> Role | None:
     return "users" if "user" in meant and role_said(path, ("users",)) else None
 
 
-def _of_pairs(path: str, meant: Columns) -> Role:
-    """A rank or a score makes lists, unless the table has grades as well and is called test or train."""
+def _of_pairs(seen: Peeked, path: str, meant: Columns) -> Role:
+    """A rank or a score makes lists, unless there are grades as well; so do items of which a row holds many."""
     said = role_said(path, ("truth", "validation", "train", "lists"))
     if ("rank" in meant or "score" in meant) and not ("grade" in meant and said != "lists"):
         return "lists"
-    return said or "unsaid"  # type: ignore[return-value]
+    return said or ("lists" if meant["item"] in seen.lists else "unsaid")  # type: ignore[return-value]
 
 
 def as_table(seen: Peeked, role: Role, made_by: str = "") -> Table:

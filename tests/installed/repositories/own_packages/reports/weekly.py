@@ -1,0 +1,1 @@
+raise SystemExit("this is the report of the shop, and nobody asked for it")

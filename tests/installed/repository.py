@@ -1,0 +1,61 @@
+"""Repositories as other people have them: they train and know nothing of Concord, which is installed beside."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent / "repositories"
+SOMEBODY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
+
+
+class Repository:
+    """A copy of one of `repositories/` under git and DVC; commands find what is installed, and no checkout."""
+
+    def __init__(self, name: str, folder: Path, programs: Path) -> None:
+        self.root = folder / name
+        self.programs = programs
+        shutil.copytree(HERE / name, self.root)
+        self.run("git", "init", "-q", "-b", "main")
+        self.run("dvc", "init", "-q")
+
+    def attempt(self, *command: str, at: str = ".", **environment: str) -> subprocess.CompletedProcess[str]:  # fmt: skip
+        """Run a command in a folder of the repository."""
+        kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+        return subprocess.run(
+            command,
+            cwd=self.root / at,
+            env={
+                **kept,
+                **SOMEBODY,
+                "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
+                "DVC_NO_ANALYTICS": "1",
+                "MLFLOW_DISABLE_TELEMETRY": "true",
+                "DVC_SITE_CACHE_DIR": str(self.root.parent / "dvc-site"),
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def run(self, *command: str, at: str = ".", **environment: str) -> str:
+        """The output of a command that has to succeed."""
+        done = self.attempt(*command, at=at, **environment)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", "-A")
+        self.run("git", "commit", "-q", "-m", message)
+
+    def changed(self) -> list[str]:
+        """Files that git knows and that are no longer as they were committed."""
+        return self.run("git", "diff", "--name-only", "HEAD").split()
+
+    def replace(self, file: str, before: str, after: str) -> None:
+        """Edit a file of the repository."""
+        path = self.root / file
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after))

@@ -1,0 +1,150 @@
+"""Concord in three repositories that know nothing of it: installed, `concord init`, `dvc repro`."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.installed.repository import Repository
+from tests.project import stages_run
+
+pytestmark = pytest.mark.whole
+
+RATINGS = "data/make_ratings.py"
+
+
+@pytest.fixture(scope="module")
+def get_started(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """`src/`, params.yaml and data that DVC keeps; trained, then evaluated in a first commit of its own."""
+    made = Repository("get_started", tmp_path_factory.mktemp("get_started"), installed)
+    made.run("python", RATINGS)
+    made.run("dvc", "add", "-q", "data/ratings.csv")
+    made.run("dvc", "repro", "-q")
+    made.commit("training")
+    made.run("concord", "init")
+    made.run("dvc", "repro", at="evaluation")
+    assert made.changed() == []
+    made.commit("evaluation")
+    return made
+
+
+def test_report_and_runs_are_there(get_started: Repository) -> None:
+    results = get_started.root / "evaluation" / "results"
+    database = sqlite3.connect(results.parent / "mlflow.db")
+    names = {name for (name,) in database.execute("SELECT name FROM runs")}
+    database.close()
+
+    assert "als is best on nDCG@10" in (results / "report" / "report.md").read_text()
+    assert (results / "report" / "report.html").stat().st_size > 100_000
+    assert {"als", "bpr", "popular"} <= names
+
+
+def test_git_sees_no_results_but_the_short_ones(get_started: Repository) -> None:
+    known = get_started.run("git", "ls-files", "evaluation").split()
+
+    assert known == [
+        f"evaluation/{name}"
+        for name in (
+            ".dvcignore",
+            ".gitignore",
+            "dvc.lock",
+            "dvc.yaml",
+            "params.yaml",
+            "results/report/primary.json",
+            "results/report/report.md",
+        )
+    ]
+
+
+def test_everything_works_from_the_subfolder(get_started: Repository) -> None:
+    at = "evaluation"
+    get_started.replace("params.yaml", "als: {seed: 2, weight: 2", "als: {seed: 2, weight: 0")
+    ran = stages_run(get_started.run("dvc", "repro", at=at))
+    metrics = json.loads(get_started.run("dvc", "metrics", "diff", "--json", at=at))
+    params = get_started.run("dvc", "params", "diff", at=at)
+    plots = get_started.run("dvc", "plots", "diff", "HEAD", at=at)
+    diff = get_started.run("concord", "diff", "HEAD", at=at)
+
+    assert ran == ["../dvc.yaml:train@als", "load@als", "evaluate@als", "compare", "report", "log"]
+    assert list(metrics) == ["results/report/primary.json"]
+    assert metrics["results/report/primary.json"]["nDCG@10.als"]["diff"] < 0
+    assert "train.als.weight" in params
+    assert "dvc_plots" in plots
+    assert "nDCG@10: als, against HEAD: worse" in diff
+    assert "no problem found" in get_started.run("concord", "validate", at=at)
+    get_started.run("concord", "mend", at=at)
+    get_started.run("git", "checkout", "-q", ".")
+    get_started.run("dvc", "checkout", "-q")
+
+
+def test_an_experiment_leaves_its_runs_in_the_project(get_started: Repository) -> None:
+    run = ("dvc", "exp", "run", "--temp", "-n", "few", "-S", "evaluation.ks=[5,10]")  # fmt: skip
+    get_started.run(*run, at="evaluation")
+    shown = json.loads(get_started.run("dvc", "exp", "show", "--json", at="evaluation"))
+    found = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "few"]
+    database = sqlite3.connect(get_started.root / "evaluation" / "mlflow.db")
+    (runs,) = database.execute("SELECT count(*) FROM runs WHERE name = 'als'").fetchone()
+    database.close()
+
+    (metrics,) = found
+    assert list(metrics) == ["evaluation/results/report/primary.json"]
+    assert runs == 2
+    assert not (get_started.root / "mlflow.db").exists()
+
+
+def _leaves(shown: Any) -> list[dict[str, Any]]:
+    """All experiments, however deep they stand."""
+    if isinstance(shown, list):
+        return [leaf for each in shown for leaf in _leaves(each)]
+    if not isinstance(shown, dict):
+        return []
+    own = [shown] if isinstance(shown.get("data"), dict) else []
+    return own + [leaf for each in shown.values() for leaf in _leaves(each)]
+
+
+def test_own_packages_are_not_taken_for_concords(installed: Path, tmp_path: Path) -> None:
+    """Its packages are called `pipeline` and `reports`, and MLflow holds the runs of its training."""
+    shop = Repository("own_packages", tmp_path, installed)
+    shop.run("dvc", "repro", "-q")
+    shop.commit("training")
+    shop.run("concord", "init")
+    for model in ("neighbours", "top_sellers"):
+        line = f"  {model}: {{path: ../out/{model}.jsonl, columns: {{item: products}}"
+        trained = f"training_run_id: {{file: ../out/{model}.run.json, key: run_id}}"
+        shop.replace("evaluation/params.yaml", line, f"{line}, {trained}")
+    shop.commit("evaluation")
+    shop.run("concord", "init", "--upgrade")
+    shop.run("dvc", "repro", at="evaluation")
+    database = sqlite3.connect(shop.root / "mlflow.db")
+    parents = dict(
+        database.execute(
+            "SELECT r.name, p.name FROM runs r JOIN tags t ON t.run_uuid = r.run_uuid"
+            " AND t.key = 'mlflow.parentRunId' JOIN runs p ON p.run_uuid = t.value"
+            " JOIN experiments e ON e.experiment_id = p.experiment_id WHERE e.name = 'training'"
+        )
+    )
+    database.close()
+
+    assert shop.changed() == ["evaluation/dvc.yaml"]  # by --upgrade: the files of the runs
+    assert parents == {"neighbours": "neighbours", "top_sellers": "top_sellers"}
+    assert "neighbours is best" in (shop.root / "evaluation/results/report/report.md").read_text()
+
+
+def test_a_recommender_in_a_folder_of_a_monorepo(installed: Path, tmp_path: Path) -> None:
+    news = Repository("monorepo", tmp_path, installed)
+    news.run("dvc", "repro", "-q", at="recommender")
+    news.commit("training")
+    news.run("concord", "init", at="recommender")
+    news.run("dvc", "repro", at="recommender/evaluation")
+    report = news.root / "recommender/evaluation/results/report/report.md"
+
+    assert "same\\_topic is best on nDCG@10" in report.read_text()
+    assert news.changed() == []
+
+    news.commit("evaluation")
+    news.replace("recommender/models/same_topic.py", "WEIGHT = 3", "WEIGHT = 1")
+    ran = stages_run(news.run("dvc", "repro", at="recommender/evaluation"))
+
+    assert ran == ["../dvc.yaml:same_topic", *(f"{stage}@same_topic" for stage in ("load", "evaluate")), "compare", "report", "log"]  # fmt: skip
