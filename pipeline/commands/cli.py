@@ -137,7 +137,7 @@ def _validate(_: argparse.Namespace) -> None:
 
 def _metrics(_: argparse.Namespace) -> None:
     from concord.metrics_core.metrics.catalogue import CATALOGUE
-    from concord.pipeline.commands.table import print_table
+    from concord.pipeline.terminal.table import print_table
 
     print_table(
         ("metric", "formula", "conventions", "source"),
@@ -147,7 +147,7 @@ def _metrics(_: argparse.Namespace) -> None:
 
 def _presets(chosen: argparse.Namespace) -> None:
     from concord.metrics_core.checking.problems import refuse
-    from concord.pipeline.commands.presets import diff_presets, list_presets, show_preset
+    from concord.pipeline.commands.asking.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:
         case []:
@@ -169,13 +169,13 @@ def _pin(chosen: argparse.Namespace) -> None:
 
 
 def _explain(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.explain import explain
+    from concord.pipeline.commands.asking.explain import explain
 
     explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
 def _reconcile(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.reconcile import reconcile_number
+    from concord.pipeline.commands.asking.reconcile import reconcile_number
 
     reconcile_number(chosen.value, chosen.metric, chosen.model)
 
@@ -187,7 +187,7 @@ def _mend(_: argparse.Namespace) -> None:
 
 
 def _diff(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.diff import diff
+    from concord.pipeline.commands.asking.diff import diff
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.pipeline.commands.arguments import PLACE
-from concord.pipeline.commands.table import console, print_table
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import Change, changes, labels_of_one_side, unlike
 from concord.pipeline.diffing.revision import Former, former
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.terminal.arguments import PLACE
+from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS
 

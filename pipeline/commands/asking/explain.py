@@ -5,9 +5,9 @@ from rich.table import Table
 
 from concord.metrics_core.conventions.presets import beside
 from concord.metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
-from concord.pipeline.commands.arguments import label_named, model_files, preset_named, refused
-from concord.pipeline.commands.table import console
 from concord.pipeline.params.read import read_params
+from concord.pipeline.terminal.arguments import label_named, model_files, preset_named, refused
+from concord.pipeline.terminal.table import console
 
 
 def explain(user: str, metric: str, model: str, versus: str | None, *, markdown: bool) -> None:

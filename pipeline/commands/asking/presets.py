@@ -11,9 +11,9 @@ from concord.metrics_core.metrics.catalogue import (
     changed_by,
     override_keys,
 )
-from concord.pipeline.commands.arguments import preset_named
-from concord.pipeline.commands.table import console, print_table, word
 from concord.pipeline.params.model import PARAMS
+from concord.pipeline.terminal.arguments import preset_named
+from concord.pipeline.terminal.table import console, print_table, word
 
 
 def list_presets() -> None:

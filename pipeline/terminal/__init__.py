@@ -1,0 +1,1 @@
+"""The project at another revision, and what has changed since."""
