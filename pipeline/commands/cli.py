@@ -136,13 +136,9 @@ def _validate(_: argparse.Namespace) -> None:
 
 
 def _metrics(_: argparse.Namespace) -> None:
-    from concord.metrics_core.metrics.catalogue import CATALOGUE
-    from concord.pipeline.terminal.table import print_table
+    from concord.pipeline.commands.asking.metrics import list_metrics
 
-    print_table(
-        ("metric", "formula", "conventions", "source"),
-        [(m.name, m.formula, ", ".join(m.knobs), m.source) for m in CATALOGUE],
-    )
+    list_metrics()
 
 
 def _presets(chosen: argparse.Namespace) -> None:
