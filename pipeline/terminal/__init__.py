@@ -1,1 +1,1 @@
-"""The project at another revision, and what has changed since."""
+"""What all commands share: words of the command line, and how tables are printed."""

@@ -46,9 +46,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
     spare, wanted = room - sum(least), sum(widest) - sum(least)
     if spare < 0:
         return None
-    return [
-        low + (high - low) * spare // wanted for low, high in zip(least, widest, strict=True)
-    ]
+    return [low + (high - low) * spare // wanted for low, high in zip(least, widest, strict=True)]
 
 
 def longest_word(text: str) -> int:

@@ -1,1 +1,1 @@
-"""The project at another revision, and what has changed since."""
+"""Commands that answer a question: how a number came about, what differs, who leads."""
