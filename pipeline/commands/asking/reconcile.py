@@ -22,8 +22,8 @@ SHOWN = 12  # definitions that match
 def reconcile_number(text: str, metric: str, model: str) -> None:
     """Prints the definitions that give the number, nearest first; else the nearest ones, and the exit code is 1."""
     params = read_params()
-    _, truth = model_files(params, model)
     label = label_named(metric)
+    _, truth = model_files(params, model)
     if label.metric.of_catalogue:
         what = f"{label} is one number over all users, which reconcile cannot search"
         raise refuse(PLACE, what, "name a metric that has a value for each user, such as nDCG@10")
