@@ -53,7 +53,10 @@ def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
     ]
 
     assert last[:12] == shown[:12]
-    assert last[12] == "Updating lock file 'dvc.lock'"
+    assert last[12:14] == [
+        "beware, 1 serious warning: `concord leaderboard`, or the report",
+        "Updating lock file 'dvc.lock'",
+    ]
 
 
 def test_the_first_run_runs_every_stage(demo: Path) -> None:

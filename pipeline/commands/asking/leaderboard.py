@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.params.yaml_lines import read_yaml
 from concord.pipeline.terminal.arguments import evaluated_label
-from concord.pipeline.terminal.leaderboard import print_leaderboard
+from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard
 from concord.pipeline.terminal.table import console
 
 LOCK = Path("dvc.lock")
@@ -36,15 +38,21 @@ def leaderboard(metrics: Sequence[str]) -> None:
     if changed := list(_changed_since()):
         out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
-    for each in comparison.warnings:
-        if each.severity == "serious":
-            out.print(f"\nbeware, {each.whose}: {each.sentence}")
+    for each in _serious(comparison):
+        out.print(f"\nbeware, {each.whose}: {each.sentence}")
 
 
 def after_repro() -> None:
     """The last lines of `dvc repro`: the primary metrics, in short."""
     comparison = _comparison(read_params())
-    print_leaderboard(console(), comparison, comparison.primary, AFTER_REPRO)
+    out = console()
+    print_leaderboard(out, comparison, comparison.primary, AFTER_REPRO)
+    if serious := len(_serious(comparison)):
+        out.print(f"beware, {in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
+
+
+def _serious(comparison: Comparison) -> list[Warned]:
+    return [each for each in comparison.warnings if each.severity == "serious"]
 
 
 def _comparison(params: Params) -> Comparison:

@@ -1,6 +1,5 @@
 """`concord leaderboard` on results that the library made: what it shows, and what it says of results that are not there."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,7 +117,7 @@ def test_results_older_than_params_are_told_with_what_has_changed(
     assert said == told if changed else said.startswith("R@2")
 
 
-def _after_repro(project: Path, closing: Callable[[], None] | None = None) -> None:
+def _after_repro() -> None:
     announce.set_up([])
     announce.show(command.after_repro)
 
@@ -127,10 +126,10 @@ def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
-    _after_repro(project)
+    _after_repro()
     shown = capsys.readouterr().out
     monkeypatch.setenv("CONCORD_LOG", "quiet")
-    _after_repro(project)
+    _after_repro()
 
     assert shown.splitlines()[0].startswith("R@2 ")
     assert capsys.readouterr().out == ""
