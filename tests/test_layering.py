@@ -14,7 +14,8 @@ from tests.project import ROOT
 PACKAGES = ("metrics_core", "pipeline", "reports")
 FLOORS = (  # from the roof down
     "pipeline/commands",
-    "pipeline/diffing pipeline/project",
+    "pipeline/commands/asking",
+    "pipeline/diffing pipeline/project pipeline/terminal",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
     "pipeline/evaluating/engines",
     "pipeline/running",

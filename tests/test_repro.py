@@ -45,6 +45,20 @@ def _repro(project: Path) -> list[str]:
     return stages_run(run(project, "dvc", "repro"))
 
 
+def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
+    said = demo.with_name("said.txt").read_text(encoding="utf-8")
+    last = said.partition("to look: ")[2].splitlines()[1:]
+    shown = [
+        line for line in run(demo, "concord", "leaderboard", COLUMNS="80").splitlines() if line
+    ]
+
+    assert last[:12] == shown[:12]
+    assert last[12:14] == [
+        "beware, 1 serious warning: `concord leaderboard`, or the report",
+        "Updating lock file 'dvc.lock'",
+    ]
+
+
 def test_the_first_run_runs_every_stage(demo: Path) -> None:
     every = [
         "load-truth",

@@ -77,12 +77,20 @@ def label_meant(text: str) -> str | None:
 
 
 def did_you_mean(text: str, labels: Collection[str]) -> str:
-    """A hint that names the label that is meant, or the nearest; else all of them."""
+    """A hint that names the label that is meant, or its other cutoffs, or the nearest; else all of them."""
     meant = label_meant(text)
-    if meant not in labels:
-        near = difflib.get_close_matches(text, sorted(labels), n=1)
-        meant = near[0] if near else None
-    return f"did you mean {meant!r}?" if meant else f"known: {', '.join(sorted(labels))}"
+    if meant in labels:
+        return f"did you mean {meant!r}?"
+    stem = meant.partition("@")[0] if meant else None
+    others = sorted((x for x in labels if x.partition("@")[0] == stem), key=lambda x: (len(x), x))
+    if others:
+        return (
+            f"did you mean one of {', '.join(others)}?"
+            if len(others) > 1
+            else f"did you mean {others[0]!r}?"
+        )
+    near = difflib.get_close_matches(text, sorted(labels), n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(labels))}"
 
 
 def _is_spelled(name: str) -> bool:

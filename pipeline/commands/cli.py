@@ -1,29 +1,18 @@
 """The command `concord`. Each command imports what it needs when it runs, so that help answers at once."""
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
+
+from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
 
 Command = Callable[[argparse.Namespace], str | None]
 STAGE = "stage"
+COMPLETION = "completion"
+SHELLS = ("bash", "zsh", "fish")
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Refuses a command that is none as everything else is refused: with what may be meant."""
-
-    def error(self, message: str) -> NoReturn:
-        unknown = re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL)
-        if unknown is None:
-            super().error(message)
-        from concord.metrics_core.checking.problems import Problem
-        from concord.metrics_core.conventions.conventions import nearest
-
-        known = {name for action in self._actions for name in action.choices or ()}
-        fix = nearest(unknown[1].strip("'\""), known)
-        self.exit(2, f"{Problem('command line', f'{unknown[1]} is not a command', fix)}\n")
+OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit:
         flush()
         raise
-    if "command" not in chosen:
-        parser.print_help()
+    if "command" not in chosen or chosen.name == COMPLETION:  # the latter at every Tab: at once
+        chosen.command(chosen) if "command" in chosen else parser.print_help()
         flush()
         return
     from concord.pipeline.running.lifetime import refuse_few_addresses
@@ -57,20 +46,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InputError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    is_stage = chosen.name == STAGE
-    named = [chosen.stage, *chosen.argument] if is_stage else [f"concord {chosen.name}"]
-    sys.argv = [*named, *chosen.how]
-    (run if is_stage else leave)(lambda: chosen.command(chosen))
+    if chosen.name == STAGE:
+        given_to = [] if chosen.argument is None else [chosen.argument]
+        sys.argv = [chosen.stage, *given_to, *chosen.how]
+        run(lambda: chosen.command(chosen), _after_repro if chosen.stage == STAGES[-1] else None)
+    sys.argv = [f"concord {chosen.name}", *chosen.how]
+    leave(lambda: chosen.command(chosen))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="concord",
+    parser = Parser(
+        prog=PROGRAM,
         description="Recommender evaluation that is pinned, reproducible and explainable. "
         "The pipeline itself runs by `dvc repro`.",
     )
     _add_how(parser, default=[])
-    commands = parser.add_subparsers(title="commands")
+    parser.add_argument("--version", action=Version, nargs=0, help="which Concord this is")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     init = _add(commands, "init", _init, "write an evaluation into your DVC repository")
     init.add_argument(
         "--dir", default="evaluation", metavar="DIR", help="the folder to write (evaluation)"
@@ -104,6 +96,10 @@ def _parser() -> argparse.ArgumentParser:
         commands, "presets", _presets, "the named conventions, the knobs of one, or `diff A B`"
     )
     presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
+    board = _add(
+        commands, "leaderboard", _leaderboard, "means, differences to the baseline and verdicts"
+    )
+    board.add_argument("--metric", action="append", default=[], metavar="LABEL", help="this instead of the primary metrics; may repeat")  # fmt: skip
     pin = _add(commands, "pin", _pin, "write a preset's values into params.yaml")
     pin.add_argument("preset", help="a preset, such as ir_measures")
     explain = _add(commands, "explain", _explain, "how one user's number came about")
@@ -131,7 +127,10 @@ def _parser() -> argparse.ArgumentParser:
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
     stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
-    stage.add_argument("argument", nargs="*", metavar="MODEL", help="where the stage is of a model")
+    stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
+    completion = _add(commands, COMPLETION, _completion, "a script that completes commands, models, metrics and presets")  # fmt: skip
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    completion.add_argument("line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
 
@@ -148,7 +147,7 @@ def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:
         )
 
 
-def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
+def _add(commands: "argparse._SubParsersAction[Parser]", name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
     parser = commands.add_parser(name, help=said, description=said)
     parser.set_defaults(command=command, name=name)
     _add_how(parser, default=argparse.SUPPRESS)
@@ -172,18 +171,14 @@ def _validate(_: argparse.Namespace) -> None:
 
 
 def _metrics(_: argparse.Namespace) -> None:
-    from concord.metrics_core.metrics.catalogue import CATALOGUE
-    from concord.pipeline.commands.table import print_table
+    from concord.pipeline.commands.asking.metrics import list_metrics
 
-    print_table(
-        ("metric", "formula", "conventions", "source"),
-        [(m.name, m.formula, ", ".join(m.knobs), m.source) for m in CATALOGUE],
-    )
+    list_metrics()
 
 
 def _presets(chosen: argparse.Namespace) -> None:
     from concord.metrics_core.checking.problems import refuse
-    from concord.pipeline.commands.presets import diff_presets, list_presets, show_preset
+    from concord.pipeline.commands.asking.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:
         case []:
@@ -198,6 +193,27 @@ def _presets(chosen: argparse.Namespace) -> None:
             raise refuse("command line", what, fix)
 
 
+def _leaderboard(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.asking.leaderboard import leaderboard
+
+    leaderboard(chosen.metric)
+
+
+def _after_repro() -> None:
+    from concord.pipeline.commands.asking.leaderboard import after_repro
+
+    after_repro()
+
+
+def _completion(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.completion import complete, script
+
+    if chosen.line:
+        complete(_parser(), chosen.shell, chosen.line)
+    else:
+        script(chosen.shell)
+
+
 def _pin(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.pin import pin
 
@@ -205,13 +221,13 @@ def _pin(chosen: argparse.Namespace) -> None:
 
 
 def _explain(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.explain import explain
+    from concord.pipeline.commands.asking.explain import explain
 
     explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
 def _reconcile(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.reconcile import reconcile_number
+    from concord.pipeline.commands.asking.reconcile import reconcile_number
 
     reconcile_number(chosen.value, chosen.metric, chosen.model)
 
@@ -223,7 +239,7 @@ def _mend(_: argparse.Namespace) -> None:
 
 
 def _diff(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.diff import diff
+    from concord.pipeline.commands.asking.diff import diff
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
@@ -239,6 +255,10 @@ def _log(chosen: argparse.Namespace) -> None:
 
 
 def _stage(chosen: argparse.Namespace) -> str:
+    from concord.metrics_core.checking.problems import refuse
     from concord.pipeline.commands.stage import stage
 
+    if chosen.argument is not None and chosen.stage not in OF_ONE:
+        what = f"stage {chosen.stage} takes no {chosen.argument!r}"
+        raise refuse("command line", what, f"run `{PROGRAM} {STAGE} {chosen.stage}`")
     return stage(chosen.stage)()

@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.pipeline.commands.arguments import PLACE
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.chosen import chosen
@@ -24,6 +23,7 @@ from concord.pipeline.project.written import (
     plot_template,
 )
 from concord.pipeline.running.outputs import write_text
+from concord.pipeline.terminal.arguments import PLACE
 
 BEFORE = ".before"  # what --force replaces is kept beside
 

@@ -13,12 +13,12 @@ from ruamel.yaml.nodes import MappingNode, Node
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.conventions.presets import only_another_scale
-from concord.pipeline.commands.arguments import PLACE, preset_named
-from concord.pipeline.commands.table import console, word
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.running.outputs import whole
+from concord.pipeline.terminal.arguments import PLACE, preset_named
+from concord.pipeline.terminal.table import console, word
 
 SECTION = "conventions"
 INDENT = "  "  # of a section that has no entry yet

@@ -7,6 +7,7 @@ import logging
 import os
 import resource
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -113,8 +114,19 @@ def ended(stage: str, said: str | None, seconds: float) -> None:
 
 def say(text: str) -> None:
     """A line on stdout; a reader who has gone (`| head`) must not stop the work."""
+    _whatever_the_reader(lambda: print(text, flush=True))
+
+
+def show(print_it: Callable[[], None]) -> None:
+    """What is printed beside the work, unless quiet was asked for; a reader who has gone must not fail it."""
+    if LOG.isEnabledFor(logging.INFO):
+        _whatever_the_reader(print_it)
+
+
+def _whatever_the_reader(print_it: Callable[[], None]) -> None:
     try:
-        print(text, flush=True)
+        print_it()
+        sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
     except OSError as error:

@@ -21,8 +21,11 @@ from concord.pipeline.running.lifetime import Stopped, stop_in_order, told_to_st
 BROKEN_PIPE = 141  # as shells count SIGPIPE
 
 
-def run(main: Callable[[], str | None]) -> NoReturn:
-    """Run a stage, the only one of its name, and leave the process; `main` says what it did."""
+def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) -> NoReturn:
+    """Run a stage, the only one of its name, and leave the process; `main` says what it did.
+
+    `then` prints what is worth a look, after all else that the stage says; not where quiet was asked for.
+    """
 
     def alone() -> None:
         began, stage = time.monotonic(), _name()
@@ -31,6 +34,8 @@ def run(main: Callable[[], str | None]) -> NoReturn:
                 LOG.warning("%s: %s", stage, killed_before(killed))
             said = main()
         announce.ended(stage, said, time.monotonic() - began)
+        if then is not None:
+            announce.show(then)
 
     leave(alone)
 

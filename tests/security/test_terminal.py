@@ -94,7 +94,7 @@ def test_tables_obey_no_file(tmp_path: Path) -> None:
     pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
     script = f"""
 import polars as pl
-from concord.pipeline.commands.table import console, print_table
+from concord.pipeline.terminal.table import console, print_table
 evil = pl.read_csv({str(tmp_path / "evil.csv")!r})["user"][0]
 print_table(("user",), [(evil,)])
 console().print(evil)

@@ -8,7 +8,7 @@ import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.metrics.catalogue import changed_by
-from concord.pipeline.commands.presets import diff_presets
+from concord.pipeline.commands.asking.presets import diff_presets
 from tests.project import ROOT
 
 WIDE = "400"  # columns: no cell is wrapped

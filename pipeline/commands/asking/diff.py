@@ -3,17 +3,16 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.metrics.catalogue import spelled
-from concord.pipeline.commands.arguments import PLACE
-from concord.pipeline.commands.table import console, print_table
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import Change, changes, labels_of_one_side, unlike
 from concord.pipeline.diffing.revision import Former, former
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
+from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS
 
@@ -29,8 +28,7 @@ def diff(
     """Prints the changes of the primary metrics, or of those that are named; as JSON all of them."""
     params = read_params()
     asked = asked_of(params)
-    wanted = [spelled(text) for text in metrics]
-    _refuse_unknown(params, asked, models, wanted)
+    wanted = _labels(params, asked, models, metrics)
     evaluations = read_evaluations(params, asked.labels)
     named = list(models) or list(params.models)
     with former(revision, named) as before:
@@ -51,19 +49,14 @@ def diff(
     _print(revision, shown, notes)
 
 
-def _refuse_unknown(
-    params: Params, asked: Asked, models: Sequence[str], labels: Sequence[str]
-) -> None:
+def _labels(
+    params: Params, asked: Asked, models: Sequence[str], metrics: Sequence[str]
+) -> list[str]:
+    """The labels that are named, if they and the models are known."""
     for model in models:
-        if model not in params.models:
-            known = ", ".join(params.models)
-            raise refuse(PLACE, f"{model!r} is not among the models", f"name one of: {known}")
+        refuse_unknown_model(params, model)
     evaluated = [str(label) for label in asked.labels]
-    for label in labels:
-        if label not in evaluated:
-            raise refuse(
-                PLACE, f"{label!r} is not evaluated", f"name one of: {', '.join(evaluated)}"
-            )
+    return [evaluated_label(text, evaluated) for text in metrics]
 
 
 def _notes(

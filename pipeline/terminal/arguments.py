@@ -1,11 +1,14 @@
 """What the command line names: a model with its results, a label, a preset."""
 
+import difflib
+from collections.abc import Collection
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.conventions.conventions import Conventions, nearest
 from concord.metrics_core.conventions.presets import preset, presets
-from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.catalogue import Label, parse, spelled
+from concord.metrics_core.metrics.spelling import did_you_mean
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 
@@ -14,15 +17,30 @@ PLACE = "command line"
 
 def model_files(params: Params, model: str) -> tuple[Path, Path]:
     """The lists of a model and the truth, as the load stages left them."""
-    if model not in params.models:
-        known = ", ".join(params.models)
-        raise refuse(PLACE, f"{model!r} is not among the models", f"name one of: {known}")
+    refuse_unknown_model(params, model)
     lists = Path(params.results.lists) / f"{model}.parquet"
     truth = Path(params.results.data) / "truth.parquet"
     for path in (lists, truth):
         if not path.exists():
             raise refuse(str(path), "is not there yet", "run `dvc repro` first")
     return lists, truth
+
+
+def refuse_unknown_model(params: Params, model: str) -> None:
+    """With the model that may be meant."""
+    if model not in params.models:
+        near = difflib.get_close_matches(model, params.models, n=1)
+        known = f"name one of: {', '.join(params.models)}"
+        fix = f"did you mean {near[0]!r}?" if near else known
+        raise refuse(PLACE, f"{model!r} is not among the models", fix)
+
+
+def evaluated_label(text: str, evaluated: Collection[str]) -> str:
+    """A label of the results as they spell it, refused with the one that is meant."""
+    label = spelled(text)
+    if label not in evaluated:
+        raise refuse(PLACE, f"{text!r} is not evaluated", did_you_mean(text, evaluated))
+    return label
 
 
 def label_named(text: str) -> Label:

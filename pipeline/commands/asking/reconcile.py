@@ -10,11 +10,11 @@ from concord.metrics_core.evaluate import mean_of
 from concord.metrics_core.reconcile import MOST_GRADES, Found, given, search
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import Task
-from concord.pipeline.commands.arguments import PLACE, label_named, model_files, refused
-from concord.pipeline.commands.table import console, print_table, word
 from concord.pipeline.evaluating.engines.partitions import partitions
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.terminal.arguments import PLACE, label_named, model_files, refused
+from concord.pipeline.terminal.table import console, print_table, word
 
 SHOWN = 12  # definitions that match
 
@@ -22,8 +22,8 @@ SHOWN = 12  # definitions that match
 def reconcile_number(text: str, metric: str, model: str) -> None:
     """Prints the definitions that give the number, nearest first; else the nearest ones, and the exit code is 1."""
     params = read_params()
-    _, truth = model_files(params, model)
     label = label_named(metric)
+    _, truth = model_files(params, model)
     if label.metric.of_catalogue:
         what = f"{label} is one number over all users, which reconcile cannot search"
         raise refuse(PLACE, what, "name a metric that has a value for each user, such as nDCG@10")

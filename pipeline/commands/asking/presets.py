@@ -3,7 +3,7 @@
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import KNOB, Conventions
-from concord.metrics_core.conventions.presets import PRESETS, beside
+from concord.metrics_core.conventions.presets import PRESETS, Preset, beside
 from concord.metrics_core.metrics.catalogue import (
     CATALOGUE,
     METRIC,
@@ -11,15 +11,20 @@ from concord.metrics_core.metrics.catalogue import (
     changed_by,
     override_keys,
 )
-from concord.pipeline.commands.arguments import preset_named
-from concord.pipeline.commands.table import console, print_table, word
 from concord.pipeline.params.model import PARAMS
+from concord.pipeline.terminal.arguments import preset_named
+from concord.pipeline.terminal.table import console, print_table, word
 
 
 def list_presets() -> None:
-    """Every preset with the library that its parity test runs."""
-    rows = [(name, each.package or "-", each.sentence) for name, each in PRESETS.items()]
-    print_table(("preset", "checked against", "stands for"), rows)
+    """Every preset, with the library that its parity test runs."""
+    rows = [(name, _stands_for(each)) for name, each in PRESETS.items()]
+    print_table(("preset", "stands for"), rows)
+
+
+def _stands_for(preset: Preset) -> str:
+    checked = f" Checked against {preset.package}." if preset.package else ""
+    return preset.sentence + checked
 
 
 def show_preset(name: str) -> None:

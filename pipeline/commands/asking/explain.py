@@ -5,17 +5,17 @@ from rich.table import Table
 
 from concord.metrics_core.conventions.presets import beside
 from concord.metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
-from concord.pipeline.commands.arguments import label_named, model_files, preset_named, refused
-from concord.pipeline.commands.table import console
 from concord.pipeline.params.read import read_params
+from concord.pipeline.terminal.arguments import label_named, model_files, preset_named, refused
+from concord.pipeline.terminal.table import console
 
 
 def explain(user: str, metric: str, model: str, versus: str | None, *, markdown: bool) -> None:
     """Prints the derivation; as Markdown if asked."""
     params = read_params()
-    lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     label = str(label_named(metric))
     other = None if versus is None else beside(preset_named(versus), params.pinned)
+    lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     try:
         found = explain_ranked(
             lists, truth, user=user, metric=label, conventions=params.pinned, versus=other

@@ -1,0 +1,98 @@
+"""Values and tables as the terminal shows them."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from concord.pipeline.running.announce import plain, terminal
+
+GAP = 2  # between two columns
+_AT_LINE_END = re.compile(r" +(?=\n)")
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table without lines, as wide as the terminal; nothing in it is markup, and no word of it is cut.
+
+    Where the longest words of the columns do not fit side by side, each row is a block of lines.
+    """
+    out = console()
+    widths = column_widths([header, *rows], out.width)
+    if widths is None:
+        _print_blocks(out, header, rows)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
+    for name, width in zip(header, widths, strict=True):
+        table.add_column(Text(plain(name)), width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    out.print(table)
+
+
+def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """As wide as the cells; where that is too wide, as the longest words and a fair share of the rest; None if even they are."""
+    columns = [[plain(cell) for cell in column] for column in zip(*rows, strict=True)]
+    widest = [max(map(cell_len, column)) for column in columns]
+    least = [max(longest_word(cell) for cell in column) for column in columns]
+    room = width - GAP * (len(columns) - 1)
+    if sum(widest) <= room:
+        return widest
+    spare, wanted = room - sum(least), sum(widest) - sum(least)
+    if spare < 0:
+        return None
+    return [low + (high - low) * spare // wanted for low, high in zip(least, widest, strict=True)]
+
+
+def longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
+
+
+def _print_blocks(out: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for first, *others in rows:
+        out.print(Text(plain(first), style="bold", overflow="fold"))
+        for name, cell in zip(header[1:], others, strict=True):
+            out.print(Padding(Text(plain(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2)))
+
+
+def console() -> Console:
+    """Where commands print; a terminal's width, or plain text in a file."""
+    return _Console(file=terminal(sys.stdout), markup=False, highlight=False)
+
+
+class _Console(Console):
+    """What is printed comes from files too: no character of it is a command to the terminal. No line ends in spaces."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        held: list[Segment] = []  # spaces, until it is known whether the line ends there
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+                continue
+            text = _AT_LINE_END.sub("", plain(segment.text))
+            kept = text.rstrip(" ")
+            if kept:
+                yield from () if kept.startswith("\n") else held
+                yield Segment(kept, segment.style)
+                held.clear()
+            if len(kept) < len(text):
+                held.append(Segment(text[len(kept) :], segment.style))
+        yield from held
+
+    def on_broken_pipe(self) -> None:
+        """Left to the one who ends the process."""
+        raise
+
+
+def word(value: object) -> str:
+    """A convention's value as params.yaml has it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {word(inner)}" for name, inner in value.items())
+    return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

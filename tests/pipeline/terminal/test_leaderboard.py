@@ -1,0 +1,143 @@
+"""The leaderboard as text: what fits on a line, what is left out, what is coloured."""
+
+import io
+import random
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from rich.console import Console
+
+import concord as cc
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.pipeline.terminal.leaderboard import print_leaderboard
+
+PRIMARY = ["nDCG@3", "R@3", "P@3", "RR@3", "AP@3", "Hit@3"]
+USERS = [f"u{i}" for i in range(60)]
+LONG = "als-implicit-factors-200-regularisation-0.01-alpha-40-seed-7"
+
+
+def _compared(models: Sequence[str], primary: Sequence[str]) -> Comparison:
+    return _made(tuple(models), tuple(primary))
+
+
+@cache
+def _made(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
+    """Models that hit less and less often; the first is the baseline."""
+    chance = random.Random(5)
+    truth = {user: ["a", "b"] for user in USERS}
+
+    def lists(hits: float) -> dict[str, list[str]]:
+        return {
+            user: [item if chance.random() < hits else f"{item}{user}" for item in ("a", "b", "c")]
+            for user in USERS
+        }
+
+    return cc.compare(
+        {name: lists(0.9 / (1 + at)) for at, name in enumerate(models)},
+        truth,
+        metrics=list(primary),
+        baseline=models[0],
+        primary=list(primary),
+        min_effect=0.01,
+        conventions=cc.preset("standard"),
+        resamples=99,
+        panel=False,
+    )
+
+
+def _printed(comparison: Comparison, width: int = 80, most_lines: int | None = None) -> list[str]:
+    out = Console(file=io.StringIO(), width=width)
+    print_leaderboard(out, comparison, comparison.primary, most_lines)
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def _numbers(lines: Sequence[str]) -> list[str]:
+    return re.findall(r"(?<![\w.@-])[+−]?\d+\.\d{3,4}\b", "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "models",
+    [["one"], ["base", "als"], [f"model-{i}" for i in range(20)], ["base", LONG]],
+)
+@pytest.mark.parametrize("width", [80, 60, 30])
+def test_no_number_is_cut_whatever_the_width(models: list[str], width: int) -> None:
+    comparison = _compared(models, PRIMARY)
+
+    narrow, wide = _printed(comparison, width), _printed(comparison, 300)
+
+    assert _numbers(narrow) == _numbers(wide)
+    assert len(_numbers(wide)) >= len(PRIMARY) * (3 * len(models))  # a mean and its interval
+    assert all(len(line) <= max(width, len(LONG) + 2) for line in narrow)
+
+
+def test_at_80_columns_a_model_of_usual_name_takes_one_line() -> None:
+    lines = _printed(_compared(["popularity", "ease-recent"], ["nDCG@3", "R@3"]))
+
+    assert [line.split()[0] for line in lines if line] == [
+        "nDCG@3", "popularity", "ease-recent", "R@3", "popularity", "ease-recent",
+    ]  # fmt: skip
+    assert lines[1].endswith("baseline")
+    assert lines[2].endswith("worse")
+    assert max(map(len, lines)) <= 80
+
+
+def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
+    comparison = _compared(["base", "als"], ["R@3"])
+    score, pair = comparison.score("als", "R@3"), comparison.difference("als", "base", "R@3")
+    assert pair is not None
+
+    _, _, line = _printed(comparison)
+
+    expected = (score.mean, score.ci_low, score.ci_high, pair.difference, pair.ci_low, pair.ci_high)
+    shown = [float(text.replace("−", "-")) for text in _numbers([line])]
+    assert shown == pytest.approx(expected, abs=0.0006)
+
+
+@pytest.mark.parametrize(
+    ("models", "primary", "left"),
+    [
+        (["base", "a", "b", "c", "d"], 2, None),
+        (["base", *(f"m{i}" for i in range(19))], 1, "… 9 more models: `concord leaderboard`"),
+        (["base", *(f"m{i}" for i in range(19))], 2, "… 15 more models: `concord leaderboard`"),
+        (["base", "a", "b", "c", "d"], 6, "… 3 more models and 2 more primary metrics: `concord leaderboard`"),
+        (["base", LONG, "b"], 6, "… 1 more models and 2 more primary metrics: `concord leaderboard`"),
+    ],
+)  # fmt: skip
+def test_in_short_it_shows_what_fits_and_says_what_is_left_out(
+    models: list[str], primary: int, left: str | None
+) -> None:
+    lines = _printed(_compared(models, PRIMARY[:primary]), most_lines=12)
+
+    assert len(lines) <= 13 or LONG in models
+    assert "" not in lines
+    assert lines[-1] == left or (left is None and lines[-1].endswith("worse"))
+
+
+def test_in_short_the_baseline_is_shown_though_it_is_last() -> None:
+    worst_first = _compared(["base", *(f"m{i:02}" for i in range(20))], ["R@3"])
+    lines = _printed(cc.Comparison(**{**vars(worst_first), "baseline": "m19"}), most_lines=12)
+
+    assert lines[-2].startswith("m19")
+    assert lines[-2].endswith("baseline")
+
+
+@pytest.mark.parametrize(
+    ("variables", "terminal", "coloured"),
+    [
+        ({"TERM": "xterm"}, True, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, True, False),
+        ({"TERM": "xterm"}, False, False),
+    ],
+)
+def test_verdicts_are_coloured_on_a_terminal_alone(
+    variables: dict[str, str], terminal: bool, coloured: bool
+) -> None:
+    out = Console(file=io.StringIO(), width=80, force_terminal=terminal, _environ=variables)
+    print_leaderboard(out, _compared(["base", "als"], ["R@3"]), ["R@3"])
+    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+
+    assert ("\x1b[31mworse" in text) == coloured
+    assert ("\x1b[" in text) == terminal  # bold is no colour
