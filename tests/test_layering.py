@@ -17,6 +17,7 @@ FLOORS = (  # from the roof down
     "pipeline/diffing",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
     "pipeline/evaluating/engines",
+    "pipeline/tracking/content",
     "pipeline/running",
     "pipeline/params",
     "reports",
