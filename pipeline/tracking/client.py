@@ -26,9 +26,6 @@ _ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
-# Without it MLflow 3 takes the experiment for one of language models, and opens on pages that stay empty.
-_KIND = {"mlflow.experimentKind": "custom_model_development"}
-
 
 @contextmanager
 def opened(tracking: Tracking) -> Iterator[MlflowClient]:
@@ -89,7 +86,7 @@ def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str
             )
         return str(known.experiment_id)
     try:
-        return str(client.create_experiment(name, artifacts, tags=_KIND))
+        return str(client.create_experiment(name, artifacts))
     except MlflowException:  # perhaps it was made all the same, or by somebody else
         made = client.get_experiment_by_name(name)
         if made is None:

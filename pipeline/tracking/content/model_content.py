@@ -53,7 +53,7 @@ def model_content(
         },
         datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(metrics_file, "metrics"),),
-        texts={CONVENTIONS: _conventions(summary["conventions"])},
+        texts={CONVENTIONS: conventions_text(summary["conventions"])},
         training=Training(training_run, params.mlflow.attach) if training_run else None,
     )
 
@@ -105,7 +105,7 @@ def _tags(summary: Json) -> dict[str, str]:
     }
 
 
-def _conventions(pinned: Mapping[str, Any]) -> str:
+def conventions_text(pinned: Mapping[str, Any]) -> str:
     """As they stand in params.yaml; JSON is YAML."""
     lines = [f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in pinned.items()]
     return "\n".join(["conventions:", *lines, ""])
