@@ -118,9 +118,8 @@ def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
 
 
 def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
-    config = {"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}, "preset": "custom"}
-    pinned = {**cc.preset("standard").as_dict(), "preset": "custom", "gain": "exp2"}
-    result = _evaluated(_frame(), {**config, "conventions": pinned})
+    pinned = cc.preset("standard", gain="exp2")
+    result = _evaluated(_frame(), {"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
     (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).summary.to_dicts()
 
     assert result.metrics == {
@@ -163,7 +162,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': holds lists in some rows, dicts in others"),
     "no such column": ({}, {"user": "customer"}, "evaluator_config: 'user': is 'customer', but the frame has user"),
     "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' stands in row 1 too"),
-    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: None is no id of a user"),
+    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is no id of a user"),
     "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
     "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
 }  # fmt: skip
