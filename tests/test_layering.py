@@ -18,6 +18,7 @@ FLOORS = (  # from the roof down
     "pipeline/diffing pipeline/project pipeline/terminal",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
     "pipeline/evaluating/engines",
+    "pipeline/tracking/content",
     "pipeline/running",
     "pipeline/params",
     "reports",

@@ -9,7 +9,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.claims import only_one
-from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import send
 from concord.pipeline.tracking.receipt import read_receipt, write_logged
 from concord.pipeline.tracking.store import AGAIN, Tracking

@@ -9,8 +9,10 @@ from concord.pipeline.params.repository import original_repository, repository
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
-def refuse_outside(key: str, path: Path, *, allow_outside: bool) -> None:
+def refuse_outside(key: str, path: Path, *, allow_outside: bool, part: str = "path") -> None:
     """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
+
+    `part`: the key below `key` that names the path
 
     Raises
     ------
@@ -19,11 +21,11 @@ def refuse_outside(key: str, path: Path, *, allow_outside: bool) -> None:
     if allow_outside:
         return
     problems = []
-    for part in (path, *_links(path)):
-        if not _is_inside(part):
-            what = f"lies outside the repository{_leads_to(part)}"
-            fix = f"copy it into the repository and name it in `{key}.path`, or set `input.allow_outside: true`"
-            problems.append(Problem(str(part), what, fix))
+    for each in (path, *_links(path)):
+        if not _is_inside(each):
+            what = f"lies outside the repository{_leads_to(each)}"
+            fix = f"copy it into the repository and name it in `{key}.{part}`, or set `input.allow_outside: true`"
+            problems.append(Problem(str(each), what, fix))
     if problems:
         raise InputError(problems)
 

@@ -15,7 +15,7 @@ from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.metrics.catalogue import idle_overrides
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.label_checks import label_findings, metric_findings
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import NO_KEYS, Params
 from concord.pipeline.params.yaml_lines import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
@@ -115,9 +115,11 @@ def early_findings(content: dict[str, Any], shapes: Sequence[Finding]) -> Iterat
 
 def _finding(shape: type[BaseModel], found: Any) -> Finding:
     """What pydantic found, as a finding: unknown keys with what may be meant, values with what is allowed."""
-    keys = tuple(found["loc"])
+    place = tuple(found["loc"])
+    keys = tuple(key for key in place if key not in NO_KEYS)
     if found["type"] == "extra_forbidden":
-        return keys, "is not a key that Concord knows", _meant(str(keys[-1]), _keys_at(shape, keys))
+        known = _keys_at(shape, place)
+        return keys, "is not a key that Concord knows", _meant(str(keys[-1]), known)
     if found["type"] == "missing":
         return keys, "is missing", f"add `{keys[-1]}:` there"
     fix = _SHAPES.get(found["type"]) or _limit(found) or found["msg"].removeprefix("Value error, ")
@@ -219,13 +221,17 @@ def _baseline_findings(params: Params) -> Iterator[Finding]:
 
 
 def _training_findings(params: Params) -> Iterator[Finding]:
-    """Of two models on one training run, the metrics of the second would hide those of the first."""
+    """Of two models on one training run, the metrics of the second would hide those of the first.
+
+    Ids that stand in files are known when they are read.
+    """
     seen: dict[str, str] = {}
     for name, model in params.models.items():
         run_id = model.training_run_id
-        if run_id and params.mlflow.attach == "metrics" and run_id in seen:
+        if not isinstance(run_id, str):
+            continue
+        if params.mlflow.attach == "metrics" and run_id in seen:
             what = f"{run_id!r} is the training run of {seen[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"
             yield ("models", name, "training_run_id"), what, fix
-        if run_id:
-            seen[run_id] = name
+        seen[run_id] = name

@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from concord.metrics_core.comparing.evidence import segmentations
 from concord.metrics_core.comparing.evidence.asked import (
@@ -53,12 +53,33 @@ class TruthFile(_Section):
         return given
 
 
+_TEXT, _FILE = "<text>", "<file>"
+NO_KEYS = (_TEXT, _FILE)  # names of kinds that pydantic puts between keys
+
+
+class RunIdFile(_Section):
+    """A file that the training writes: text that is the id of its MLflow run, or JSON that holds it at `key`."""
+
+    file: Annotated[str, Field(min_length=1)]
+    key: Annotated[str, Field(min_length=1)] | None = None
+
+
+def _is_file(given: Any) -> str:
+    return _FILE if isinstance(given, dict | RunIdFile) else _TEXT
+
+
+RunId = Annotated[
+    Annotated[str, Field(min_length=1), Tag(_TEXT)] | Annotated[RunIdFile, Tag(_FILE)],
+    Discriminator(_is_file),
+]
+
+
 class ListsFile(_Section):
     path: str
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
-    training_run_id: Annotated[str, Field(min_length=1)] | None = None
+    training_run_id: RunId | None = None
 
 
 class BackgroundFile(_Section):

@@ -11,11 +11,12 @@ from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG, say
 from concord.pipeline.running.outputs import prepare
 from concord.pipeline.tracking.client import experiment_id, opened
-from concord.pipeline.tracking.comparison_content import Contents, contents
+from concord.pipeline.tracking.content.comparison_content import Contents, contents
+from concord.pipeline.tracking.content.run_content import RunContent
 from concord.pipeline.tracking.environment_tags import circumstances
 from concord.pipeline.tracking.receipt import RunIds, write_logged, write_not_logged
-from concord.pipeline.tracking.run_content import RunContent
 from concord.pipeline.tracking.runs import Place, Runs, fill, is_finished
+from concord.pipeline.tracking.standings import stand
 from concord.pipeline.tracking.store import Tracking, TrackingError
 from concord.pipeline.tracking.training import attached, training_runs
 
@@ -57,7 +58,7 @@ def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
     tracking = Tracking(params.mlflow.tracking_uri)
     how = circumstances(["dvc.lock", *vars(params.results).values()])
     with tracking.ready(), opened(tracking) as client:
-        training = training_runs(client, params)
+        training = training_runs(client, what)
         place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
         runs = Runs(client, how, again=again)
         with runs.ended_if_interrupted():
@@ -67,27 +68,27 @@ def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
 
 
 def _log_all(runs: Runs, place: Place, what: Contents, training: Mapping[str, Run]) -> RunIds:
-    """The comparison is begun first, so that models can name it as their parent, and finished last."""
-    comparison = runs.begun(what.comparison, place)
-    parent_id = comparison.info.run_id
-    below = Place(place.experiment, parent_id)
-    models = {
-        content.name: _log_model(runs, below, content, training.get(content.name))
-        for content in what.models
+    """The best model and the comparison are begun last: MLflow's table shows the newest first."""
+    of_model = {content.name: content for content in what.models}
+    logged = {
+        model: _log_model(runs, place, of_model[model], training.get(model))
+        for model in reversed(what.ranked)
     }
+    models = {model: logged[model] for model in of_model}
+    comparison = runs.begun(what.comparison, place)
     for model, run_id in models.items():
         tag = TAG_OF_MODEL + model
         if comparison.data.tags.get(tag) != run_id:
-            runs.client.set_tag(parent_id, tag, run_id)
-    _finish(runs, comparison, what.comparison)
-    return RunIds(parent_id, models)
+            runs.client.set_tag(comparison.info.run_id, tag, run_id)
+    comparison_id = _finish(runs, comparison, what.comparison)
+    for model, run_id in models.items():
+        how = (of_model[model], what.standings[model], comparison_id)
+        stand(runs.client, run_id, *how, again=runs.again)
+    return RunIds(comparison_id, models)
 
 
 def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | None) -> str:
-    """The id of the run that holds the model's results.
-
-    A run stays below the comparison that it was first part of; a later one names it in its tags.
-    """
+    """The id of the run that holds the model's results."""
     if training is None:
         return _finish(runs, runs.begun(content, place), content)
     trained = training.info

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.tracking.comparison_content import Contents
+from concord.pipeline.tracking.content.comparison_content import Contents
 from concord.pipeline.tracking.store import AGAIN, Tracking, TrackingError
 
 Json = dict[str, Any]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from concord.pipeline.tracking.client import single_try
-from concord.pipeline.tracking.run_content import Artifact, RunContent
+from concord.pipeline.tracking.content.run_content import Artifact, RunContent
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FINGERPRINT = "concord.fingerprint"
 PARENT = "mlflow.parentRunId"
+FOLDER = "concord"  # for artifacts, among those of a training
 
 
 class Place(NamedTuple):
@@ -105,8 +107,7 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
         [RunTag(key, content.tags[key]) for key in sorted(missing)],
     )
     client.log_inputs(run_id, datasets(content))
-    for artifact in content.artifacts:
-        upload(client, run_id, artifact)
+    upload_all(client, run_id, content.artifacts, content.texts)
 
 
 def datasets(content: RunContent) -> list[DatasetInput]:
@@ -114,16 +115,33 @@ def datasets(content: RunContent) -> list[DatasetInput]:
 
     purpose = [InputTag("mlflow.data.context", "evaluation")]
     return [
-        DatasetInput(Dataset(name, md5, "local", source=json.dumps({"uri": path})), purpose)
-        for name, path, md5 in content.datasets
+        DatasetInput(Dataset(name, md5, "local", json.dumps({"uri": path}), *known), purpose)
+        for name, path, md5, *known in content.datasets
     ]
 
 
-def upload(client: MlflowClient, run_id: str, artifact: Artifact) -> None:
+def upload_all(
+    client: MlflowClient,
+    run_id: str,
+    artifacts: Iterable[Artifact],
+    texts: Mapping[str, str] | None = None,
+    *,
+    folder: str = "",
+) -> None:
+    """Into the folder of the run: `FOLDER` among the artifacts of a training, else its root."""
+    for file, below in artifacts:
+        where = "/".join(filter(None, (folder, below)))
+        _upload(file.name, partial(client.log_artifact, run_id, str(file), where or None))
+    for name, text in (texts or {}).items():
+        where = "/".join(filter(None, (folder, name)))
+        _upload(name, partial(client.log_text, run_id, text, where))
+
+
+def _upload(name: str, send: Callable[[], None]) -> None:
     """Where artifacts lie is the choice of a server, and so are the errors that its library raises."""
     from mlflow import MlflowException
 
     try:
-        client.log_artifact(run_id, str(artifact.file), artifact.folder or None)
+        send()
     except Exception as error:
-        raise MlflowException(f"artifact {artifact.file.name}: {error}") from error
+        raise MlflowException(f"artifact {name}: {error}") from error

@@ -6,30 +6,30 @@ import time
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.checking.problems import InputError, Problem
-from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.tracking.run_content import Artifact, RunContent
-from concord.pipeline.tracking.runs import FINGERPRINT, datasets, upload
+from concord.pipeline.params.model import PARAMS
+from concord.pipeline.tracking.content.comparison_content import Contents
+from concord.pipeline.tracking.content.run_content import RunContent
+from concord.pipeline.tracking.runs import FINGERPRINT, FOLDER, datasets, upload_all
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
 EVALUATED = "concord.evaluated"  # fingerprint and time of the evaluation that was begun last
-FOLDER = "concord"  # for artifacts, among those of the training
 _UNKNOWN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
 
 
-def training_runs(client: MlflowClient, params: Params) -> dict[str, Run]:
+def training_runs(client: MlflowClient, what: Contents) -> dict[str, Run]:
     """The run that trained each model that names one.
 
     Raises
     ------
     InputError : runs that MLflow does not know, or that are deleted; all of them at once
     """
-    named = {name: model.training_run_id for name, model in params.models.items()}
-    found = {name: _found(client, run_id) for name, run_id in named.items() if run_id}
+    named = {each.name: each.training.run_id for each in what.models if each.training}
+    found = {name: _found(client, run_id) for name, run_id in named.items()}
     problems = [
-        _problem(name, str(named[name]), run)
+        _problem(name, named[name], run)
         for name, run in found.items()
         if run is None or run.info.lifecycle_stage == "deleted"
     ]
@@ -64,8 +64,7 @@ def attached(
         tags=[RunTag(name, value) for name, value in ours.items()],
     )
     client.log_inputs(run_id, datasets(content))
-    for file, folder in content.artifacts:
-        upload(client, run_id, Artifact(file, f"{FOLDER}/{folder}".rstrip("/")))
+    upload_all(client, run_id, content.artifacts, content.texts, folder=FOLDER)
     client.set_tag(run_id, FINGERPRINT, content.fingerprint)
     return True
 

@@ -26,9 +26,13 @@ def is_slow(library: str) -> bool:
 
 
 def python_of(library: str) -> Path:
-    """The interpreter of the library's environment, which is made if it is not there yet."""
-    wanted = requirements(library)
-    name = f"{library}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
+    """The interpreter of the library's environment."""
+    return python_with(requirements(library))
+
+
+def python_with(wanted: Path) -> Path:
+    """The interpreter of an environment with these requirements, which is made if it is not there yet."""
+    name = f"{wanted.stem}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]}"
     folder = KEPT / name
     python = folder / "bin" / "python"
     if not (folder / "made").exists():

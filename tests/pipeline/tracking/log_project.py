@@ -20,6 +20,16 @@ MEANS: dict[str, dict[str, float | None]] = {
     "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
 }
 
+NDCG_AT_10 = {
+    "label": "nDCG@10", "name": "nDCG", "stem": "nDCG", "k": 10, "higher_is_better": True, "primary": True,
+    "min_effect": "0.005", "family": "accuracy", "formula": "", "source": "",
+}  # fmt: skip
+TRUTH = {"rows": 90, "users": 40, "items": 30, "user_type": "text", "item_type": "integer", "grades": {"1": 90}}  # fmt: skip
+LISTS = {
+    "rows": 400, "users": {"evaluated": 40, "in_lists": 39}, "items": 25, "user_type": "text", "item_type": "integer",
+    "has_scores": True,
+}  # fmt: skip
+
 
 def write_project(
     root: Path,
@@ -27,7 +37,7 @@ def write_project(
     uri: str = "sqlite:///mlflow.db",
     experiment: str = "demo",
     means: Mapping[str, Mapping[str, float | None]] = MEANS,
-    training: Mapping[str, str] | None = None,
+    training: Mapping[str, Any] | None = None,
     **mlflow: Any,
 ) -> Path:
     """The params.yaml and all results of a project in `root`.
@@ -77,7 +87,7 @@ def write_project(
     for model, values in means.items():
         write_json(root / f"results/metrics/{model}.json", values)
         write_json(root / f"results/summary/{model}.json", _summary(model, values, conventions))
-    write_json(root / "results/comparison/comparison.json", _comparison())
+    write_json(root / "results/comparison/comparison.json", _comparison(means))
     write_text(root / "results/report/report.html", "<p>Demo shop</p>\n")
     write_text(root / "results/report/report.md", "# Demo shop\n")
     return root
@@ -121,21 +131,23 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
     }
 
 
-def _comparison() -> dict[str, Any]:
+def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
+    best = max(means, key=lambda model: means[model]["nDCG@10"] or 0)
     return {
         "schema": 3,
         "title": "Demo shop",
         "baseline": "popularity",
         "primary": ["nDCG@10"],
         "confidence": 0.95,
-        "models": list(MEANS),
+        "models": list(means),
         "metrics": [_metric("nDCG@10", primary=True), _metric("Rprec", primary=False)],
         "ks": [5, 10],
         "leaderboard": [
-            _score(model, label, best=model == "als")
+            _score(model, label, values.get(label), best=model == best)
             for label in ("nDCG@10", "Rprec")
-            for model in MEANS
+            for model, values in means.items()
         ],
+        "quality": {"truth": TRUTH, **dict.fromkeys(means, LISTS)},
         "differences": [
             _difference(
                 "nDCG@10",
@@ -145,6 +157,7 @@ def _comparison() -> dict[str, Any]:
                 difference=0.05,
                 ci_low=0.02,
                 ci_high=0.08,
+                p_adjusted=0.004,
                 verdict="better",
             ),
             _difference("Rprec", primary=False, verdict="no_interval"),
@@ -168,8 +181,7 @@ def _metric(label: str, *, primary: bool) -> dict[str, Any]:
     }
 
 
-def _score(model: str, label: str, *, best: bool) -> dict[str, Any]:
-    mean = MEANS[model][label]
+def _score(model: str, label: str, mean: float | None, *, best: bool) -> dict[str, Any]:
     return {
         "model": model,
         "label": label,

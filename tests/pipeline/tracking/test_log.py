@@ -14,7 +14,7 @@ from mlflow.entities import Run
 
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.client import experiment_id
-from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.runs import Place, Runs
 from tests.pipeline.tracking.log_project import MEANS, ROOT, params_of, start_log, write_project
@@ -49,10 +49,10 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> No
     assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
     assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
     assert run.data.params["ks"] == "5, 10"
-    assert run.data.tags["convention.gain"] == "linear"
+    assert [tag for tag in run.data.tags if tag.startswith("convention.")] == []
     assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
     stored = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert stored == {"metrics"}
+    assert stored == {"metrics", "conventions.yaml"}
     assert (project / "mlruns" / run.info.run_id / "artifacts/metrics/als.json").is_file()
 
 
@@ -211,4 +211,4 @@ def test_the_ids_of_the_runs_lie_beside_the_receipt(project: Path) -> None:
     (als,) = runs_of(_client(project))["als"]
 
     assert noted["runs"]["als"] == als.info.run_id
-    assert noted["comparison"] == als.data.tags["mlflow.parentRunId"]
+    assert noted["comparison"] == als.data.tags["concord.comparison"]

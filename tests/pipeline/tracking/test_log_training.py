@@ -11,7 +11,7 @@ from mlflow.entities import Run
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.training import attached
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
@@ -67,11 +67,14 @@ def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
     assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
     assert run.data.params == {"ks": "of the training"}
     assert run.data.tags["concord.param.ks"] == "5, 10"
-    assert run.data.tags["convention.gain"] == "linear"
+    assert run.data.tags["concord.verdict.ndcg_at_10"] == "better"
     assert run.data.tags["mlflow.note.content"] == "as the script describes it"
-    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
-        "concord/metrics/als.json"
-    ]
+    assert {f.path for f in client.list_artifacts(trained, "concord")} == {
+        "concord/conventions.yaml",
+        "concord/metrics",
+        "concord/report.html",
+        "concord/report.md",
+    }
     assert "als" not in runs
     assert runs["comparison"][0].data.tags["concord.run.als"] == trained
     said = capsys.readouterr().out

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse
-from concord.pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
+from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
 
 TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
 

@@ -6,12 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.running.outputs import write_json, write_text
-from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.content.comparison_content import contents
+from concord.pipeline.tracking.content.run_content import RunContent
 from concord.pipeline.tracking.environment_tags import circumstances
-from concord.pipeline.tracking.run_content import RunContent
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 
 
@@ -57,13 +58,16 @@ def test_a_missing_number_is_left_out(project: Path) -> None:
     assert "accuracy/rprec" not in {point.key for point in popularity.points}
 
 
-def test_conventions_stand_in_tags_one_by_one(project: Path) -> None:
-    tags = _als(project).tags
+def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
+    project: Path,
+) -> None:
+    als = _als(project)
+    settings = json.loads((project / "params.yaml").read_text())
 
-    assert tags["convention.preset"] == "standard"
-    assert tags["convention.gain"] == "linear"
-    assert tags["convention.discount"] == '{"log": 2}'
-    assert tags["convention.round"] == "null"
+    assert YAML(typ="safe").load(als.texts["conventions.yaml"]) == {
+        "conventions": settings["conventions"]
+    }
+    tags = als.tags
     assert tags["concord.conventions"] == params_of(project).pinned.fingerprint
     assert tags["concord.lists_sha256"] == "b" * 64
 

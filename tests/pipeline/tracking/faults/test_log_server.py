@@ -13,7 +13,7 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.pipeline.tracking.client import experiment_id
-from concord.pipeline.tracking.comparison_content import contents
+from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.runs import Place, Runs
 from concord.pipeline.tracking.store import TrackingError

@@ -8,11 +8,11 @@ from typing import Any
 
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.pipeline.params.model import Params
-from concord.pipeline.tracking.mlflow_names import curve_key, interval_key, metric_key
-from concord.pipeline.tracking.notes import model_note
-from concord.pipeline.tracking.run_content import (
+from concord.pipeline.tracking.content.data_files import data_files
+from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
+from concord.pipeline.tracking.content.notes import model_note
+from concord.pipeline.tracking.content.run_content import (
     Artifact,
-    DataFile,
     Json,
     Point,
     RunContent,
@@ -20,9 +20,18 @@ from concord.pipeline.tracking.run_content import (
     read_result,
 )
 
+CONVENTIONS = "conventions.yaml"
 
-def model_content(params: Params, model: str) -> RunContent:
+
+def model_content(
+    params: Params, model: str, quality: Mapping[str, Any], training_run: str | None
+) -> RunContent:
     """The run of a model, from its own results on disk.
+
+    Parameters
+    ----------
+    quality      : what was found in the tables of all models and of the truth
+    training_run : the id of the run that trained the model
 
     Raises
     ------
@@ -33,7 +42,6 @@ def model_content(params: Params, model: str) -> RunContent:
     means = {parse(label): value for label, value in read_result(metrics_file).items()}
     primary = [spelled(label) for label in params.comparison.primary]
     points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
-    training_run = params.models[model].training_run_id
     return RunContent(
         name=model,
         points=tuple(point for point in points if math.isfinite(point.value)),
@@ -43,11 +51,9 @@ def model_content(params: Params, model: str) -> RunContent:
             **_tags(summary),
             "mlflow.note.content": model_note(summary["users"]),
         },
-        datasets=tuple(
-            DataFile(name, source["path"], source["md5"])
-            for name, source in summary["inputs"].items()
-        ),
+        datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(metrics_file, "metrics"),),
+        texts={CONVENTIONS: conventions_text(summary["conventions"])},
         training=Training(training_run, params.mlflow.attach) if training_run else None,
     )
 
@@ -91,7 +97,6 @@ def _params(params: Params, model: str) -> dict[str, str]:
 
 def _tags(summary: Json) -> dict[str, str]:
     return {
-        **{f"convention.{name}": _text(value) for name, value in summary["conventions"].items()},
         "concord.conventions": summary["fingerprint"],
         "concord.version": summary["versions"]["concord-eval"],
         **{
@@ -100,10 +105,10 @@ def _tags(summary: Json) -> dict[str, str]:
     }
 
 
-def _text(value: Any) -> str:
-    return (
-        value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    )
+def conventions_text(pinned: Mapping[str, Any]) -> str:
+    """As they stand in params.yaml; JSON is YAML."""
+    lines = [f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in pinned.items()]
+    return "\n".join(["conventions:", *lines, ""])
 
 
 def _number(value: float | None) -> float:

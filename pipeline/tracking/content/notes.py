@@ -15,7 +15,7 @@ def model_note(users: Json) -> str:
     """What concerns one model alone: a run outlives the comparison that it was first part of."""
     return (
         f"{_who(users)}\nHow it compares with other models: `report.html` under Artifacts of the run `comparison` "
-        "that names this run in its tags."
+        "whose id is the tag `concord.comparison`."
     )
 
 

@@ -15,6 +15,26 @@ def interval_key(label: Label, part: str) -> str:
     return f"interval/{_stem_at_k(label)}_{part}"
 
 
+def difference_key(label: Label) -> str:
+    """`nDCG@10` -> `difference/ndcg_at_10`: to the baseline."""
+    return f"difference/{_stem_at_k(label)}"
+
+
+def p_key(label: Label) -> str:
+    """`nDCG@10` -> `p_adjusted/ndcg_at_10`."""
+    return f"p_adjusted/{_stem_at_k(label)}"
+
+
+def leader_key(label: Label, part: str = "") -> str:
+    """`nDCG@10` -> `leader/ndcg_at_10`, and its `difference` -> `leader/difference_ndcg_at_10`."""
+    return f"leader/{part}{'_' if part else ''}{_stem_at_k(label)}"
+
+
+def tag_key(kind: str, label: Label) -> str:
+    """`nDCG@10` -> `concord.verdict.ndcg_at_10`."""
+    return f"concord.{kind}.{_stem_at_k(label)}"
+
+
 def curve_key(label: Label) -> str:
     """`nDCG@10` -> `by_k/ndcg`: k is the step of the curve."""
     return f"by_k/{_stem(label)}"

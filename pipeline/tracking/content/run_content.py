@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +20,13 @@ class Point(NamedTuple):
 
 
 class DataFile(NamedTuple):
+    """A data set of a run; `schema` and `profile` as MLflow writes them, None where nothing is known of the file."""
+
     name: str
     path: str
     md5: str
+    schema: str | None = None
+    profile: str | None = None
 
 
 class Artifact(NamedTuple):
@@ -47,15 +51,23 @@ class RunContent:
     tags: Mapping[str, str]
     datasets: tuple[DataFile, ...]
     artifacts: tuple[Artifact, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)  # further artifacts: name -> text
     training: Training | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over everything that is logged; files count by their bytes, not by where they are."""
-        files = {f"{folder}/{file.name}": _sha256(file) for file, folder in self.artifacts}
-        content = {**vars(self), "artifacts": files}
-        text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        """SHA-256 over everything that is logged."""
+        return fingerprint_of({**vars(self), "artifacts": hashes(self.artifacts)})
+
+
+def hashes(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """Files count by their bytes, not by where they are."""
+    return {f"{folder}/{file.name}": _sha256(file) for file, folder in artifacts}
+
+
+def fingerprint_of(content: Json) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def existing(file: Path) -> Path:

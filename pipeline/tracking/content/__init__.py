@@ -1,0 +1,1 @@
+"""What MLflow runs hold, from results on disk; nothing here knows MLflow."""

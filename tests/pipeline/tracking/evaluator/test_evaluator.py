@@ -1,0 +1,209 @@
+"""MLflow's own `evaluate` finds Concord by its entry point, and the run holds what Concord computed."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+import polars as pl
+import pytest
+from mlflow import MlflowClient
+from mlflow.data.dataset import Dataset
+from mlflow.entities import DatasetInput
+from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
+
+import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.tracking.evaluator import ConcordEvaluator
+from tests.parity.environments import python_with
+from tests.pipeline.tracking.log_project import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and pandas warn of each other
+evaluate: Any = mlflow.models.evaluate
+HERE = Path(__file__).parent
+GROUP = "mlflow.model_evaluator"
+RECS = {"ann": ["a", "b", "c"], "bob": ["d", "e", "f"]}
+GRADES = {"ann": {"b": 3}, "bob": {"d": 1, "x": 2}}
+
+
+def _frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"recs": list(RECS.values()), "truth": list(GRADES.values()), "user": list(RECS), **columns}
+    )
+
+
+@pytest.fixture
+def client(
+    tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MlflowClient]:
+    """A store of MLflow's, with the evaluator registered as its entry point does it."""
+    database = tmp_path / "mlflow.db"
+    database.write_bytes(empty_store.read_bytes())
+    before = mlflow.get_tracking_uri()
+    monkeypatch.setitem(_model_evaluation_registry._registry, "concord", ConcordEvaluator)
+    mlflow.set_tracking_uri(f"sqlite:///{database}")
+    client = MlflowClient()
+    mlflow.set_experiment(
+        experiment_id=client.create_experiment("shop", (tmp_path / "runs").as_uri())
+    )
+    yield client
+    mlflow.set_tracking_uri(before)
+
+
+def _evaluated(data: Any, config: Any, *, kind: str = "ranker", **named: str) -> Any:
+    named = named or {"predictions": "recs", "targets": "truth"}
+    with mlflow.start_run():
+        return evaluate(
+            data=data, model_type=kind, evaluators="concord", evaluator_config=config, **named
+        )
+
+
+def _registered(folder: Path) -> Path:
+    """A folder for PYTHONPATH with what an installed Concord would tell: the entry points of pyproject.toml."""
+    told = folder / "concord_eval-0.0.dist-info"
+    told.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    lines = [f"[{GROUP}]", *(f"{name} = {where}" for name, where in entries[GROUP].items())]
+    (told / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _told(python: Path, folder: Path, kind: str) -> dict[str, Any]:
+    run = subprocess.run(
+        [python, HERE / "evaluate_once.py", f"sqlite:///{folder}/it.db", folder.as_uri(), kind],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{_registered(folder / 'told')}:{ROOT}"},
+    )
+    assert run.returncode == 0, run.stderr
+    return dict(json.loads(run.stdout.splitlines()[-1]))
+
+
+def _holds_what_was_asked(told: dict[str, Any]) -> None:
+    assert told["metrics"]["accuracy/rr_at_3"] == 0.25  # (1/2 + 0) / 2
+    assert told["metrics"]["accuracy/rr_at_1"] == 0.0
+    assert told["metrics"]["interval/rr_at_3_n_undefined"] == 0
+    assert told["curve"] == [[1, 0.0], [3, 0.25]]
+    assert told["returned"] == {k: v for k, v in told["metrics"].items() if k[:4] != "by_k"}
+    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
+    assert told["files"] == [
+        f"concord/{name}"
+        for name in ("conventions.yaml", "per_user.parquet", "report.html", "summary.json")
+    ]
+    assert told["per_user"] == {"user": ["ann", "bob"], "RR@3": [0.5, 0.0], "RR@1": [0.0, 0.0]}
+    assert told["status"] == "FINISHED"
+
+
+def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path) -> None:
+    told = _told(Path(sys.executable), tmp_path, "mlflow.models.evaluate")
+
+    assert told["version"].startswith("3.")
+    _holds_what_was_asked(told)
+
+
+@pytest.mark.slow
+def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
+    told = _told(python_with(HERE / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
+
+    assert told["version"].startswith("2.22.")
+    _holds_what_was_asked(told)
+
+
+def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
+    pinned = cc.preset("standard", gain="exp2")
+    result = _evaluated(_frame(), {"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
+    (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).summary.to_dicts()
+
+    assert result.metrics == {
+        "accuracy/ndcg_at_3": row["mean"],
+        "interval/ndcg_at_3_ci_low": row["ci_low"],
+        "interval/ndcg_at_3_ci_high": row["ci_high"],
+        "interval/ndcg_at_3_n_undefined": 0,
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_data_sets_of_mlflow_are_taken_too(client: MlflowClient, kind: str) -> None:
+    columns = {"recs": list(RECS.values()), "truth": [["b"], ["x"]]}
+    data: Dataset = (
+        mlflow.data.from_pandas(pd.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+        if kind == "pandas"
+        else mlflow.data.from_polars(pl.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+    )
+    with mlflow.start_run():
+        result = evaluate(
+            data=data,
+            model_type="recommender",
+            evaluators="concord",
+            evaluator_config={"metrics": ["RR@3"], "per_user": True, "report": False},
+        )
+
+    assert result.metrics["accuracy/rr_at_3"] == 0.25
+    assert sorted(result.artifacts) == ["conventions", "per_user", "summary"]
+    assert result.artifacts["per_user"].content["user"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("kind", ["regressor", "question-answering", "retriever", None])
+def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
+    assert not ConcordEvaluator.can_evaluate(model_type=kind, evaluator_config={})  # type: ignore[arg-type]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "unknown setting": ({}, {"metric": ["RR@3"]}, "evaluator_config: 'metric': is no setting of Concord's\n  fix: did you mean 'metrics'?"),
+    "no list": ({"recs": [["a"], "b"]}, {}, "data: column 'recs', row 2: holds 'b' (str), which is no list of items"),
+    "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': holds lists in some rows, dicts in others"),
+    "no such column": ({}, {"user": "customer"}, "evaluator_config: 'user': is 'customer', but the frame has user"),
+    "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' stands in row 1 too"),
+    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is no id of a user"),
+    "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
+    "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name: str) -> None:
+    columns, config, message = REFUSED[name]
+    with pytest.raises(InputError) as refused:
+        _evaluated(_frame(**columns), config)
+
+    assert message in str(refused.value)
+
+
+def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:
+    with pytest.raises(InputError) as refused, mlflow.start_run():
+        evaluate(
+            lambda frame: frame["recs"],
+            data=_frame(),
+            targets="truth",
+            model_type="ranker",
+            evaluators="concord",
+            evaluator_config={},
+        )
+
+    assert str(refused.value).startswith("model: is given, but Concord evaluates lists")
+
+
+def test_a_spark_frame_that_mlflow_has_cut_is_refused(client: MlflowClient) -> None:
+    """MLflow notes on the run how many rows a Spark frame has, and hands over the first 10,000."""
+    data = mlflow.data.from_pandas(_frame(), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+    handed = data.to_evaluation_dataset()
+    noted = data._to_mlflow_entity()
+    noted._profile = '{"approx_count": 25000}'  # as SparkDataset.profile has it
+    with mlflow.start_run() as run:
+        client.log_inputs(run.info.run_id, [DatasetInput(noted, [])])
+        with pytest.raises(InputError) as refused:
+            ConcordEvaluator().evaluate(
+                model_type="ranker", dataset=handed, run_id=run.info.run_id, evaluator_config={}
+            )
+
+    assert str(refused.value).startswith(
+        "data: is a Spark frame of about 25,000 rows, of which MLflow hands over 2\n"
+    )

@@ -1,0 +1,139 @@
+"""How models stand in the last comparison lies on their runs, in a real sqlite store."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.tracking.log import log
+from tests.pipeline.tracking.log_project import params_of, write_project
+from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
+
+DIFFERENCE, P = "difference/ndcg_at_10", "p_adjusted/ndcg_at_10"
+VERDICT = "concord.verdict.ndcg_at_10"
+
+
+@pytest.fixture
+def client(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> MlflowClient:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(empty_store, tmp_path / "mlflow.db")
+    write_project(tmp_path)
+    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
+
+
+def _als(client: MlflowClient) -> Run:
+    (als,) = runs_of(client)["als"]
+    return als
+
+
+def _compared_anew(**changed: Any) -> None:
+    file = Path("results/comparison/comparison.json")
+    content = json.loads(file.read_text())
+    content["differences"][0].update(changed)
+    write_json(file, content)
+
+
+def test_runs_are_found_by_difference_p_and_verdict(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    experiment = client.get_experiment_by_name("demo")
+    assert experiment is not None
+    found = client.search_runs(
+        [experiment.experiment_id],
+        f"metrics.`{DIFFERENCE}` > 0.04 and metrics.`{P}` < 0.01 and tags.`{VERDICT}` = 'better'",
+    )
+
+    assert [run.info.run_name for run in found] == ["als"]
+    assert (_als(client).data.tags["concord.place"], _als(client).data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
+
+
+def test_the_baseline_has_a_verdict_and_no_difference(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    (popularity,) = runs_of(client)["popularity"]
+
+    assert popularity.data.tags[VERDICT] == "baseline"
+    assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()
+
+
+def test_the_comparison_carries_what_its_leader_reaches(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    (comparison,) = runs_of(client)["comparison"]
+
+    assert comparison.data.metrics == {
+        "leader/ndcg_at_10": 0.40,
+        "leader/difference_ndcg_at_10": 0.05,
+        "leader/p_adjusted_ndcg_at_10": 0.004,
+    }
+    assert comparison.data.tags["concord.leader.ndcg_at_10"] == "als"
+    assert comparison.data.tags[VERDICT] == "better"
+
+
+def test_a_run_stands_as_the_last_comparison_says_and_remains_one_run(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    _compared_anew(p_adjusted=0.2, verdict="undecided")
+    log(params_of(Path()))
+    als = _als(client)
+
+    assert als.data.tags[VERDICT] == "undecided"
+    assert als.data.metrics[P] == 0.2
+    assert points(client, als, P) == [(0, 0.004), (0, 0.2)]
+    assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # it did not change
+    assert als.data.tags["concord.comparison"] == runs_of(client)["comparison"][0].info.run_id
+
+
+def test_a_number_that_no_longer_holds_is_followed_by_none(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    _compared_anew(difference=None, p_adjusted=None, verdict="too_few_users")
+    log(params_of(Path()))
+
+    assert math.isnan(_als(client).data.metrics[DIFFERENCE])
+    assert math.isnan(_als(client).data.metrics[P])
+
+
+def test_logging_again_leaves_one_point(client: MlflowClient) -> None:
+    for _ in range(2):
+        log(params_of(Path()))
+
+    assert points(client, _als(client), DIFFERENCE) == [(0, 0.05)]
+
+
+def test_a_standing_that_was_interrupted_is_completed(
+    client: MlflowClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted = client_interrupted_at("get_run", f"sqlite:///{tmp_path}/mlflow.db")
+    with monkeypatch.context() as patch:
+        patch.setattr("mlflow.MlflowClient", type(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            log(params_of(Path()))
+    before = _als(client).data
+    log(params_of(Path()))
+
+    assert VERDICT not in before.tags
+    assert _als(client).data.tags[VERDICT] == "better"
+    assert len(runs_of(client)["comparison"]) == 1
+
+
+def test_data_sets_have_a_schema_and_a_profile(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    inputs = _als(client).inputs
+    assert inputs is not None
+    schemas, profiles = {}, {}
+    for used in inputs.dataset_inputs:
+        columns = json.loads(used.dataset.schema or "")["mlflow_colspec"]
+        schemas[used.dataset.name] = {each["name"]: each["type"] for each in columns}
+        profiles[used.dataset.name] = json.loads(used.dataset.profile or "")
+
+    assert schemas == {
+        "truth": {"user": "string", "item": "long", "grade": "double"},
+        "lists": {"user": "string", "item": "long", "rank": "long", "score": "double"},
+    }
+    assert profiles == {
+        "truth": {"num_rows": 90, "num_elements": 270, "num_users": 40, "num_items": 30},
+        "lists": {"num_rows": 400, "num_elements": 1600, "num_users": 39, "num_items": 25},
+    }
