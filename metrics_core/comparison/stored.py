@@ -10,7 +10,7 @@ from typing import Any
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 
-SCHEMA = 3
+SCHEMA = 4
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
 
 

@@ -123,7 +123,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
 
 def _comparison() -> dict[str, Any]:
     return {
-        "schema": 3,
+        "schema": 4,
         "title": "Demo shop",
         "baseline": "popularity",
         "primary": ["nDCG@10"],

@@ -132,7 +132,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
-        "schema": 3,
+        "schema": 4,
         "title": "Demo shop",
         "baseline": BASELINE,
         "primary": list(PRIMARY),
@@ -145,6 +145,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "panel": [_panel_entry(values, label) for label in PRIMARY],
         "verdicts": _verdicts(differences, list(skills)),
         **sample_parts.parts(values, BASELINE, PRIMARY, _compared),
+        "gate": None,
         "quality": {name: quality(name, i, n_users) for i, name in enumerate(skills)}
         | {"truth": truth(n_users)},
         "conventions": copy.deepcopy(CONVENTIONS),
