@@ -28,12 +28,14 @@ Checked = tuple[list[Guardrail], list[Success]]
 
 
 def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
-    """The decision on each challenger against the baseline, from differences that are there; None without a gate."""
+    """The decision on each challenger against the baseline, from differences that are there; None without a gate or challenger."""
     asked = evidence.asked
     if asked.gate is None:
         return None
     models = asked.gate.models or tuple(evidence.models)
     challengers = [model for model in models if model != asked.baseline]
+    if not challengers:
+        return None
     return decide(
         checked(evidence, asked.gate, challengers, pairs),
         against="baseline",

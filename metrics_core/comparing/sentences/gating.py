@@ -153,22 +153,24 @@ def _not_better(model: ModelDecision, confidence: float) -> str:
 def _what_else(
     outcome: Outcome, deciding: Sequence[tuple[str, Guardrail]], models: Sequence[ModelDecision]
 ) -> str:
-    others = [f"{model} on {place(each)}" for model, each in deciding[1:]]
-    also = f"Also {outcome}: {_some(others)}. " if others else ""
+    also = f"Also {outcome}: {_places(deciding[1:])}. " if deciding[1:] else ""
     if outcome == "worse":
-        open_too = [
-            f"{m.model} on {place(g)}" for m in models for g in m.guardrails_that("undecided")
-        ]
-        undecided = f"Undecided: {_some(open_too)}. " if open_too else ""
+        open_too = [(m.model, g) for m in models for g in m.guardrails_that("undecided")]
+        undecided = f"Undecided: {_places(open_too)}. " if open_too else ""
         return f"{also}{undecided}A loss that is wanted needs a wider margin in `gate:`."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
     return "A pass is about these metrics, segments and margins alone."
 
 
-def _some(names: Sequence[str]) -> str:
-    shown = list(names[:_NAMED])
-    return listed([*shown, f"{len(names) - _NAMED} more"] if len(names) > _NAMED else shown)
+def _places(found: Sequence[tuple[str, Guardrail]]) -> str:
+    """`als and ease on nDCG@10; als on Coverage@10; 4 more`."""
+    models: dict[str, list[str]] = {}
+    for model, each in found:
+        models.setdefault(place(each), []).append(model)
+    parts = [f"{listed(names)} on {where}" for where, names in models.items()]
+    more = sum(len(names) for names in list(models.values())[_NAMED:])
+    return "; ".join([*parts[:_NAMED], *([f"{more} more"] if more else [])])
 
 
 def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
