@@ -155,8 +155,8 @@ def _what_else(
 ) -> str:
     also = f"Also {outcome}: {_places(deciding[1:])}. " if deciding[1:] else ""
     if outcome == "worse":
-        open_too = [(m.model, g) for m in models for g in m.guardrails_that("undecided")]
-        undecided = f"Undecided: {_places(open_too)}. " if open_too else ""
+        n = sum(len(model.guardrails_that("undecided")) for model in models)
+        undecided = f"Undecided: {counted(n, 'guardrail')}. " if n else ""
         return f"{also}{undecided}A loss that is wanted needs a wider margin in `gate:`."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
