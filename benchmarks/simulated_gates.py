@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.comparing.gate import guarded
-from concord.metrics_core.comparison.gate import Measured
+from concord.metrics_core.comparison.gate import Measured, Outcome
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.listed import Items
@@ -17,12 +17,13 @@ from concord.metrics_core.statistics.paired import Column, paired
 from concord.metrics_core.statistics.swap import Shown
 
 CONFIDENCE = 0.95
-OUTCOMES = ("pass", "worse", "undecided")
+OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")
 SIZES = ((100, 4_000), (300, 4_000), (1_000, 4_000), (5_000, 2_000), (20_000, 1_000))  # users, runs
+SLIGHT = 0.02  # of the catalogue
 LOSS = 0.05  # of the hits, where a model is worse by the margin
 SKEWED_LOSS = 0.01
-ITEMS = 500
-STEEP, STEEPER = 0.8, 1.0  # of what two models show: the second covers less
+ITEMS = 2_000
+STEEP, STEEPER = 1.0, 1.1  # of what two models show: the second covers less
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 
 
@@ -44,8 +45,8 @@ def at_the_margin() -> list[str]:
         "## A gate at its margin",
         "",
         "The model is truly worse than the reference by exactly the margin: a gate may pass it in 2.5% of the cases at most,",
-        "and call it worse in 2.5% at most. That holds from some hundred users who differ; where few users lose much and",
-        "hardly any of them is among those evaluated, the t interval is too short and a gate passes too often.",
+        "and call it worse in 2.5% at most. That holds, but where few users lose much: too few of them are among some",
+        "hundred users, the interval lies too high, and a gate passes too often; it needs thousands of users then.",
         "",
         *table_of(("differences", "users", "differ, mean", *OUTCOMES), rows),
     ]
@@ -73,20 +74,32 @@ def as_good() -> list[str]:
 def of_catalogue() -> list[str]:
     """Coverage, whose interval is the jackknife's; the true difference is that of the means of many runs."""
     rows: list[Row] = []
-    for n, runs in ((100, 2_000), (300, 1_000), (1_000, 500), (3_000, 300)):
-        found = [_coverages(n, run) for run in range(runs)]
+    for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
+        found = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]
+        alike = [_coverages(n, run, (STEEP, STEEP)) for run in range(runs // 2)]
+        passed = sum(guarded(each, SLIGHT, SLIGHT).outcome == "pass" for each in alike)
         true = float(np.mean([each.difference for each in found if each.difference is not None]))
         told = [guarded(each, -true, -true).outcome for each in found]
         inside = sum(_inside(each, true) for each in found)
-        rows.append((f"{n:,}", f"{true:+.3f}", rate(inside, runs), *(rate(told.count(o), runs) for o in OUTCOMES)))  # fmt: skip
+        cells = (rate(told.count(outcome), runs) for outcome in OUTCOMES)
+        rows.append((f"{n:,}", f"{true:+.3f}", rate(inside, runs), *cells, rate(passed, runs // 2)))
     return [
         "## A gate on a number over all users",
         "",
         f"Coverage@{DEPTH} of {ITEMS} items by two models, one of which shows fewer of them; the margin is exactly the true",
-        "difference. The interval leaves out one of 100 groups of users after the other. It is never too short, and too",
-        "long where many items are shown to one user only.",
+        "difference. The interval, which leaves out one of 100 groups of users after the other, is rather too long than too",
+        "short; the last column is how often two models that are alike pass.",
         "",
-        *table_of(("users", "true difference", "coverage of the interval", *OUTCOMES), rows),
+        *table_of(
+            (
+                "users",
+                "true difference",
+                "coverage of the interval",
+                *OUTCOMES,
+                f"alike, margin {SLIGHT}: pass",
+            ),
+            rows,
+        ),
     ]
 
 
@@ -103,8 +116,8 @@ def _told(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...]
     return f"{np.mean(differ):,.0f}", *(rate(told.count(each), runs) for each in OUTCOMES)
 
 
-def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[str]:
-    told = []
+def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcome]:
+    told: list[Outcome] = []
     for run in range(runs):
         measured = _measured(draw, n, run)
         allowed = (
@@ -119,35 +132,27 @@ def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[str]:
 def _measured(draw: Draw, n: int, run: int) -> Measured:
     a, b = (Column(values) for values in draw(rng_of(7, n, run), n))
     found = paired(a, b, confidence=CONFIDENCE)
-    return _of("nDCG@10", a.mean, b.mean, (found.ci_low, found.ci_high), n, found.n_nonzero)
+    return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
 
 
-def _coverages(n: int, run: int) -> Measured:
+def _coverages(n: int, run: int, steepness: tuple[float, float]) -> Measured:
     rng = rng_of(8, n, run)
-    worse, better = (
-        Shown(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, steepness).ravel())
-        for steepness in (STEEPER, STEEP)
+    one, other = (
+        Shown(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
+        for each in steepness
     )
     everything = np.ones(ITEMS, dtype=np.int64)
     items = Items(1, 1, everything, everything > 0, None)
     measures = {"Coverage@10": partial(coverage, coverage_items="catalogue")}
-    found = jackknife_intervals(
-        worse, better, measures, items=items, k=DEPTH, confidence=CONFIDENCE
-    )
-    means = [len(np.unique(shown.item)) / ITEMS for shown in (worse, better)]
-    return _of("Coverage@10", means[0], means[1], found["Coverage@10"], n, n)
+    found = jackknife_intervals(one, other, measures, items=items, k=DEPTH, confidence=CONFIDENCE)
+    means = tuple(len(np.unique(shown.item)) / ITEMS for shown in (one, other))
+    return _of(means, found["Coverage@10"], n, n)
 
 
-def _of(
-    label: str,
-    mean: float,
-    reference: float,
-    ends: tuple[float, float],
-    n: int,
-    n_nonzero: int,
-) -> Measured:
+def _of(means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: int) -> Measured:
+    mean, reference = means
     return Measured(
-        label=label,
+        label="nDCG@10",
         higher_is_better=True,
         segmentation=None,
         segment=None,

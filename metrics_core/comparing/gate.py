@@ -21,26 +21,30 @@ _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
 def decide(
-    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[Success]]],
+    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[Measured]]],
     *,
     against: Kind,
     reference: str,
     confidence: float,
     undecided_passes: bool,
 ) -> Decision:
-    """The decision on every model: the worst of its guardrails', and `undecided` where no success metric is better.
+    """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
+    `undecided` where there are success metrics and none is better.
 
     Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
     easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
     """
+    tried = {
+        model: successes(success, confidence=confidence) for model, (_, success) in models.items()
+    }
     decided = tuple(
         ModelDecision(
             model,
-            _outcome(guardrails, success, undecided_passes=undecided_passes),
+            _outcome(guardrails, tried[model], undecided_passes=undecided_passes),
             tuple(guardrails),
-            tuple(success),
+            tuple(tried[model]),
         )
-        for model, (guardrails, success) in models.items()
+        for model, (guardrails, _) in models.items()
     )
     outcome = _worst(each.outcome for each in decided)
     return Decision(

@@ -8,7 +8,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.gating import margin_of
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
-from concord.metrics_core.comparing.gate import decide, guarded, successes
+from concord.metrics_core.comparing.gate import decide, guarded
 from concord.metrics_core.comparing.segments.grouped import Grouped, split
 from concord.metrics_core.comparing.segments.items import item_groups
 from concord.metrics_core.comparing.segments.users import user_groups
@@ -18,13 +18,12 @@ from concord.metrics_core.comparison.gate import (
     Gate,
     Guardrail,
     Measured,
-    Success,
 )
 from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
 
-Checked = tuple[list[Guardrail], list[Success]]
+Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
 
 
 def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
@@ -77,8 +76,7 @@ def checked(
                     guardrails.append(
                         _guardrail(asked, measured, margin, or_nan(measured.reference))
                     )
-        success = [over_all[model, label] for label in gate.success]
-        found[model] = guardrails, successes(success, confidence=asked.confidence)
+        found[model] = guardrails, [over_all[model, label] for label in gate.success]
     return found
 
 

@@ -9,7 +9,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
-from concord.metrics_core.comparing.gate import decide, guarded, successes
+from concord.metrics_core.comparing.gate import decide, guarded
 from concord.metrics_core.comparing.gate_evidence import (
     Checked,
     checked,
@@ -125,8 +125,7 @@ def _with_former_self(
         for label, margin in margins.items()
         if label in lacking
     ]
-    tried = [*success, *(_nothing(label) for label in gate.success if label in lacking)]
-    return guardrails, successes(tried, confidence=asked.confidence)
+    return guardrails, success + [_nothing(label) for label in gate.success if label in lacking]
 
 
 def _without(gate: Gate, labels: Sequence[str]) -> Gate:

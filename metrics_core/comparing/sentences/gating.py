@@ -180,12 +180,12 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
         return "More users show smaller gains."
     found = deciding[0][1]
     gain, low, high, margin = found.gain, found.gain_low, found.gain_high, found.margin
-    if gain is None or low is None or high is None or margin is None or gain + margin == 0:
+    if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
-    times = ((high - low) / 2 / (gain + margin)) ** 2
-    if times > _MANY_TIMES:
+    half, room = (high - low) / 2, abs(gain + margin)
+    if half**2 >= _MANY_TIMES * room**2:
         return f"The difference is about the margin, which no number of users decides; {ways}"
-    return f"With this difference, {max(times, 1.1):.2g} times the users would decide it; {ways}"
+    return f"With this difference, {max((half / room) ** 2, 1.1):.2g} times the users would decide it; {ways}"
 
 
 def _checked(models: Sequence[ModelDecision]) -> str:

@@ -45,7 +45,10 @@ def test_metrics_and_presets_are_listed() -> None:
         ("valdate", "did you mean 'validate'?"),
         ("Explain", "did you mean 'explain'?"),
         ("reconsile", "did you mean 'reconcile'?"),
-        ("xyz", "known: diff, explain, log, mend, metrics, pin, presets, reconcile, validate"),
+        (
+            "xyz",
+            "known: diff, explain, gate, log, mend, metrics, pin, presets, reconcile, validate",
+        ),
     ],
 )
 def test_an_unknown_command_is_refused_with_what_may_be_meant(word: str, fix: str) -> None:
