@@ -73,6 +73,11 @@ def _repro_and_commit(project: Path) -> None:
     run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
 
 
+def _as_it_was(project: Path) -> None:
+    run(project, "git", "checkout", "-q", "params.yaml")
+    run(project, "dvc", "repro", "-q", "compare")
+
+
 def _decided(project: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
     """What `--json` prints; the exit code is that of its outcome."""
     if gate:
@@ -158,17 +163,23 @@ def test_equal_models_pass_and_exit_with_0(project: Path) -> None:
     assert attempt(project, "concord", "gate", "v1").returncode == 0
 
 
-def test_what_cannot_be_told_is_undecided_and_passes_only_where_that_is_asked_for(
+def test_a_loss_of_about_the_margin_is_undecided_and_passes_only_where_that_is_asked_for(
     project: Path,
 ) -> None:
-    # ease-recent is ease in all but name and luck: a margin of 0 cannot be shown
-    asked = {"guardrails": {"R@10": 0}, "models": ["recent"]}
-    change_params(project, {"comparison.baseline": "ease", "segments": {}})
-    run(project, "dvc", "repro", "-q", "evaluate")
-    before = _decided(project, **asked, success=["Coverage@10"])
-    after = _decided(project, guardrails={"nDCG@10": "0.001%"}, models=["knn"])
+    asked = {"guardrails": {"Coverage@10": 0}, "models": ["recent"]}
+    lost = _model(_decided(project, **asked), "recent")["guardrails"][0]
+    margin = -lost["difference"]
+    asked["guardrails"] = {"Coverage@10": margin}
 
-    assert {before["outcome"], after["outcome"]} <= {"undecided", "worse", "pass"}
+    assert (lost["outcome"], margin > 0.1) == ("worse", True)
+    assert _decided(project, **asked)["outcome"] == "undecided"
+    assert attempt(project, "concord", "gate").returncode == 3
+    assert _decided(project, **asked, undecided="pass")["outcome"] == "pass"
+    assert _decided(project, **asked, undecided="pass", success=["nDCG@10"])["outcome"] == "pass"
+    assert (
+        _decided(project, **asked, undecided="pass", success=["Coverage@10"])["outcome"]
+        == "undecided"
+    )
 
 
 def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None:
@@ -176,8 +187,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None
     run(project, "dvc", "repro", "-q", "evaluate")
     decision = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"])
     waived = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
-    run(project, "git", "checkout", "-q", "params.yaml", "dvc.lock")
-    run(project, "dvc", "checkout", "-q")
+    _as_it_was(project)
 
     assert decision["outcome"] == "undecided"
     assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
@@ -220,8 +230,7 @@ def test_other_conventions_are_refused(project: Path) -> None:
     change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
     run(project, "dvc", "repro", "-q", "evaluate")
     done = attempt(project, "concord", "gate", "v1")
-    run(project, "git", "checkout", "-q", "params.yaml", "dvc.lock")
-    run(project, "dvc", "checkout", "-q")
+    _as_it_was(project)
 
     assert done.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
