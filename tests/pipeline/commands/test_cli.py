@@ -47,7 +47,7 @@ def test_metrics_and_presets_are_listed() -> None:
         ("reconsile", "did you mean 'reconcile'?"),
         (
             "xyz",
-            "known: diff, explain, gate, log, mend, metrics, pin, presets, reconcile, validate",
+            "known: diff, explain, gate, log, mend, metrics, pin, presets, reconcile, stage, validate",
         ),
     ],
 )
