@@ -34,9 +34,9 @@ def mean_of_pair(hit_rate: float, lift: float) -> float:
     return float(hit_rate * lift * _GAINS.mean())
 
 
-def skewed(rng: np.random.Generator, users: int) -> Floats:
-    """(users,) differences of mean 0: nine in ten of those who differ gain 0.1, one in ten loses 0.9."""
-    return rng.choice([0.1, -0.9, 0.0], users, p=[0.45, 0.05, 0.5])
+def skewed(rng: np.random.Generator, users: int, mean: float = 0.0) -> Floats:
+    """(users,) differences: nine in ten of those who differ gain 0.1, one in ten loses so much that this is the mean."""
+    return rng.choice([0.1, -0.9 + mean / 0.05, 0.0], users, p=[0.45, 0.05, 0.5])
 
 
 def table(
@@ -48,3 +48,9 @@ def table(
     values = np.where(noise, rng.random((models, metrics, users)) * 0.5, hits[:, None, :])
     values[-1] += better
     return values
+
+
+def lists(rng: np.random.Generator, users: int, items: int, steepness: float) -> NDArray[np.int64]:
+    """(users, DEPTH) items of each user's list, item n with weight n ** -steepness: the steeper, the fewer are covered."""
+    keys = -steepness * np.log(np.arange(1, items + 1)) + rng.gumbel(size=(users, items))
+    return np.argsort(-keys, axis=1)[:, :DEPTH]

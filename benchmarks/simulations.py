@@ -6,7 +6,6 @@ All data are simulated, so the truth is known; seeds are pinned. It takes some m
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +13,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
-from benchmarks.simulated import Floats, mean_of_pair, pair, skewed, table
+from benchmarks import simulated_gates as gates
+from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
+from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.statistics.bootstrap import interval, weighted_means
@@ -34,7 +35,6 @@ ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)
 BETTER = 0.08  # by how much one model is, of six
 HIT_RATES = (0.02, 0.1, 0.5)
-Row = Sequence[str]
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
         "Values are those of nDCG@10 of users with one relevant item each; a rate stands with its Monte-Carlo error",
         f"(one standard error). Nominal is {ALPHA:.0%} for tests and {1 - ALPHA:.0%} for intervals.",
     ]
-    for part in (_type_one, _others, _power, _families, _verdicts, _gaps, _swaps):
+    for part in (_type_one, _others, _power, _families, _verdicts, _gaps, _swaps, *gates.PARTS):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]
     path = Path(__file__).with_name("SIMULATIONS.md")
@@ -57,7 +57,7 @@ def _type_one() -> list[str]:
     rows = []
     for hit_rate in HIT_RATES:
         for n in SIZES:
-            found = [_compared(pair(_rng(n, run), n, hit_rate)) for run in range(2_000)]
+            found = [_compared(pair(rng_of(n, run), n, hit_rate)) for run in range(2_000)]
             tested = [each for each in found if not math.isnan(each.p)]
             sure = [each for each in tested if each.n_nonzero >= CAUTION_BELOW]
             rows.append(
@@ -65,10 +65,10 @@ def _type_one() -> list[str]:
                     f"{hit_rate:.0%}",
                     f"{n:,}",
                     f"{np.mean([each.n_nonzero for each in found]):.1f}",
-                    _rate(len(tested), len(found), error=False),
-                    _rate(sum(bool(each.p < ALPHA) for each in tested), len(tested)),
-                    _rate(sum(each.ci_low <= 0 <= each.ci_high for each in tested), len(tested)),
-                    _rate(sum(each.p < ALPHA for each in sure), len(sure)),
+                    rate(len(tested), len(found), error=False),
+                    rate(sum(bool(each.p < ALPHA) for each in tested), len(tested)),
+                    rate(sum(each.ci_low <= 0 <= each.ci_high for each in tested), len(tested)),
+                    rate(sum(each.p < ALPHA for each in sure), len(sure)),
                 )
             )
     head = ("users hit", "users", "differ, mean", "tested", "type I error", "coverage", "type I error, 30 or more differ")  # fmt: skip
@@ -78,7 +78,7 @@ def _type_one() -> list[str]:
         "2,000 runs a row. Under ten users who differ there is no test (column `tested`); those that remain keep the",
         "nominal error within the error of the simulation; a row in which 1% was tested rests on few runs.",
         "",
-        *_table(head, rows),
+        *table_of(head, rows),
     ]
 
 
@@ -87,21 +87,21 @@ def _others() -> list[str]:
     rows = []
     for n in (100, 1_000, 10_000):
         runs = 500
-        gaps = [skewed(_rng(n, run), n) for run in range(runs)]
+        gaps = [skewed(rng_of(n, run), n) for run in range(runs)]
         zeros = np.zeros(n)
         t = sum(_compared((each, zeros)).p < ALPHA for each in gaps)
         ranks = sum(float(wilcoxon(each[each != 0]).pvalue) < ALPHA for each in gaps)
         signs = sum(
             binomtest(int((each > 0).sum()), int((each != 0).sum())).pvalue < ALPHA for each in gaps
         )
-        rows.append((f"{n:,}", _rate(t, runs), _rate(ranks, runs), _rate(signs, runs)))
+        rows.append((f"{n:,}", rate(t, runs), rate(ranks, runs), rate(signs, runs)))
     return [
         "## Other tests on a skewed difference of mean 0",
         "",
         "Many users gain a little, few lose much, and the means are the same. 500 runs a row: how often each test calls",
         "the models different. Wilcoxon and sign test ask about symmetry, so they are all but sure to be wrong about means.",
         "",
-        *_table(("users", "paired t", "Wilcoxon", "sign test"), rows),
+        *table_of(("users", "paired t", "Wilcoxon", "sign test"), rows),
     ]
 
 
@@ -110,15 +110,15 @@ def _power() -> list[str]:
     for lift in (0.005, 0.01, 0.02, 0.05):
         cells = [f"{lift:.1%}"]
         for n, runs in ((1_000, 1_000), (10_000, 500), (100_000, 100)):
-            found = [_compared(pair(_rng(n, run), n, 0.5, lift)) for run in range(runs)]
-            cells.append(_rate(sum(each.p < ALPHA for each in found), runs))
+            found = [_compared(pair(rng_of(n, run), n, 0.5, lift)) for run in range(runs)]
+            cells.append(rate(sum(each.p < ALPHA for each in found), runs))
         rows.append(tuple(cells))
     return [
         "## Power",
         "",
         "How often a true relative difference is found, by the number of users (half of whom are hit).",
         "",
-        *_table(("true difference", "1,000 users", "10,000 users", "100,000 users"), rows),
+        *table_of(("true difference", "1,000 users", "10,000 users", "100,000 users"), rows),
     ]
 
 
@@ -130,7 +130,7 @@ def _families() -> list[str]:
         found_share: dict[str, list[float]] = {"holm": [], "max_t": []}
         false_shares = []
         for run in range(runs):
-            values = table(_rng(6, run), 300, 6, 12, better)
+            values = table(rng_of(6, run), 300, 6, 12, better)
             p, compared, true = _all_pairs(values, better)
             adjusted = {
                 "none": p,
@@ -147,7 +147,7 @@ def _families() -> list[str]:
         rows.append(
             (
                 f"one model better by {better:g}" if better else "nothing to find",
-                *(_rate(counts[name], runs) for name in ("none", "holm", "max_t")),
+                *(rate(counts[name], runs) for name in ("none", "holm", "max_t")),
                 *(f"{np.mean(each):.1%}" if each else "" for each in found_share.values()),
                 f"{np.mean(false_shares):.1%}",
             )
@@ -160,7 +160,7 @@ def _families() -> list[str]:
         "false difference is found in most runs; Holm and max-T bound the chance of any false finding, max-T finds more of",
         "what is there; Benjamini-Hochberg bounds the share of false ones among those found.",
         "",
-        *_table(head, rows),
+        *table_of(head, rows),
     ]
 
 
@@ -185,17 +185,17 @@ def _verdicts() -> list[str]:
         effect = mean_of_pair(0.5, 0.1)
         told = [
             verdict(found, found.p, alpha=ALPHA, min_effect=effect, higher_is_better=True)
-            for found in (_compared(pair(_rng(n, run), n, 0.5, 0.1)) for run in range(runs))
+            for found in (_compared(pair(rng_of(n, run), n, 0.5, 0.1)) for run in range(runs))
         ]
         names: tuple[Verdict, ...] = ("better", "equivalent", "better_below_threshold", "undecided")
-        rows.append((f"{n:,}", *(_rate(told.count(name), runs) for name in names)))
+        rows.append((f"{n:,}", *(rate(told.count(name), runs) for name in names)))
     return [
         "## Verdicts at the threshold",
         "",
         "The true difference is exactly `min_effect`: `better` and `equivalent` would both be wrong, and each may be said",
         f"in {ALPHA / 2:.1%} of the cases at most.",
         "",
-        *_table(("users", "better", "equivalent", "better, perhaps by less", "undecided"), rows),
+        *table_of(("users", "better", "equivalent", "better, perhaps by less", "undecided"), rows),
     ]
 
 
@@ -204,14 +204,14 @@ def _gaps() -> list[str]:
     for n in (25, 150, 300, 1_000, 5_000):
         inside, runs = 0, 400
         for run in range(runs):
-            rng = _rng(n, run)
+            rng = rng_of(n, run)
             a, b = pair(rng, n, 0.4)[0], pair(rng, n, 0.2)[0]
             first = np.arange(n) % 5 == 0
             both = np.column_stack([np.where(first, a, np.nan), np.where(first, np.nan, b)])
             samples = weighted_means(both, resamples=500, seed=run)
             low, high = interval(samples[:, 0] - samples[:, 1], 1 - ALPHA)
             inside += low <= mean_of_pair(0.2, 1.0) <= high
-        rows.append((f"{n:,}", f"{n // 5:,}", _rate(inside, runs)))
+        rows.append((f"{n:,}", f"{n // 5:,}", rate(inside, runs)))
     return [
         "## Gap between two segments, by Poisson bootstrap",
         "",
@@ -219,7 +219,7 @@ def _gaps() -> list[str]:
         "of the nominal by a point or two where a segment has but some hundred users. Segments of fewer than 30 users take",
         "no part in gaps.",
         "",
-        *_table(("users", "in the smaller segment", "coverage"), rows),
+        *table_of(("users", "in the smaller segment", "coverage"), rows),
     ]
 
 
@@ -233,7 +233,7 @@ def _swaps() -> list[str]:
     runs = 400
     rejected = dict.fromkeys(measures, 0)
     for run in range(runs):
-        rng = _rng(200, run)
+        rng = rng_of(200, run)
         found = swap_tests(
             _shown(rng), _shown(rng), measures, items=items, k=10, resamples=199, seed=run
         )
@@ -245,38 +245,18 @@ def _swaps() -> list[str]:
         f"Two models that draw their lists alike, 100 users x 10 of 200 items, {runs} runs of 199 swaps: how often a",
         "difference is found.",
         "",
-        *_table(("metric", "type I error"), [(n, _rate(c, runs)) for n, c in rejected.items()]),
+        *table_of(("metric", "type I error"), [(n, rate(c, runs)) for n, c in rejected.items()]),
     ]
 
 
 def _shown(rng: np.random.Generator) -> Shown:
-    weights = np.arange(1, 201) ** -0.8
-    keys = np.log(weights) + rng.gumbel(size=(100, 200))
-    lists = np.argsort(-keys, axis=1)[:, :10]
-    return Shown(np.repeat(np.arange(100), 10), lists.ravel())
-
-
-def _rng(*seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
+    return Shown(np.repeat(np.arange(100), 10), lists(rng, 100, 200, 0.8).ravel())
 
 
 def _compared(values: tuple[Floats, Floats]) -> Paired:
     columns = dict(zip("ab", values, strict=True))
     (found,) = compare(columns, [("a", "b")], confidence=1 - ALPHA)
     return found
-
-
-def _rate(count: int, of: int, *, error: bool = True) -> str:
-    if not of:
-        return "–"
-    share = count / of
-    deviation = math.sqrt(share * (1 - share) / of)
-    return f"{share:.1%} ± {deviation:.1%}" if error else f"{share:.0%}"
-
-
-def _table(head: Row, rows: Iterable[Row]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(['---:'] * len(head))}|"]
-    return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from concord.metrics_core.comparing.evidence.asked import (
     word_findings,
 )
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
@@ -46,6 +47,7 @@ def compare(
     items: Data | None = None,
     users: Data | None = None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
+    gate: Mapping[str, Any] | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
     title: str = "Comparison",
@@ -77,6 +79,9 @@ def compare(
     segments    : name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
                   {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
                   {"by": "truth_item", "shares": [0.5, 0.8]} or {"by": "recommended_item", …}: items by popularity
+    gate        : what must not get worse and what must get better, as `gate:` of params.yaml has it:
+                  {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}}, "success": ["R@20"]};
+                  the decision is `gate` of the result
     columns     : what tables call their columns: {"truth": {"user": "user_id"}, "als": {"score": "prediction"}}
     input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}
     confidence  : of all intervals and tests
@@ -123,7 +128,10 @@ def compare(
         panel=panel,
         settings=settings,
         segments=segmentations,
+        gate=None if gate is None else gate_of(gate),
     )
+    if asked.gate is not None:
+        _refuse(gate_findings(asked.gate, asked, list(models)))
     roles = {
         **dict.fromkeys(models, "recs"),
         "truth": "truth",

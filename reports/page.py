@@ -17,7 +17,9 @@ from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, c
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.sections import (
+    costs,
     examples,
+    gate,
     panel,
     quality,
     segments,
@@ -65,8 +67,10 @@ def environment(*, autoescape: bool) -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals.update(
+        costs=costs,
         distributions=distributions,
         examples=examples,
+        gate=gate,
         numbers=numbers,
         panel=panel,
         quality=quality,

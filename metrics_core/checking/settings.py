@@ -34,6 +34,9 @@ class Settings(Protocol):
     def metrics(self) -> str:
         """The setting of what is evaluated."""
 
+    def segments(self) -> str:
+        """The setting of how users and items are cut into groups."""
+
     def lacking(self, table: str) -> tuple[str, str]:
         """That train, items or users were not given, and how to give them."""
 
@@ -79,6 +82,9 @@ class Arguments:
 
     def metrics(self) -> str:
         return "`metrics`"
+
+    def segments(self) -> str:
+        return "`segments`"
 
     def lacking(self, table: str) -> tuple[str, str]:
         return "which was not given", f"give it as `{table}`"

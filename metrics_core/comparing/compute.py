@@ -7,6 +7,7 @@ from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.distributions import distributions
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.examples import examples
+from concord.metrics_core.comparing.gate_evidence import decided
 from concord.metrics_core.comparing.leaderboard import metrics_of, scores
 from concord.metrics_core.comparing.panel import panels
 from concord.metrics_core.comparing.provenance import COVERS, conventions, provenance, quality
@@ -45,6 +46,7 @@ def compared(evidence: Evidence) -> Comparison:
         warnings=tuple(warnings(asked, models, ground)),
         checked=tuple(checked_kinds(asked, models, ground)),
         quality=quality(models, ground),
+        gate=decided(evidence, pairs),
         conventions=conventions(asked),
         provenance=provenance(asked, models),
         covers=COVERS,

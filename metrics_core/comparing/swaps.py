@@ -1,7 +1,8 @@
 """List-swap tests of the labels over all users: each model against the baseline, from the lists in rank order."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -11,12 +12,14 @@ from concord.metrics_core.checking.relations import files, schema, view, whole
 from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
+from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
-from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.scoring.judge import fetch
 from concord.metrics_core.scoring.listing import number_items
-from concord.metrics_core.statistics.swap import Shown, Swapped, swap_tests
+from concord.metrics_core.statistics.jackknife import jackknife_intervals
+from concord.metrics_core.statistics.swap import Measure, Shown, Swapped, swap_tests
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS
@@ -34,32 +37,64 @@ _ALL = 1 << 40  # places: the whole list
 
 def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
     """(label, model) -> the test of the model against the baseline."""
-    asked, models = evidence.asked, evidence.models
-    labels = [label for label in asked.labels if label.metric.of_catalogue]
-    baseline = asked.baseline
-    found: dict[tuple[str, str], Swapped] = {}
-    if not labels or len(models) == 1:
-        return found
-    names = list(models)
-    with _numbered(models, evidence.ground) as connection:
+    asked = evidence.asked
+    how = {"resamples": asked.resamples, "seed": asked.seed}
+    return {
+        (label, lists.model): test
+        for lists in _lists_of(evidence, asked.labels, list(evidence.models))
+        for label, test in swap_tests(
+            lists.shown, lists.baseline, lists.measures, items=lists.items, k=lists.k, **how
+        ).items()
+    }
+
+
+def swap_intervals(
+    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """(label, model) -> the jackknife's interval of the model minus the baseline, of those labels over all users."""
+    return {
+        (label, lists.model): (or_none(low), or_none(high))
+        for lists in _lists_of(evidence, labels, models)
+        for label, (low, high) in jackknife_intervals(
+            lists.shown,
+            lists.baseline,
+            lists.measures,
+            items=lists.items,
+            k=lists.k,
+            confidence=evidence.asked.confidence,
+        ).items()
+    }
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """What a model and the baseline show at one cutoff, and the labels that read it."""
+
+    model: str
+    shown: Shown
+    baseline: Shown
+    measures: Mapping[str, Measure]
+    items: Items
+    k: int | None
+
+
+def _lists_of(
+    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+) -> Iterator[_Lists]:
+    """Each of the models against the baseline at each cutoff of the labels over all users."""
+    asked, names = evidence.asked, list(evidence.models)
+    of_catalogue = [label for label in labels if label.metric.of_catalogue]
+    others = [model for model in models if model != asked.baseline]
+    if not of_catalogue or not others:
+        return
+    with _numbered(evidence.models, evidence.ground) as connection:
         items = number_items(connection, None)
-        for (k, ranking), group in _alike(labels, asked.conventions).items():
+        for (k, ranking), group in _alike(of_catalogue, asked.conventions).items():
             measures = {str(label): _measure(label, asked.conventions) for label in group}
-            ours = _shown(connection, _view(names, baseline), k, ranking)
-            for model in models:
-                if model == baseline:
-                    continue
-                tests = swap_tests(
-                    _shown(connection, _view(names, model), k, ranking),
-                    ours,
-                    measures,
-                    items=items,
-                    k=k,
-                    resamples=asked.resamples,
-                    seed=asked.seed,
-                )
-                found |= {(label, model): test for label, test in tests.items()}
-    return found
+            ours = _shown(connection, _view(names, asked.baseline), k, ranking)
+            for model in others:
+                shown = _shown(connection, _view(names, model), k, ranking)
+                yield _Lists(model, shown, ours, measures, items, k)
 
 
 def _alike(
@@ -72,7 +107,7 @@ def _alike(
     return groups
 
 
-def _measure(label: Label, pinned: Conventions) -> Callable[[Exposure], float]:
+def _measure(label: Label, pinned: Conventions) -> Measure:
     own = label.conventions(pinned)
     return partial(
         label.metric.function, **{knob: getattr(own, knob) for knob in label.metric.knobs}

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
     BestChance,
     Difference,
@@ -44,6 +45,7 @@ class Comparison:
     panel       : each primary label under every definition that some preset has
     verdicts    : sentences, most important first
     warnings    : signs of a doubtful evaluation, most serious first; `checked` names those that were looked for
+    gate        : what the gate decides on every model against the baseline; None where none was asked for
     quality     : model, or `truth` -> what was found in its table, as quality files have it; not to be changed
     covers      : what the intervals cover, and what not
     """
@@ -66,6 +68,7 @@ class Comparison:
     examples: Examples | None = None
     warnings: tuple[Warned, ...] = ()
     checked: tuple[str, ...] = ()
+    gate: Decision | None = None
     quality: Mapping[str, Any] = field(default_factory=dict)
     conventions: PinnedConventions = NO_CONVENTIONS
     provenance: Provenance = NO_PROVENANCE

@@ -11,13 +11,13 @@ from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 
-SCHEMA = 3
+SCHEMA = 4
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
     """The content of comparison.json."""
-    content = {"schema": SCHEMA, **_plain(comparison)}
+    content = {"schema": SCHEMA, **plain(comparison)}
     return {_NAMES.get(name, name): part for name, part in content.items()}
 
 
@@ -91,12 +91,12 @@ def _of_another_version(where: str, found: Any) -> InputError:
     return refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
 
 
-def _plain(part: Any) -> Any:
+def plain(part: Any) -> Any:
     """Types as JSON has them; `dataclasses.asdict` would copy every leaf."""
     if is_dataclass(part):
-        return {field.name: _plain(getattr(part, field.name)) for field in fields(part)}
+        return {field.name: plain(getattr(part, field.name)) for field in fields(part)}
     if isinstance(part, tuple | list):
-        return [_plain(each) for each in part]
+        return [plain(each) for each in part]
     if isinstance(part, Mapping):
-        return {name: _plain(each) for name, each in part.items()}
+        return {name: plain(each) for name, each in part.items()}
     return part

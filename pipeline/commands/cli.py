@@ -3,14 +3,16 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
 
-Command = Callable[[argparse.Namespace], str | None]
+Command = Callable[[argparse.Namespace], str | int | None]
 STAGE = "stage"
 COMPLETION = "completion"
 SHELLS = ("bash", "zsh", "fish")
+GATE = "gate"
+ERRORS = 2  # of a gate, whose 0, 1 and 3 are decisions
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
 
@@ -34,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen.command(chosen) if "command" in chosen else parser.print_help()
         flush()
         return
+    if chosen.name == GATE:
+        _decide(chosen)
     from concord.pipeline.running.lifetime import refuse_few_addresses
 
     refuse_few_addresses()
@@ -49,9 +53,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.name == STAGE:
         given_to = [] if chosen.argument is None else [chosen.argument]
         sys.argv = [chosen.stage, *given_to, *chosen.how]
-        run(lambda: chosen.command(chosen), _after_repro if chosen.stage == STAGES[-1] else None)
+        run(lambda: _stage(chosen), _after_repro if chosen.stage == STAGES[-1] else None)
     sys.argv = [f"concord {chosen.name}", *chosen.how]
     leave(lambda: chosen.command(chosen))
+
+
+def _decide(chosen: argparse.Namespace) -> NoReturn:
+    """Leaves with the gate's decision; what goes wrong, even before it begins, does not look like one."""
+    try:
+        from concord.pipeline.running.lifetime import refuse_few_addresses
+        from concord.pipeline.running.stage import leave
+
+        refuse_few_addresses()
+        sys.argv = [f"concord {chosen.name}", *chosen.how]
+        leave(lambda: chosen.command(chosen), errors=ERRORS)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(ERRORS)
+        raise
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(ERRORS)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -123,6 +146,12 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
+    gate = _add(
+        commands, GATE, _gate, "may these models go out? exit code 0 pass, 1 worse, 3 undecided"
+    )
+    said = "a commit, branch or tag, such as HEAD~1; else the baseline"
+    gate.add_argument("revision", nargs="?", help=said)
+    gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
@@ -243,6 +272,12 @@ def _diff(chosen: argparse.Namespace) -> None:
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
+
+
+def _gate(chosen: argparse.Namespace) -> int:
+    from concord.pipeline.commands.gate import gate
+
+    return gate(chosen.revision, as_json=chosen.json)
 
 
 def _log(chosen: argparse.Namespace) -> None:

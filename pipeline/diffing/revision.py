@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
 
 PLACE = "command line"
+_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  # of results
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Former:
 
 
 @contextmanager
-def former(revision: str, models: Sequence[str]) -> Iterator[Former]:
-    """The results of a revision, in files that live as long as the block.
+def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iterator[Former]:
+    """The results of a revision, in files that live as long as the block; with the models' lists, if they are read.
 
     Raises
     ------
@@ -46,8 +47,8 @@ def former(revision: str, models: Sequence[str]) -> Iterator[Former]:
         lost = [
             path
             for model in asked
-            for path in _paths(folders, model)
-            if not _fetched(files, path, folder / f"{model}{path.suffix}")
+            for kind, path in _paths(folders, model, lists=lists).items()
+            if not _fetched(files, path, folder / f"{model}.{kind}")
         ]
         if lost:
             what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
@@ -65,13 +66,13 @@ def _refuse_unknown(revision: str) -> None:
         raise refuse(PLACE, what, fix)
 
 
-def _read_params(files: Any, revision: str) -> tuple[list[str], tuple[Path, Path]]:
-    """Models and folders of values and summaries; all else may be of an older version."""
+def _read_params(files: Any, revision: str) -> tuple[list[str], Mapping[str, Path]]:
+    """Models and folders of values, summaries and lists; all else may be of an older version."""
     try:
         text = files.read_text(_in_repository(PARAMS), encoding="utf-8")
         content = load_yaml(text, str(PARAMS))
         folders = content["results"]
-        return list(content["models"]), (Path(folders["per_user"]), Path(folders["summary"]))
+        return list(content["models"]), {kind: Path(folders[kind]) for kind in _SUFFIXES}
     except (OSError, KeyError, TypeError, UnicodeDecodeError, InputError):
         what = f"{revision} holds no {PARAMS} with models and results"
         fix = "name a revision in which this folder was a project of Concord"
@@ -83,8 +84,13 @@ def _in_repository(path: Path) -> str:
     return (Path.cwd().resolve().relative_to(repository()) / path).as_posix()
 
 
-def _paths(folders: tuple[Path, Path], model: str) -> tuple[Path, Path]:
-    return folders[0] / f"{model}.parquet", folders[1] / f"{model}.json"
+def _paths(folders: Mapping[str, Path], model: str, *, lists: bool) -> dict[str, Path]:
+    """Kind of result -> its file."""
+    return {
+        kind: folders[kind] / f"{model}{suffix}"
+        for kind, suffix in _SUFFIXES.items()
+        if lists or kind != "lists"
+    }
 
 
 def _fetched(files: Any, path: Path, into: Path) -> bool:
@@ -96,5 +102,5 @@ def _fetched(files: Any, path: Path, into: Path) -> bool:
 
 
 def _evaluation(folder: Path, model: str) -> Evaluated:
-    summary = json.loads((folder / f"{model}.json").read_text(encoding="utf-8"))
-    return Evaluated(folder / f"{model}.parquet", folder, folder, summary, {})
+    summary = json.loads((folder / f"{model}.summary").read_text(encoding="utf-8"))
+    return Evaluated(folder / f"{model}.per_user", folder, folder / f"{model}.lists", summary, {})

@@ -40,4 +40,5 @@ def asked_of(params: Params) -> Asked:
         panel=params.evaluation.panel,
         settings=settings,
         segments={name: each.cut for name, each in params.segments.items()},
+        gate=params.gate.asked if params.gate else None,
     )

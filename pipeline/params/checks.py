@@ -9,10 +9,12 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from concord.metrics_core.comparing.evidence.asked import baseline_findings
+from concord.metrics_core.comparing.evidence.gating import gate_findings
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.metrics.catalogue import idle_overrides
+from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.label_checks import label_findings, metric_findings
 from concord.pipeline.params.model import NO_KEYS, Params
@@ -180,13 +182,14 @@ def _is_shape(shape: Any) -> bool:
 
 def value_findings(params: Params) -> list[Finding]:
     """What the values say of each other, once their shape is right."""
-    return [
+    found = [
         *convention_findings(params.conventions),
         *label_findings(params),
         *_segment_findings(params),
         *_baseline_findings(params),
         *_training_findings(params),
     ]
+    return found or list(_gate_findings(params))
 
 
 def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
@@ -218,6 +221,14 @@ def _segment_findings(params: Params) -> Iterator[Finding]:
 def _baseline_findings(params: Params) -> Iterator[Finding]:
     for key, what, fix in baseline_findings(params.comparison.baseline, params.models):
         yield ("comparison", key), what, fix
+
+
+def _gate_findings(params: Params) -> Iterator[Finding]:
+    """What a gate names that is not there: it rests on all that is checked before."""
+    asked = asked_of(params)
+    if asked.gate is not None:
+        for place, what, fix in gate_findings(asked.gate, asked, list(params.models)):
+            yield tuple(place.split(".", 2)), what, fix
 
 
 def _training_findings(params: Params) -> Iterator[Finding]:

@@ -38,6 +38,9 @@ class Keys:
     def metrics(self) -> str:
         return "evaluation.metrics and evaluation.ks"
 
+    def segments(self) -> str:
+        return "`segments:`"
+
     def lacking(self, table: str) -> tuple[str, str]:
         return "which background does not name", f"name the file as `background.{table}`"
 

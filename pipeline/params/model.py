@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from concord.metrics_core.comparing.evidence import segmentations
+from concord.metrics_core.comparing.evidence import gating, segmentations
 from concord.metrics_core.comparing.evidence.asked import (
     FEWEST_RESAMPLES,
     LEAST_CONFIDENCE,
@@ -18,6 +18,8 @@ from concord.metrics_core.comparing.evidence.asked import (
     wrong_effect,
 )
 from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
+from concord.metrics_core.comparison import gate as gates
+from concord.metrics_core.comparison.gate import Margin
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import MOST_K
 
@@ -171,6 +173,44 @@ class Comparison(_Section):
         return given
 
 
+Margins = dict[str, Margin]
+
+
+class Gate(_Section):
+    """What `concord gate` decides on: margins are a number, a share of the reference's mean, or min_effect."""
+
+    guardrails: Margins = {}
+    segments: dict[str, Margins] = {}
+    success: list[str] = Field(default=[], max_length=MOST_NAMED)
+    undecided: Literal["pass"] | None = None
+    models: list[str] = []
+
+    @field_validator("guardrails", mode="before")
+    @classmethod
+    def _margins(cls, given: Any) -> Any:
+        return _checked_margins(given)
+
+    @field_validator("segments", mode="before")
+    @classmethod
+    def _margins_of_segments(cls, given: Any) -> Any:
+        for margins in given.values() if isinstance(given, dict) else ():
+            _checked_margins(margins)
+        return given
+
+    @property
+    def asked(self) -> gates.Gate:
+        return gating.gate_from(
+            self.guardrails, self.segments, self.success, self.undecided, self.models
+        )
+
+
+def _checked_margins(given: Any) -> Any:
+    for margin in given.values() if isinstance(given, dict) else ():
+        if msg := gating.wrong_margin(margin):
+            raise ValueError(msg)
+    return given
+
+
 class Report(_Section):
     title: str
 
@@ -208,6 +248,7 @@ class Params(_Section):
     evaluation: Evaluation
     comparison: Comparison
     segments: dict[str, Segmentation]
+    gate: Gate | None = None
     conventions: dict[str, Any]
     report: Report
     mlflow: MLflow

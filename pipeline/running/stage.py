@@ -40,14 +40,17 @@ def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) 
     leave(alone)
 
 
-def leave(work: Callable[[], object]) -> NoReturn:
-    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else."""
+def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
+    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else.
+
+    Work that returns a whole number leaves with it; `errors` is then the exit code of whatever goes wrong.
+    """
     debug = DEBUG in sys.argv
     arguments = announce.set_up(sys.argv)
     sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
         stop_in_order(_tidy)
-        work()
+        ended = work()
         sys.stdout.flush()
     except BrokenPipeError:
         announce.forget_stdout()
@@ -60,10 +63,10 @@ def leave(work: Callable[[], object]) -> NoReturn:
         else:
             LOG.error("%s", without_credentials(in_words(error)))
         announce.flush()
-        sys.exit(exit_code(error))
+        sys.exit(exit_code(error) if errors is None else errors)
     if stopped := told_to_stop():
         _stopped(stopped)
-    sys.exit(0)
+    sys.exit(ended if isinstance(ended, int) else 0)
 
 
 def _tidy() -> None:

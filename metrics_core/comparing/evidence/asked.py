@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.segmentations import Segmentation
+from concord.metrics_core.comparison.gate import Gate
 from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
@@ -55,6 +56,7 @@ class Asked:
     panel: bool
     settings: Settings
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
+    gate: Gate | None = None
 
     @property
     def of_primary(self) -> list[Label]:

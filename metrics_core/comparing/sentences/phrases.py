@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.gate import Measured
 from concord.metrics_core.comparison.parts import Difference, Score
 
 MINUS = "\N{MINUS SIGN}"
@@ -31,7 +32,7 @@ def threshold(label: str, effect: float, comparison: Comparison) -> str:
     return exact(effect) if share is None else f"{percent(share)} of {comparison.baseline}"
 
 
-def digits(numbers: Iterable[Score | Difference]) -> int:
+def digits(numbers: Iterable[Score | Difference | Measured]) -> int:
     """Two significant digits of the narrowest interval."""
     known = [
         (n.ci_high - n.ci_low) / 2

@@ -24,6 +24,7 @@ from tests.reports.samples.typed import typed
 Content = dict[str, Any]
 SAMPLES: Mapping[str, Callable[[], Content]] = {
     "five": sample.five_models,
+    "gated": sample.gated,
     "one": sample.one_model,
     "hostile": sample.hostile_names,
     "nothing": sample.without_numbers,
@@ -63,7 +64,7 @@ def test_parts_that_were_not_asked_for_may_be_absent() -> None:
     content = sample.five_models()
     parts = (
         "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples", "warnings", "checked",
-        "quality", "conventions", "provenance", "covers",
+        "gate", "quality", "conventions", "provenance", "covers",
     )  # fmt: skip
     for part in parts:
         del content[part]
@@ -72,6 +73,7 @@ def test_parts_that_were_not_asked_for_may_be_absent() -> None:
 
     assert list(written) == list(json_schema()["properties"])
     assert written["examples"] is None
+    assert written["gate"] is None
     assert written["panel"] == written["segments"] == written["warnings"] == []
     assert from_content(written) == typed(content)
 
@@ -216,7 +218,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
     _named(to_content(typed(SAMPLES[name]())), schema, schema["$defs"], met)
 
-    if name == "five":
+    if name == "gated":
         assert met == set(schema["$defs"])  # every part occurs in the sample
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]

@@ -55,7 +55,7 @@ def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
     assert list(comparison) == [
         "schema", "title", "baseline", "primary", "confidence", "models", "metrics", "ks",
         "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples",
-        "warnings", "checked", "quality", "conventions", "provenance", "covers",
+        "warnings", "checked", "gate", "quality", "conventions", "provenance", "covers",
     ]  # fmt: skip
     assert comparison["models"] == MODELS
     assert comparison["ks"] == [5, 10]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reports.samples import sample_metrics, sample_panel, sample_parts
+from tests.reports.samples import sample_gate, sample_metrics, sample_panel, sample_parts
 from tests.reports.samples.sample_files import CONVENTIONS, provenance, quality, truth
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,15 @@ def five_models() -> Content:
 
 def two_models() -> Content:
     return build({"popularity": 0.10, "ease": 0.2})
+
+
+def gated() -> Content:
+    """Five models and what a gate decides on two of them: one is worse, one is undecided."""
+    content = five_models()
+    content["gate"] = sample_gate.decision(
+        content["differences"], BASELINE, ("ease", "random-walk")
+    )
+    return content
 
 
 def many_models(n: int, *, every_pair: bool = True) -> Content:
@@ -132,7 +141,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
-        "schema": 3,
+        "schema": 4,
         "title": "Demo shop",
         "baseline": BASELINE,
         "primary": list(PRIMARY),
@@ -145,6 +154,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "panel": [_panel_entry(values, label) for label in PRIMARY],
         "verdicts": _verdicts(differences, list(skills)),
         **sample_parts.parts(values, BASELINE, PRIMARY, _compared),
+        "gate": None,
         "quality": {name: quality(name, i, n_users) for i, name in enumerate(skills)}
         | {"truth": truth(n_users)},
         "conventions": copy.deepcopy(CONVENTIONS),

@@ -1,0 +1,173 @@
+"""How often a gate passes a model that is worse by exactly the margin, and how often one that is as good."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
+from benchmarks.tabulated import Row, rate, rng_of, table_of
+from concord.metrics_core.comparing.gate import guarded
+from concord.metrics_core.comparison.gate import Measured, Outcome
+from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.metrics.exposure import coverage
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.statistics.jackknife import jackknife_intervals
+from concord.metrics_core.statistics.paired import Column, paired
+from concord.metrics_core.statistics.swap import Shown
+
+CONFIDENCE = 0.95
+OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")
+SIZES = ((100, 4_000), (300, 4_000), (1_000, 4_000), (5_000, 2_000), (20_000, 1_000))  # users, runs
+SLIGHT = 0.02  # of the catalogue
+LOSS = 0.05  # of the hits, where a model is worse by the margin
+SKEWED_LOSS = 0.01
+ITEMS = 2_000
+STEEP, STEEPER = 1.0, 1.1  # of what two models show: the second covers less
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+
+
+def at_the_margin() -> list[str]:
+    """The true difference is exactly -margin: to pass it is wrong."""
+    dense, sparse = (partial(pair, hit_rate=h, lift=-LOSS) for h in (0.5, 0.05))
+    cases: list[tuple[str, Draw, float | str]] = [
+        ("half of the users hit", dense, mean_of_pair(0.5, LOSS)),
+        (f"the same, margin {LOSS:.0%} of the mean found", dense, f"{LOSS:.0%}"),
+        ("5% of the users hit", sparse, mean_of_pair(0.05, LOSS)),
+        ("many gain a little, few lose much", _skewed, SKEWED_LOSS),
+    ]
+    rows = [
+        (name, f"{n:,}", *_told(draw, margin, n, runs))
+        for name, draw, margin in cases
+        for n, runs in SIZES
+    ]
+    return [
+        "## A gate at its margin",
+        "",
+        "The model is truly worse than the reference by exactly the margin: a gate may pass it in 2.5% of the cases at most,",
+        "and call it worse in 2.5% at most. That holds, but where few users lose much: too few of them are among some",
+        "hundred users, the interval lies too high, and a gate passes too often; it needs thousands of users then.",
+        "",
+        *table_of(("differences", "users", "differ, mean", *OUTCOMES), rows),
+    ]
+
+
+def as_good() -> list[str]:
+    """Two models that are alike: how often that is shown, by margin and number of users."""
+    rows: list[Row] = []
+    for margin in ("1%", "2%", "5%", "10%"):
+        cells = [margin]
+        for n, runs in ((1_000, 1_000), (5_000, 1_000), (20_000, 500), (100_000, 200)):
+            told = _outcomes(partial(pair, hit_rate=0.5), margin, n, runs)
+            cells.append(rate(told.count("pass"), runs))
+        rows.append(tuple(cells))
+    return [
+        "## A gate for a model that is as good",
+        "",
+        "Two models that are alike, half of the users hit, correlated as two good models are: how often the gate passes one",
+        "against the other, by the margin as a share of the mean. The others are undecided, but for 2.5% at most.",
+        "",
+        *table_of(("margin", "1,000 users", "5,000 users", "20,000 users", "100,000 users"), rows),
+    ]
+
+
+def of_catalogue() -> list[str]:
+    """Coverage, whose interval is the jackknife's; the true difference is that of the means of many runs."""
+    rows: list[Row] = []
+    for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
+        found = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]
+        alike = [_coverages(n, run, (STEEP, STEEP)) for run in range(runs // 2)]
+        passed = sum(guarded(each, SLIGHT, SLIGHT).outcome == "pass" for each in alike)
+        true = float(np.mean([each.difference for each in found if each.difference is not None]))
+        told = [guarded(each, -true, -true).outcome for each in found]
+        inside = sum(_inside(each, true) for each in found)
+        cells = (rate(told.count(outcome), runs) for outcome in OUTCOMES)
+        rows.append((f"{n:,}", f"{true:+.3f}", rate(inside, runs), *cells, rate(passed, runs // 2)))
+    return [
+        "## A gate on a number over all users",
+        "",
+        f"Coverage@{DEPTH} of {ITEMS} items by two models, one of which shows fewer of them; the margin is exactly the true",
+        "difference. The interval, which leaves out one of 100 groups of users after the other, is rather too long than too",
+        "short; the last column is how often two models that are alike pass.",
+        "",
+        *table_of(
+            (
+                "users",
+                "true difference",
+                "coverage of the interval",
+                *OUTCOMES,
+                f"alike, margin {SLIGHT}: pass",
+            ),
+            rows,
+        ),
+    ]
+
+
+PARTS = (at_the_margin, as_good, of_catalogue)
+
+
+def _skewed(rng: np.random.Generator, users: int) -> tuple[Floats, Floats]:
+    return skewed(rng, users, -SKEWED_LOSS), np.zeros(users)
+
+
+def _told(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...]:
+    differ = [_measured(draw, n, run).n_nonzero for run in range(50)]
+    told = _outcomes(draw, margin, n, runs)
+    return f"{np.mean(differ):,.0f}", *(rate(told.count(each), runs) for each in OUTCOMES)
+
+
+def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcome]:
+    told: list[Outcome] = []
+    for run in range(runs):
+        measured = _measured(draw, n, run)
+        allowed = (
+            float(margin[:-1]) / 100 * (measured.reference or 0.0)
+            if isinstance(margin, str)
+            else margin
+        )
+        told.append(guarded(measured, margin, allowed).outcome)
+    return told
+
+
+def _measured(draw: Draw, n: int, run: int) -> Measured:
+    a, b = (Column(values) for values in draw(rng_of(7, n, run), n))
+    found = paired(a, b, confidence=CONFIDENCE)
+    return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
+
+
+def _coverages(n: int, run: int, steepness: tuple[float, float]) -> Measured:
+    rng = rng_of(8, n, run)
+    one, other = (
+        Shown(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
+        for each in steepness
+    )
+    everything = np.ones(ITEMS, dtype=np.int64)
+    items = Items(1, 1, everything, everything > 0, None)
+    measures = {"Coverage@10": partial(coverage, coverage_items="catalogue")}
+    found = jackknife_intervals(one, other, measures, items=items, k=DEPTH, confidence=CONFIDENCE)
+    means = tuple(len(np.unique(shown.item)) / ITEMS for shown in (one, other))
+    return _of(means, found["Coverage@10"], n, n)
+
+
+def _of(means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: int) -> Measured:
+    mean, reference = means
+    return Measured(
+        label="nDCG@10",
+        higher_is_better=True,
+        segmentation=None,
+        segment=None,
+        mean=mean,
+        reference=reference,
+        difference=mean - reference,
+        ci_low=or_none(ends[0]),
+        ci_high=or_none(ends[1]),
+        n_users=n,
+        n_nonzero=n_nonzero,
+        test="t",
+        p=None,
+    )
+
+
+def _inside(measured: Measured, true: float) -> bool:
+    low, high = measured.ci_low, measured.ci_high
+    return low is not None and high is not None and low <= true <= high

@@ -1,0 +1,114 @@
+"""What a gate decides of what was measured: a non-inferiority test a guardrail, and one success metric that is better."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from concord.metrics_core.comparing.sentences.gating import decision_lines, why
+from concord.metrics_core.comparison.gate import (
+    Decision,
+    Guardrail,
+    Kind,
+    Margin,
+    Measured,
+    ModelDecision,
+    Outcome,
+    Success,
+)
+from concord.metrics_core.statistics.adjust import holm
+
+_WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
+
+
+def decide(
+    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[Measured]]],
+    *,
+    against: Kind,
+    reference: str,
+    confidence: float,
+    undecided_passes: bool,
+) -> Decision:
+    """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
+    `undecided` where there are success metrics and none is better.
+
+    Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
+    easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
+    """
+    tried = {
+        model: successes(success, confidence=confidence) for model, (_, success) in models.items()
+    }
+    decided = tuple(
+        ModelDecision(
+            model,
+            _outcome(guardrails, tried[model], undecided_passes=undecided_passes),
+            tuple(guardrails),
+            tuple(tried[model]),
+        )
+        for model, (guardrails, _) in models.items()
+    )
+    outcome = _worst(each.outcome for each in decided)
+    return Decision(
+        against=against,
+        reference=reference,
+        confidence=confidence,
+        undecided_passes=undecided_passes,
+        outcome=outcome,
+        models=decided,
+        lines=tuple(decision_lines(outcome, decided, reference, confidence)),
+    )
+
+
+def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrail:
+    """The guardrail of what was measured.
+
+    pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
+    worse     : its upper end lies below -margin
+    undecided : neither, or there is no interval
+    """
+    outcome = _guarded(measured, margin)
+    return Guardrail(
+        **vars(measured),
+        asked=str(asked),
+        margin=margin,
+        outcome=outcome,
+        why=why(measured, margin, outcome),
+    )
+
+
+def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
+    """One a success metric: better where it gained and its p, by Holm over these metrics, is below 1 - confidence."""
+    p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
+    return [
+        Success(
+            **vars(each),
+            p_adjusted=None if np.isnan(adjusted) else float(adjusted),
+            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0,
+        )
+        for each, adjusted in zip(measured, holm(p), strict=True)
+    ]
+
+
+def _guarded(measured: Measured, margin: float | None) -> Outcome:
+    if measured.identical:
+        return "pass"
+    low, high = measured.gain_low, measured.gain_high
+    if margin is None or low is None or high is None:
+        return "undecided"
+    if low > -margin:
+        return "pass"
+    return "worse" if high < -margin else "undecided"
+
+
+def _outcome(
+    guardrails: Sequence[Guardrail], success: Sequence[Success], *, undecided_passes: bool
+) -> Outcome:
+    found = _worst(each.outcome for each in guardrails)
+    if found == "undecided" and undecided_passes:
+        found = "pass"
+    shown = not success or any(each.better for each in success)
+    return "undecided" if found == "pass" and not shown else found
+
+
+def _worst(outcomes: Iterable[Outcome]) -> Outcome:
+    found = set(outcomes)
+    return next((outcome for outcome in _WORST_FIRST if outcome in found), "pass")

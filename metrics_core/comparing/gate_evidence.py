@@ -1,0 +1,166 @@
+"""What a gate looks at: each model against the reference, over all users and in the segments that it names."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from concord.metrics_core.comparing.differences import differences
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.gating import margin_of
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
+from concord.metrics_core.comparing.gate import decide, guarded
+from concord.metrics_core.comparing.segments.grouped import Grouped, split
+from concord.metrics_core.comparing.segments.items import item_groups
+from concord.metrics_core.comparing.segments.users import user_groups
+from concord.metrics_core.comparing.swaps import swap_intervals
+from concord.metrics_core.comparison.gate import (
+    Decision,
+    Gate,
+    Guardrail,
+    Measured,
+)
+from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
+
+Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
+
+
+def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
+    """The decision on each challenger against the baseline, from differences that are there; None without a gate or challenger."""
+    asked = evidence.asked
+    if asked.gate is None:
+        return None
+    models = asked.gate.models or tuple(evidence.models)
+    challengers = [model for model in models if model != asked.baseline]
+    if not challengers:
+        return None
+    return decide(
+        checked(evidence, asked.gate, challengers, pairs),
+        against="baseline",
+        reference=asked.baseline,
+        confidence=asked.confidence,
+        undecided_passes=asked.gate.undecided_passes,
+    )
+
+
+def for_gate(evidence: Evidence, gate: Gate) -> Evidence:
+    """The same evidence, of which nothing is asked but what a gate looks at."""
+    named = [label for label in evidence.asked.labels if str(label) in gate.labels]
+    return replace(evidence, asked=replace(evidence.asked, labels=named, adjustment="holm"))
+
+
+def gate_differences(evidence: Evidence, gate: Gate) -> list[Difference]:
+    """The differences that a gate needs, where no comparison has them."""
+    return differences(for_gate(evidence, gate))
+
+
+def checked(
+    evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+) -> dict[str, Checked]:
+    """Model -> its guardrails, over all users and then in segments, and its success metrics."""
+    asked = evidence.asked
+    over_all = _over_all_users(evidence, gate, models, pairs)
+    inside = list(_in_segments(evidence, gate))
+    found: dict[str, Checked] = {}
+    for model in models:
+        guardrails = [
+            _guardrail(asked, over_all[model, label], margin, _mean(evidence, label))
+            for label, margin in gate.guardrails.items()
+        ]
+        for name, grouped in inside:
+            margin = gate.segments[name][grouped.text]
+            for segment in grouped.values:
+                measured = _in_segment(evidence, name, grouped, segment, model)
+                if measured is not None:
+                    guardrails.append(
+                        _guardrail(asked, measured, margin, or_nan(measured.reference))
+                    )
+        found[model] = guardrails, [over_all[model, label] for label in gate.success]
+    return found
+
+
+def _guardrail(
+    asked: Asked, measured: Measured, margin: float | str, reference: float
+) -> Guardrail:
+    return guarded(measured, margin, or_none(margin_of(asked, measured.label, margin, reference)))
+
+
+def _mean(evidence: Evidence, label: str) -> float:
+    return or_nan(evidence.models[evidence.asked.baseline].mean(label))
+
+
+def _over_all_users(
+    evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+) -> dict[tuple[str, str], Measured]:
+    """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
+    baseline = evidence.asked.baseline
+    wanted = {*gate.guardrails, *gate.success}
+    known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
+    intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
+    found = {}
+    for model in models:
+        for label in wanted:
+            pair = known[model, label]
+            low, high = pair.ci_low, pair.ci_high
+            if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
+                low, high = intervals[label, model]
+            found[model, label] = Measured(
+                label=label,
+                higher_is_better=parse(label).metric.higher_is_better,
+                segmentation=None,
+                segment=None,
+                mean=pair.mean_a,
+                reference=pair.mean_b,
+                difference=pair.difference,
+                ci_low=low,
+                ci_high=high,
+                n_users=pair.n_users,
+                n_nonzero=pair.n_nonzero,
+                test="jackknife" if pair.test == "swap" else "none" if pair.test == "none" else "t",
+                p=pair.p,
+            )
+    return found
+
+
+def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
+    """Each segmentation and label that the gate names, in the segmentation's groups."""
+    asked, aligned = evidence.asked, evidence.aligned
+    for name, margins in gate.segments.items():
+        segmentation = asked.segments[name]
+        if isinstance(segmentation, ByPopularity):
+            for text in margins:
+                yield name, item_groups(evidence, segmentation, parse(text).k or 0)
+            continue
+        groups = user_groups(evidence, name, segmentation)
+        for text in margins:
+            label = parse(text)
+            values = aligned.values(text, label.conventions(asked.conventions).undefined)
+            yield name, Grouped(text, label, split(values, groups.names, groups.of_user))
+
+
+def _in_segment(
+    evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
+) -> Measured | None:
+    """A model in a group; None where nobody in it has a value with the model or with the reference."""
+    asked, values = evidence.asked, grouped.values[segment]
+    ours, theirs = Column(values[model]), Column(values[asked.baseline])
+    if not (ours.n_defined or theirs.n_defined):
+        return None
+    pair = paired(ours, theirs, confidence=asked.confidence)
+    label = parse(grouped.text)
+    return Measured(
+        label=grouped.text,
+        higher_is_better=label.metric.higher_is_better,
+        segmentation=name,
+        segment=segment,
+        mean=or_none(ours.mean),
+        reference=or_none(theirs.mean),
+        difference=or_none(pair.difference),
+        ci_low=or_none(pair.ci_low),
+        ci_high=or_none(pair.ci_high),
+        n_users=pair.n_users,
+        n_nonzero=pair.n_nonzero,
+        test="t",
+        p=or_none(pair.p),
+    )

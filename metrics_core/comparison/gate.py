@@ -1,0 +1,157 @@
+"""A gate: what must not get worse and what must be better, and what is decided of each model. Part of comparison.json."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
+Outcome = Literal["pass", "worse", "undecided"]
+Kind = Literal["baseline", "revision"]
+
+MIN_EFFECT = "min_effect"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is asked, labels in the spelling of those that are evaluated.
+
+    guardrails       : label -> by how much its mean over all users may be worse than the reference's
+    segments         : segmentation -> label -> the same in each of its segments
+    success          : labels of which at least one must be better; () where nothing has to be
+    undecided_passes : do guardrails that stay undecided let a model pass?
+    models           : who must pass; () for all
+    """
+
+    guardrails: Mapping[str, Margin] = field(default_factory=dict)
+    segments: Mapping[str, Mapping[str, Margin]] = field(default_factory=dict)
+    success: tuple[str, ...] = ()
+    undecided_passes: bool = False
+    models: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that it names, over all users or in segments, each once."""
+        inside = (label for of_labels in self.segments.values() for label in of_labels)
+        return tuple(dict.fromkeys([*self.guardrails, *inside, *self.success]))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Model minus reference on a label, over the users who have a value with both; None where a number does not exist.
+
+    segmentation, segment : None over all users
+    ci_low, ci_high       : at the gate's confidence, two-sided
+    n_nonzero             : users with different values; of a number over all users, with different lists
+    test                  : `t`; `jackknife` of a number over all users; `none` where there can be no interval
+    p                     : of no difference, two-sided: paired t, or swapping lists
+    """
+
+    label: str
+    higher_is_better: bool
+    segmentation: str | None
+    segment: str | None
+    mean: float | None
+    reference: float | None
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_users: int
+    n_nonzero: int
+    test: Literal["t", "jackknife", "none"]
+    p: float | None
+
+    @property
+    def identical(self) -> bool:
+        """Has every user the same value, or the same list, with both?"""
+        return self.n_users > 0 and self.n_nonzero == 0 and self.difference == 0
+
+    @property
+    def gain(self) -> float | None:
+        """The difference in the good direction."""
+        return _turned(self.difference, upwards=self.higher_is_better)
+
+    @property
+    def gain_low(self) -> float | None:
+        """The lower end of the interval of the gain."""
+        end = self.ci_low if self.higher_is_better else self.ci_high
+        return _turned(end, upwards=self.higher_is_better)
+
+    @property
+    def gain_high(self) -> float | None:
+        """The upper end of the interval of the gain."""
+        end = self.ci_high if self.higher_is_better else self.ci_low
+        return _turned(end, upwards=self.higher_is_better)
+
+
+def _turned(number: float | None, *, upwards: bool) -> float | None:
+    return number if number is None or upwards else 0.0 - number
+
+
+@dataclass(frozen=True)
+class Guardrail(Measured):
+    """A metric that must not be worse than the reference by `margin` or more.
+
+    asked  : the margin as it was asked for: `0.005`, `2%`, `min_effect`
+    margin : as a number; None if it is a share of a mean that does not exist
+    why    : what the outcome rests on, in words
+    """
+
+    asked: str
+    margin: float | None
+    outcome: Outcome
+    why: str
+
+
+@dataclass(frozen=True)
+class Success(Measured):
+    """A metric of which one must be better; p is adjusted by Holm over the success metrics of the model."""
+
+    p_adjusted: float | None
+    better: bool
+
+
+@dataclass(frozen=True)
+class ModelDecision:
+    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own."""
+
+    model: str
+    outcome: Outcome
+    guardrails: tuple[Guardrail, ...]
+    success: tuple[Success, ...]
+
+    def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
+        """Those with this outcome, as they were asked for."""
+        return [each for each in self.guardrails if each.outcome == outcome]
+
+    @property
+    def gains(self) -> list[Success]:
+        """The success metrics that are better."""
+        return [each for each in self.success if each.better]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
+
+    reference        : the baseline, or the revision whose results each model is held against
+    undecided_passes : was it asked for that guardrails which stay undecided let a model pass?
+    models           : who must pass
+    lines            : the decision, what decided, and what else was checked or can be done: three sentences
+    """
+
+    against: Kind
+    reference: str
+    confidence: float
+    undecided_passes: bool
+    outcome: Outcome
+    models: tuple[ModelDecision, ...]
+    lines: tuple[str, ...]
+
+    def models_that(self, outcome: Outcome) -> list[ModelDecision]:
+        """The models with this outcome."""
+        return [each for each in self.models if each.outcome == outcome]
+
+    @property
+    def waived(self) -> bool:
+        """Does a model pass with guardrails that stayed undecided?"""
+        return any(m.outcome == "pass" and m.guardrails_that("undecided") for m in self.models)

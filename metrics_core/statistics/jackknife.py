@@ -1,0 +1,81 @@
+"""An interval for a number over all users, such as coverage: by leaving out one group of users after the other.
+
+A bootstrap of users fails here, for a resample holds fewer distinct users; leaving out 1 % of them hardly changes what
+is measured. Its variance is on average no smaller than the true one, whatever the metric (Efron & Stein).
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.special import stdtrit
+
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.statistics.swap import Measure, Shown
+
+GROUPS = 100  # of users; fewer where there are fewer users
+
+
+def jackknife_intervals(
+    a: Shown,
+    b: Shown,
+    measures: Mapping[str, Measure],
+    *,
+    items: Items,
+    k: int | None,
+    confidence: float,
+) -> dict[str, tuple[float, float]]:
+    """(a - b) ± t · √((G - 1) / G · Σ (d₋g - mean)²), for each measure; d₋g is a - b without the users of group g.
+
+    Both lists of a user stand in the same group, so the interval is paired. NaN where it does not exist, or where there
+    are fewer groups than an interval needs.
+
+    References
+    ----------
+    Efron & Stein (1981), Annals of Statistics 9(3), 586-596.  doi:10.1214/aos/1176345462
+    """
+    users = np.unique(np.concatenate([a.user, b.user]))
+    groups = min(GROUPS, len(users))
+    if groups < FEWEST_INFORMATIVE:
+        return dict.fromkeys(measures, (math.nan, math.nan))
+    sides = [_Side(shown, users, groups, items.n_items) for shown in (a, b)]
+
+    def gap(measure: Measure, left_out: int | None) -> float:
+        of_a, of_b = (measure(Exposure(*side.without(left_out), k, items)) for side in sides)
+        return of_a - of_b
+
+    factor = float(stdtrit(groups - 1, (1 + confidence) / 2))
+    found = {}
+    for name, measure in measures.items():
+        whole = gap(measure, None)
+        half = factor * _error(np.array([gap(measure, group) for group in range(groups)]))
+        found[name] = (whole - half, whole + half)
+    return found
+
+
+def _error(gaps: Floats) -> float:
+    n, mean = len(gaps), math.fsum(gaps) / len(gaps)
+    return math.sqrt((n - 1) / n * math.fsum((gaps - mean) ** 2))
+
+
+class _Side:
+    """The counts of one model's items and users, and how to leave a group out; users fall into groups by their number."""
+
+    def __init__(self, shown: Shown, users: Ints, groups: int, n_items: int) -> None:
+        group = np.searchsorted(users, shown.user) % groups
+        order = np.argsort(group, kind="stable")
+        self._items = shown.item[order]
+        self._ends = np.searchsorted(group[order], np.arange(groups + 1))
+        self._listed = np.bincount(np.searchsorted(users, np.unique(shown.user)) % groups, minlength=groups)  # fmt: skip
+        self._counts = np.bincount(shown.item, minlength=n_items)
+
+    def without(self, group: int | None) -> tuple[Ints, int]:
+        n_users = int(self._listed.sum())
+        if group is None:
+            return self._counts, n_users
+        of_group = self._items[self._ends[group] : self._ends[group + 1]]
+        left_out = np.bincount(of_group, minlength=len(self._counts))
+        return self._counts - left_out, n_users - int(self._listed[group])

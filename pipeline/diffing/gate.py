@@ -1,0 +1,194 @@
+"""What the gate of params.yaml decides: every challenger against the baseline, or every model against its former self."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
+from concord.metrics_core.comparing.gate import decide, guarded
+from concord.metrics_core.comparing.gate_evidence import (
+    Checked,
+    checked,
+    decided,
+    gate_differences,
+)
+from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
+from concord.metrics_core.metrics.catalogue import parse
+from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.diffing.changes import NOW, THEN, unlike
+from concord.pipeline.diffing.revision import PLACE, Former, former
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import PARAMS, Params
+
+_BACKGROUND = ("train", "items")  # what metrics beyond accuracy read
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The decision, and what was left out of it: models that only one side has."""
+
+    decision: Decision
+    notes: tuple[str, ...] = ()
+
+
+def gated(params: Params, revision: str | None = None) -> Gated:
+    """The decision of the gate against the baseline, or against the results of a revision.
+
+    Raises
+    ------
+    InputError : there is no gate, nobody to decide on, or results that cannot be compared
+    """
+    asked = asked_of(params)
+    if asked.gate is None:
+        raise refuse(str(PARAMS), "has no `gate:`", f"paste one, such as `{_example(asked)}`")
+    evaluations = read_evaluations(params, asked.labels)
+    ground = ground_of(params)
+    if revision is None:
+        return _against_baseline(Evidence(asked, evaluations, ground), asked.gate)
+    named = asked.gate.models or tuple(params.models)
+    with former(revision, named, lists=_reads_lists(asked, asked.gate)) as before:
+        _refuse_unlike(params, asked.gate, evaluations, before)
+        return _against_revision(asked, asked.gate, evaluations, ground, before)
+
+
+def _example(asked: Asked) -> str:
+    """A gate in one line, which YAML reads."""
+    margins = ", ".join(f"{label!r}: 2%" if "," in label else f"{label}: 2%" for label in asked.primary)  # fmt: skip
+    return f"gate: {{guardrails: {{{margins}}}}}"
+
+
+def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
+    found = decided(evidence, gate_differences(evidence, gate))
+    if found is None:
+        what = f"there is no model beside the baseline, {evidence.asked.baseline}, to decide on"
+        fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
+        raise refuse(PLACE, what, fix)
+    return Gated(found)
+
+
+def _against_revision(
+    asked: Asked,
+    gate: Gate,
+    evaluations: Mapping[str, Evaluated],
+    ground: Ground,
+    before: Former,
+) -> Gated:
+    named = gate.models or tuple(evaluations)
+    new = [model for model in named if model not in before.evaluations]
+    if gate.models and new:
+        fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
+        raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
+    if not before.evaluations:
+        fix = "name a revision that has one of them, or compare with the baseline: `concord gate`"
+        raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
+    found = {
+        model: _with_former_self(
+            asked, gate, {NOW: evaluations[model], THEN: then}, ground, revision=before.name
+        )
+        for model, then in before.evaluations.items()
+    }
+    decision = decide(
+        found,
+        against="revision",
+        reference=before.name,
+        confidence=asked.confidence,
+        undecided_passes=gate.undecided_passes,
+    )
+    gone = [model for model in before.models if model not in evaluations]
+    return Gated(decision, tuple(_notes(new, gone, before.name)))
+
+
+def _notes(new: Sequence[str], gone: Sequence[str], revision: str) -> Iterator[str]:
+    if new:
+        yield f"not in {revision}, so not decided on: {', '.join(new)}"
+    if gone:
+        yield f"no longer a model: {', '.join(gone)}"
+
+
+def _with_former_self(
+    asked: Asked, gate: Gate, models: Models, ground: Ground, *, revision: str
+) -> Checked:
+    """The guardrails and success metrics of one model; those that were not evaluated then stay undecided."""
+    lacking = [label for label in gate.labels if label not in models[THEN].summary["metrics"]]
+    evidence = Evidence(replace(asked, baseline=THEN), models, ground)
+    known = _without(gate, lacking)
+    guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
+    unknown = partial(_unknown, revision=revision)
+    guardrails += [unknown(label, gate.guardrails[label]) for label in gate.guardrails if label in lacking]  # fmt: skip
+    guardrails += [
+        unknown(label, margin, segmentation=name)
+        for name, margins in gate.segments.items()
+        for label, margin in margins.items()
+        if label in lacking
+    ]
+    return guardrails, success + [_nothing(label) for label in gate.success if label in lacking]
+
+
+def _without(gate: Gate, labels: Sequence[str]) -> Gate:
+    return replace(
+        gate,
+        guardrails={k: v for k, v in gate.guardrails.items() if k not in labels},
+        segments={
+            name: {k: v for k, v in margins.items() if k not in labels}
+            for name, margins in gate.segments.items()
+        },
+        success=tuple(label for label in gate.success if label not in labels),
+    )
+
+
+def _unknown(
+    label: str, margin: float | str, *, revision: str, segmentation: str | None = None
+) -> Guardrail:
+    found = guarded(_nothing(label, segmentation), margin, None)
+    return replace(found, why=f"it was not evaluated at {revision}")
+
+
+def _nothing(label: str, segmentation: str | None = None) -> Measured:
+    """Of a label that has no value on the other side."""
+    return Measured(
+        label=label,
+        higher_is_better=parse(label).metric.higher_is_better,
+        segmentation=segmentation,
+        segment=None,
+        mean=None,
+        reference=None,
+        difference=None,
+        ci_low=None,
+        ci_high=None,
+        n_users=0,
+        n_nonzero=0,
+        test="none",
+        p=None,
+    )
+
+
+def _reads_lists(asked: Asked, gate: Gate) -> bool:
+    over_all = any(parse(label).metric.of_catalogue for label in gate.labels)
+    return over_all or any(isinstance(asked.segments[name], ByPopularity) for name in gate.segments)
+
+
+def _refuse_unlike(
+    params: Params, gate: Gate, evaluations: Mapping[str, Evaluated], before: Former
+) -> None:
+    """Raises an InputError where the numbers of the two revisions are no comparison."""
+    problems = [
+        replace(each, fix="evaluate both alike: a gate decides on nothing else")
+        for each in unlike(params.pinned, evaluations, before)
+    ]
+    beyond = [label for label in gate.labels if parse(label).metric.family == "beyond"]
+    for role in _BACKGROUND if beyond else ():
+        if other := [m for m, then in before.evaluations.items() if _other(role, then, evaluations[m])]:  # fmt: skip
+            what = f"{', '.join(other)} had another {role}, which {beyond[0]} may depend on"
+            fix = "evaluate both alike, or leave metrics beyond accuracy out of the gate"
+            problems.append(Problem(f"{PARAMS} at {before.name}", what, fix))
+    if problems:
+        raise InputError(problems)
+
+
+def _other(role: str, then: Evaluated, now: Evaluated) -> bool:
+    was, is_now = (each.summary["inputs"].get(role, {}).get("sha256") for each in (then, now))
+    return bool(was != is_now)

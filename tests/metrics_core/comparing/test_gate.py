@@ -1,0 +1,282 @@
+"""What a gate decides: by examples, against plain Python, and by what must hold whatever the numbers."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from concord.metrics_core.comparing.gate import decide, guarded, successes
+from concord.metrics_core.comparing.sentences.phrases import PERCENT
+from concord.metrics_core.comparison.gate import Decision, Guardrail, Measured
+from tests.metrics_core.comparing import gate_reference
+
+RANK: dict[str, int] = {"worse": 0, "undecided": 1, "pass": 2}
+
+
+def measured(
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    label: str = "nDCG@10",
+    up: bool = True,
+    n_nonzero: int = 400,
+    difference: float | None = None,
+    p: float | None = None,
+    **other: Any,
+) -> Measured:
+    """The difference is the middle of its interval, the reference's mean 0.2."""
+    middle = (low + high) / 2 if low is not None and high is not None else difference
+    return Measured(
+        **{
+            "label": label,
+            "higher_is_better": up,
+            "segmentation": None,
+            "segment": None,
+            "mean": None if middle is None else 0.2 + middle,
+            "reference": 0.2,
+            "difference": middle,
+            "ci_low": low,
+            "ci_high": high,
+            "n_users": 1000,
+            "n_nonzero": n_nonzero,
+            "test": "t",
+            "p": p,
+            **other,
+        }
+    )
+
+
+def decided(
+    models: dict[str, tuple[list[Guardrail], list[Measured]]], *, undecided_passes: bool = False
+) -> Decision:
+    return decide(
+        models,
+        against="baseline",
+        reference="popularity",
+        confidence=0.95,
+        undecided_passes=undecided_passes,
+    )
+
+
+EXAMPLES = [
+    # interval of the difference, margin, outcome where higher is better, outcome where lower is better
+    ((-0.003, 0.005), 0.004, "pass", "undecided"),  # -0.003 > -0.004; 0.005 > 0.004
+    ((-0.004, 0.001), 0.004, "undecided", "pass"),  # -0.004 is not above -0.004
+    ((-0.010, -0.005), 0.004, "worse", "pass"),  # -0.005 < -0.004
+    ((-0.010, -0.004), 0.004, "undecided", "pass"),  # -0.004 is not below -0.004
+    ((-0.010, -0.001), 0.020, "pass", "pass"),  # worse for sure, and by less than is allowed
+    ((-0.001, 0.001), 0.000, "undecided", "undecided"),  # a margin of 0 passes what is better
+    ((0.001, 0.002), 0.000, "pass", "worse"),
+    ((-0.300, 0.300), 0.004, "undecided", "undecided"),
+]
+
+
+@pytest.mark.parametrize(("interval", "margin", "upwards", "downwards"), EXAMPLES)
+def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
+    interval: tuple[float, float], margin: float, upwards: str, downwards: str
+) -> None:
+    assert guarded(measured(*interval), margin, margin).outcome == upwards
+    assert guarded(measured(*interval, up=False), margin, margin).outcome == downwards
+
+
+@pytest.mark.parametrize(
+    ("found", "margin", "outcome", "why"),
+    [
+        (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
+        (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided", "only 9 users of 1,000 differ, too few for an interval"),
+        (measured(difference=0.1, n_nonzero=1), 0.001, "undecided", "only 1 user of 1,000 differ, too few for an interval"),
+        (measured(difference=-0.1, test="none"), 0.001, "undecided", "such a number has no interval"),
+        (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided", "no user has a value with both"),
+        (measured(0.1, 0.2), None, "undecided", "the margin is a share of a mean that does not exist"),
+    ],
+)  # fmt: skip
+def test_a_lack_of_evidence_is_no_pass(
+    found: Measured, margin: float | None, outcome: str, why: str
+) -> None:
+    guardrail = guarded(found, "2%", margin)
+
+    assert (guardrail.outcome, guardrail.why) == (outcome, why)
+
+
+def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
+    one, other = measured(0.001, 0.01, p=0.03), measured(-0.001, 0.01, label="R@20", p=0.04)
+
+    alone = successes([one], confidence=0.95)
+    together = successes([one, other], confidence=0.95)
+
+    assert [each.better for each in alone] == [True]  # 0.03 < 0.05
+    assert [each.p_adjusted for each in together] == [pytest.approx(0.06), pytest.approx(0.06)]
+    assert [each.better for each in together] == [False, False]  # 2 x 0.03 > 0.05
+
+
+def test_what_fell_significantly_is_no_success() -> None:
+    fell = measured(-0.02, -0.01, p=0.001)
+
+    assert not successes([fell], confidence=0.95)[0].better
+    assert successes([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
+    assert not successes([replace(fell, p=None)], confidence=0.95)[0].better
+
+
+GOOD = guarded(measured(-0.001, 0.005), 0.004, 0.004)
+OPEN = guarded(measured(-0.010, 0.005), 0.004, 0.004)
+BAD = guarded(measured(-0.020, -0.010), 0.004, 0.004)
+GAIN = [measured(0.01, 0.02, p=0.001)]
+NO_GAIN = [measured(-0.01, 0.02, p=0.5)]
+
+
+@pytest.mark.parametrize(
+    ("guardrails", "success", "outcome", "where_undecided_passes"),
+    [
+        ([GOOD], [], "pass", "pass"),
+        ([GOOD, OPEN], [], "undecided", "pass"),
+        ([GOOD, OPEN, BAD], GAIN, "worse", "worse"),
+        ([GOOD], GAIN, "pass", "pass"),
+        ([GOOD], NO_GAIN, "undecided", "undecided"),
+        ([OPEN], NO_GAIN, "undecided", "undecided"),
+        ([OPEN], GAIN, "undecided", "pass"),
+        ([], GAIN, "pass", "pass"),
+        ([], NO_GAIN, "undecided", "undecided"),
+        ([BAD], [], "worse", "worse"),
+    ],
+)
+def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
+    guardrails: list[Guardrail], success: list[Measured], outcome: str, where_undecided_passes: str
+) -> None:
+    models = {"als": (guardrails, success)}
+
+    assert decided(models).outcome == outcome
+    assert decided(models, undecided_passes=True).outcome == where_undecided_passes
+
+
+def test_every_model_has_to_pass() -> None:
+    models: dict[str, tuple[list[Guardrail], list[Measured]]] = {
+        "als": ([GOOD], []), "ease": ([OPEN], []), "knn": ([BAD], []),
+    }  # fmt: skip
+    found = decided(models)
+
+    assert found.outcome == "worse"
+    assert [each.model for each in found.models_that("pass")] == ["als"]
+    assert (
+        found.lines[0] == "worse, against popularity: knn is worse; ease is undecided; als passes."
+    )
+    assert decided({name: models[name] for name in ("als", "ease")}).outcome == "undecided"
+    assert decided({"als": models["als"]}).outcome == "pass"
+
+
+def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> None:
+    inside = guarded(measured(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004)
+    lines = decided({"als": ([GOOD, inside], []), "ease": ([BAD, OPEN], [])}).lines
+
+    assert len(lines) == 3
+    assert lines[1].replace(PERCENT, " %") == (
+        "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), −0.004 (2 %) allowed: "
+        "the whole interval lies beyond what is allowed."
+    )
+    assert lines[2] == (
+        "Also worse: ease on nDCG@10. Undecided: 1 guardrail. A loss that is wanted needs a wider margin in `gate:`. "
+        "Checked: 4 guardrails of 2 models."
+    )
+
+
+def test_what_is_undecided_says_how_many_users_would_decide_it() -> None:
+    # -0.002 ± 0.004, and -0.004 is allowed: half the width would reach it, which takes 4 times the users
+    found = guarded(measured(-0.006, 0.002), "min_effect", 0.004)
+    lines = decided({"als": ([found], [])}).lines
+
+    assert "−0.004 (min_effect) allowed" in lines[1]
+    assert "With this difference, 4 times the users would decide it" in lines[2]
+    on_the_margin = guarded(measured(-0.0081, 0.0001), 0.004, 0.004)
+    lines = decided({"als": ([on_the_margin], [])}).lines
+    assert "The difference is about the margin, which no number of users decides" in lines[2]
+
+
+def test_a_pass_that_was_let_through_says_so() -> None:
+    found = decided({"als": ([OPEN], GAIN)}, undecided_passes=True)
+
+    assert found.waived
+    assert found.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
+    assert "Better: als on nDCG@10: +0.015" in found.lines[1]
+    assert not decided({"als": ([GOOD], [])}, undecided_passes=True).waived
+
+
+def test_a_pass_names_the_guardrail_that_was_closest_to_its_margin() -> None:
+    near = guarded(measured(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
+
+    assert decided({"als": ([GOOD, near], [])}).lines[1].startswith("Closest: als on R@20: ")
+
+
+ENDS = st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(lambda ends: tuple(sorted(ends)))
+ROWS = st.fixed_dictionaries(
+    {
+        "ends": ENDS,
+        "up": st.booleans(),
+        "margin": st.floats(0, 0.5),
+        "identical": st.booleans(),
+        "p": st.none() | st.floats(1e-6, 1),
+    }
+)
+
+
+def _found(row: dict[str, Any]) -> Measured:
+    if row["identical"]:
+        return measured(difference=0.0, n_nonzero=0, up=row["up"])
+    low, high = row["ends"]
+    return measured(low, high, up=row["up"], p=row["p"])
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    found = _found(row)
+    low, high = row["ends"]
+    return {**row, "low": low, "high": high, "p": found.p, "difference": found.difference}
+
+
+@given(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=3), st.booleans())
+def test_it_is_what_plain_python_says(
+    guardrails: list[dict[str, Any]], success: list[dict[str, Any]], waive: bool
+) -> None:
+    found = decided(
+        {
+            "als": (
+                [guarded(_found(row), row["margin"], row["margin"]) for row in guardrails],
+                [_found(row) for row in success],
+            )
+        },
+        undecided_passes=waive,
+    )
+
+    assert found.outcome == gate_reference.decision(
+        [_plain(row) for row in guardrails],
+        [_plain(row) for row in success],
+        alpha=1 - 0.95,
+        undecided_passes=waive,
+    )
+    assert len(found.lines) == 3
+
+
+@given(ROWS, st.floats(0, 1))
+def test_a_wider_margin_never_makes_a_decision_worse(row: dict[str, Any], more: float) -> None:
+    found, margin = _found(row), row["margin"]
+
+    narrow, wide = (guarded(found, each, each).outcome for each in (margin, margin + more))
+
+    assert RANK[wide] >= RANK[narrow]
+
+
+@given(ROWS)
+def test_lower_is_better_mirrors_higher_is_better(row: dict[str, Any]) -> None:
+    low, high = row["ends"]
+    upwards = guarded(measured(low, high), row["margin"], row["margin"])
+    downwards = guarded(measured(-high, -low, up=False), row["margin"], row["margin"])
+
+    assert upwards.outcome == downwards.outcome
+
+
+@given(ROWS, st.floats(0, 1))
+def test_a_wider_interval_decides_no_more(row: dict[str, Any], more: float) -> None:
+    low, high = row["ends"]
+    narrow = guarded(measured(low, high), row["margin"], row["margin"]).outcome
+    wide = guarded(measured(low - more, high + more), row["margin"], row["margin"]).outcome
+
+    assert wide in {narrow, "undecided"}

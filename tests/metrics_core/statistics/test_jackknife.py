@@ -1,0 +1,89 @@
+"""The jackknife's interval for numbers over all users: by hand, by brute force, and where there is none."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.statistics.jackknife import GROUPS, jackknife_intervals
+from concord.metrics_core.statistics.swap import Shown
+
+MEASURES = {
+    "Coverage@2": partial(coverage, coverage_items="catalogue"),
+    "Gini@2": partial(gini, gini_items="catalogue"),
+}
+
+
+def _items(n: int) -> Items:
+    everything = np.ones(n, dtype=np.int64)
+    return Items(1, 1, everything, everything > 0, None)
+
+
+def _intervals(a: Shown, b: Shown, n_items: int) -> dict[str, tuple[float, float]]:
+    return jackknife_intervals(a, b, MEASURES, items=_items(n_items), k=2, confidence=0.95)
+
+
+def test_ten_users_by_hand() -> None:
+    # a shows user n the item n alone, b shows everybody item 0. Coverage of 10 items: 1.0 against 0.1.
+    users = np.arange(10)
+    low, high = _intervals(Shown(users, users), Shown(users, np.zeros(10, dtype=np.int64)), 10)["Coverage@2"]  # fmt: skip
+
+    # without any user a covers 0.9 and b 0.1, always: no spread
+    assert [low, high] == pytest.approx([0.9, 0.9])
+
+
+def test_users_who_share_items_spread_the_interval() -> None:
+    # users 0 to 4 get an item each that nobody else gets, users 5 to 9 all get item 9
+    item = np.array([0, 1, 2, 3, 4, 9, 9, 9, 9, 9])
+    users = np.arange(10)
+    low, high = _intervals(Shown(users, item), Shown(users, np.full(10, 9)), 10)["Coverage@2"]
+
+    # 0.6 - 0.1; 0.1 less without one of the first five: mean 0.45, squares 10 x 0.05² = 0.025
+    half = student.ppf(0.975, 9) * math.sqrt(9 / 10 * 0.025)
+    assert [low, high] == pytest.approx([0.5 - half, 0.5 + half])
+
+
+def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
+    rng = np.random.default_rng(1)
+    n_users, n_items = 250, 40
+    a, b = (
+        Shown(np.repeat(np.arange(n_users), 2), rng.integers(0, n_items, 2 * n_users))
+        for _ in range(2)
+    )
+    b = Shown(b.user[20:], b.item[20:])  # ten users have no list with b
+    gaps = []
+    for group in range(GROUPS):
+        values = []
+        for shown in (a, b):
+            kept = shown.user % GROUPS != group
+            counts = np.bincount(shown.item[kept], minlength=n_items)
+            exposure = Exposure(counts, len(set(shown.user[kept].tolist())), 2, _items(n_items))
+            values.append(MEASURES["Gini@2"](exposure))
+        gaps.append(values[0] - values[1])
+    error = math.sqrt((GROUPS - 1) / GROUPS * sum((gap - np.mean(gaps)) ** 2 for gap in gaps))
+
+    low, high = _intervals(a, b, n_items)["Gini@2"]
+
+    assert (high - low) / 2 == pytest.approx(student.ppf(0.975, GROUPS - 1) * error)
+
+
+def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:
+    rng = np.random.default_rng(2)
+    a, b = (Shown(np.repeat(np.arange(50), 2), rng.integers(0, 30, 100)) for _ in range(2))
+
+    there, back = _intervals(a, b, 30), _intervals(b, a, 30)
+
+    for name in MEASURES:
+        assert [*there[name]] == pytest.approx([-back[name][1], -back[name][0]])
+        assert _intervals(a, a, 30)[name] == (0.0, 0.0)
+
+
+def test_nine_users_give_no_interval() -> None:
+    users = np.arange(9)
+    found = _intervals(Shown(users, users), Shown(users, users[::-1].copy()), 9)
+
+    assert all(math.isnan(end) for ends in found.values() for end in ends)

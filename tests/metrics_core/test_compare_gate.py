@@ -1,0 +1,136 @@
+"""`cc.compare(…, gate=…)`: what is decided rests on the numbers of the comparison, and is refused in words."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.stored import from_content, to_content, to_json
+from tests.metrics_core.test_compare import ASKED, ITEMS, MODELS, TRUTH, USERS
+
+GATE = {
+    "guardrails": {"nDCG@5": "2%", "Coverage@5": "min_effect"},
+    "segments": {"country": {"R@5": 0.05}, "wanted": {"R@5": "min_effect"}},
+    "success": ["R@5", "nDCG@5"],
+}
+DATA: dict[str, Any] = {
+    "train": {user: [ITEMS[(n + 3) % 12]] for n, user in enumerate(USERS) if n % 2},
+    "items": {item: ["a"] for item in ITEMS},
+    "users": pl.DataFrame({"user": USERS, "country": ["dk", "no"] * 20}),
+    "segments": {
+        "country": {"by": "user", "column": "country"},
+        "wanted": {"by": "truth_item", "shares": [0.5, 0.8]},
+        "shown": {"by": "recommended_item", "shares": [0.5, 0.8]},
+    },
+}
+
+
+def _compared(gate: Any, **other: Any) -> cc.Comparison:
+    asked = {**ASKED, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"]}
+    return cc.compare(MODELS, TRUTH, **{**asked, **DATA, **other}, gate=gate)
+
+
+def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
+    comparison = _compared(GATE)
+    decision = comparison.gate
+
+    assert decision is not None
+    assert (decision.reference, decision.against) == ("far", "baseline")
+    assert [each.model for each in decision.models] == ["near", "twin"]
+    for model in decision.models:
+        ndcg, covered, *inside = model.guardrails
+        pair = comparison.difference(model.model, "far", "nDCG@5")
+        assert pair is not None
+        assert (ndcg.difference, ndcg.ci_low, ndcg.ci_high) == (pair.difference, pair.ci_low, pair.ci_high)  # fmt: skip
+        reference = comparison.score("far", "nDCG@5").mean
+        assert reference is not None
+        assert ndcg.margin == pytest.approx(0.02 * reference)
+        assert covered.asked == "min_effect"
+        assert covered.test == "jackknife"
+        assert [(g.segmentation, g.segment) for g in inside[:2]] == [("country", "dk"), ("country", "no")]  # fmt: skip
+        assert {g.segmentation for g in inside[2:]} == {"wanted"}
+        assert [each.label for each in model.success] == ["R@5", "nDCG@5"]
+
+
+def test_a_segment_of_users_has_the_numbers_of_the_comparison_s_segment() -> None:
+    comparison = _compared({"segments": {"country": {"nDCG@5": "5%"}}})
+    (country,) = [each for each in comparison.segments if each.name == "country"]
+    cells = {(c.model, c.segment): c for c in country.cells if c.label == "nDCG@5"}
+
+    assert comparison.gate is not None
+    for model in comparison.gate.models:
+        for found in model.guardrails:
+            cell = cells[model.model, str(found.segment)]
+            reference = cells["far", str(found.segment)].mean
+            assert (found.difference, found.ci_low, found.n_nonzero) == (cell.difference, cell.diff_low, cell.n_nonzero)  # fmt: skip
+            assert found.margin == pytest.approx(0.05 * (reference or 0))
+
+
+def test_a_group_of_wanted_items_has_the_numbers_of_the_comparison_s_group() -> None:
+    comparison = _compared({"segments": {"wanted": {"R@5": "5%"}}})
+    (wanted,) = [each for each in comparison.segments if each.name == "wanted"]
+    cells = {(c.model, c.segment): c for c in wanted.cells}
+
+    assert comparison.gate is not None
+    told = [found for model in comparison.gate.models for found in model.guardrails]
+    assert len(told) == 2 * len(wanted.segments)
+    for model in comparison.gate.models:
+        for found in model.guardrails:
+            assert found.difference == cells[model.model, str(found.segment)].difference
+
+
+def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
+    comparison = _compared({"guardrails": {"nDCG@5": 0, "Coverage@5": 0}, "models": ["twin"]}, baseline="near")  # fmt: skip
+
+    assert comparison.gate is not None
+    assert comparison.gate.outcome == "pass"
+    assert {each.why for each in comparison.gate.models[0].guardrails} == {"every user has the same with both"}  # fmt: skip
+
+
+def test_without_a_gate_or_a_challenger_there_is_no_decision() -> None:
+    assert _compared(None).gate is None
+    assert _compared({"guardrails": {"nDCG@5": 0}, "models": ["far"]}).gate is None
+
+
+def test_a_decision_is_read_back_as_it_was() -> None:
+    comparison = _compared(GATE)
+
+    assert from_content(to_content(comparison)) == comparison
+    assert to_json(from_content(to_content(comparison))) == to_json(comparison)
+
+
+def test_a_gate_changes_nothing_else() -> None:
+    with_gate, without = to_content(_compared(GATE)), to_content(_compared(None))
+
+    assert {key for key in with_gate if with_gate[key] != without[key]} == {"gate"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ([], r"gate: \[\] is no dict"),
+        ({"guardrail": {"nDCG@5": "2%"}}, "'guardrail' is not a key of a gate\n  fix: did you mean 'guardrails'"),
+        ({"guardrails": ["nDCG@5"]}, "is no dict of margins"),
+        ({"guardrails": {"nDCG@5": "2"}}, "gate.guardrails.nDCG@5: '2' is no margin"),
+        ({"guardrails": {"nDCG@5": -1}}, "is no margin"),
+        ({"guardrails": {"ndcg@5": "2%"}}, "gate.guardrails: 'ndcg@5' is not evaluated\n  fix: did you mean 'nDCG@5'"),
+        ({"segments": {"countri": {"nDCG@5": 0}}}, "'countri' is no segmentation\n  fix: did you mean 'country'"),
+        ({"segments": {"shown": {"R@5": 0}}}, "tells what is shown, of which more or less is neither better nor worse"),
+        ({"segments": ["country"]}, "gate.segments: .* is no dict"),
+        ({"success": "nDCG@5"}, "gate.success: 'nDCG@5' is no list of names"),
+        ({"success": ["nDCG@5"], "undecided": "ok"}, "gate.undecided: is 'ok'"),
+        ({"success": ["nDCG@5"], "models": ["neer"]}, "'neer' is not among the models\n  fix: did you mean 'near'"),
+        ({}, "names nothing that must not get worse"),
+    ],
+)  # fmt: skip
+def test_what_is_no_gate_is_refused(gate: Any, words: str) -> None:
+    with pytest.raises(cc.InputError, match=words):
+        _compared(gate)
+
+
+def test_a_pooled_metric_is_refused() -> None:
+    pooled = cc.preset("standard", precision_aggregate="micro")
+
+    with pytest.raises(cc.InputError, match="P@5 is pooled over users under these conventions"):
+        _compared({"guardrails": {"P@5": 0.1}}, conventions=pooled)

@@ -1,0 +1,252 @@
+"""`concord gate [REV]` in a real project with history: what it decides, with which exit code, and what it refuses."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from concord.metrics_core.statistics.pairs import compare
+from concord.pipeline.commands.gate import EXIT_CODES
+from tests.project import attempt, change_params, copied, run
+
+pytestmark = pytest.mark.whole
+
+IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
+GATE = {
+    "guardrails": {"nDCG@10": "2%", "Coverage@10": "min_effect"},
+    "segments": {"activity": {"nDCG@10": "5%"}, "wanted": {"R@10": 0.05}},
+    "success": ["R@10"],
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third is new."""
+    project = copied(tmp_path_factory.mktemp("gate"))
+    demo = project / "data/demo"
+    models = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
+    change_params(
+        project,
+        {
+            "models": models,
+            "comparison.baseline": "knn",
+            "comparison.primary": ["nDCG@10"],
+            "comparison.resamples": 199,
+            "segments": {
+                "activity": {"by": "activity", "edges": [0, 20, 50]},
+                "wanted": {"by": "truth_item", "shares": [0.5, 0.8]},
+            },
+            "gate": GATE,
+            "evaluation.metrics": ["nDCG", "R", "Coverage"],
+            "evaluation.ks": [10],
+            "evaluation.panel": False,
+        },
+    )
+    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
+    lists = lists.rename({"items": "item", "scores": "score"})
+    lists.write_parquet(demo / "ease.parquet")
+    _repro_and_commit(project)
+    run(project, "git", "tag", "v1")
+    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
+    busy = train.filter(pl.col("len") > 50)["user"].implode()
+    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
+    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    models = {**models, "recent": {"path": "data/demo/ease-recent"}}
+    change_params(project, {"models": models})
+    _repro_and_commit(project)
+    return project
+
+
+@pytest.fixture(autouse=True)
+def _params_as_they_were(project: Path) -> Iterator[None]:
+    kept = (project / "params.yaml").read_bytes()
+    yield
+    (project / "params.yaml").write_bytes(kept)
+
+
+def _repro_and_commit(project: Path) -> None:
+    run(project, "dvc", "repro", "-q", "compare")
+    run(project, "git", "add", "-A")
+    run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
+
+
+def _as_it_was(project: Path) -> None:
+    run(project, "git", "checkout", "-q", "params.yaml")
+    run(project, "dvc", "repro", "-q", "compare")
+
+
+def _decided(project: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
+    """What `--json` prints; the exit code is that of its outcome."""
+    if gate:
+        change_params(project, {"gate": gate})
+    done = attempt(project, "concord", "gate", *arguments, "--json")
+    assert done.stdout, done.stderr
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == content["exit_code"] == EXIT_CODES[content["outcome"]]
+    return content
+
+
+def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [each for each in decision["models"] if each["model"] == name]
+    return found
+
+
+def test_the_command_and_the_comparison_decide_alike(project: Path) -> None:
+    stored = json.loads((project / "results/comparison/comparison.json").read_text())["gate"]
+    decision = _decided(project)
+
+    assert {key: decision[key] for key in stored} == stored
+    assert [each["model"] for each in stored["models"]] == ["ease", "recent"]
+    assert len(stored["lines"]) == 3
+
+
+def test_a_gate_that_is_added_makes_the_comparison_run_again_and_nothing_else(
+    project: Path,
+) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@10": "3%"}}})
+    stale = json.loads(run(project, "dvc", "status", "--json"))
+
+    assert {stage for stage in stale if "@" in stage or stage in {"load-truth", "compare"}} == {"compare"}  # fmt: skip
+
+
+def test_a_segment_that_got_worse_fails_against_the_revision(project: Path) -> None:
+    decision = _decided(project, "v1", guardrails={}, segments={"activity": {"nDCG@10": "5%"}})
+    outcomes = {g["segment"]: g["outcome"] for g in _model(decision, "ease")["guardrails"]}
+
+    assert decision["outcome"] == "worse"
+    assert (decision["against"], decision["reference"]) == ("revision", "v1")
+    assert outcomes == {"0": "pass", "1 to 20": "pass", "21 to 50": "pass", "over 50": "worse"}
+    assert _model(decision, "knn")["outcome"] == "pass"  # it is as it was
+    assert decision["notes"] == ["not in v1, so not decided on: recent"]
+    done = attempt(project, "concord", "gate", "v1")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "worse, against v1: ease is worse; knn passes."
+    assert "ease on nDCG@10 of activity “over 50”: −0." in done.stdout.splitlines()[1]
+    assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
+
+
+def test_numbers_against_a_revision_are_those_of_the_two_files(project: Path) -> None:
+    decision = _decided(project, "v1")
+    values = {
+        "now": pl.read_parquet(project / "results/per_user/ease.parquet")["nDCG@10"].to_numpy()
+    }
+    md5 = run(project, "git", "show", "v1:dvc.lock").split("results/per_user/ease.parquet")[1].split("md5: ")[1][:32]  # fmt: skip
+    then = project.parent / "then.parquet"
+    then.write_bytes((project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]).read_bytes())
+    values["then"] = pl.read_parquet(then)["nDCG@10"].to_numpy()
+    (expected,) = compare(values, [("now", "then")], confidence=0.95)
+
+    found = _model(decision, "ease")["guardrails"][0]
+
+    assert (found["label"], found["difference"], found["ci_low"]) == ("nDCG@10", expected.difference, expected.ci_low)  # fmt: skip
+    assert found["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
+
+
+def test_coverage_and_wanted_items_are_decided_against_a_revision_too(project: Path) -> None:
+    decision = _decided(project, "v1")
+    ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
+    (covered,) = [each for each in ease if each["label"] == "Coverage@10"]
+    wanted = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
+
+    assert covered["test"] == "jackknife"
+    assert covered["ci_low"] < covered["difference"] < covered["ci_high"]
+    assert wanted[:3] == ["head", "middle", "tail"]
+    assert {each["outcome"] for each in knn} == {"pass"}
+
+
+def test_equal_models_pass_and_exit_with_0(project: Path) -> None:
+    guardrails = {"nDCG@10": "1%", "Coverage@10": 0}
+    assert _decided(project, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"
+    assert attempt(project, "concord", "gate", "v1").returncode == 0
+
+
+def test_a_loss_of_about_the_margin_is_undecided_and_passes_only_where_that_is_asked_for(
+    project: Path,
+) -> None:
+    asked = {"guardrails": {"Coverage@10": 0}, "models": ["recent"]}
+    lost = _model(_decided(project, **asked), "recent")["guardrails"][0]
+    margin = -lost["difference"]
+    asked["guardrails"] = {"Coverage@10": margin}
+
+    assert (lost["outcome"], margin > 0.1) == ("worse", True)
+    assert _decided(project, **asked)["outcome"] == "undecided"
+    assert attempt(project, "concord", "gate").returncode == 3
+    assert _decided(project, **asked, undecided="pass")["outcome"] == "pass"
+    assert _decided(project, **asked, undecided="pass", success=["nDCG@10"])["outcome"] == "pass"
+    assert (
+        _decided(project, **asked, undecided="pass", success=["Coverage@10"])["outcome"]
+        == "undecided"
+    )
+
+
+def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None:
+    change_params(project, {"evaluation.metrics": ["nDCG", "R", "Coverage", "P"]})
+    run(project, "dvc", "repro", "-q", "evaluate")
+    decision = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"])
+    waived = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
+    _as_it_was(project)
+
+    assert decision["outcome"] == "undecided"
+    assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
+    assert waived["outcome"] == "pass"
+    assert waived["lines"][1].startswith("Let pass though undecided: knn on P@10")
+
+
+@pytest.mark.parametrize(
+    ("gate", "arguments", "words"),
+    [
+        (None, (), "has no `gate:`\n  fix: paste one, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
+        ({"guardrails": {"recall@10": "2%"}}, (), "'recall@10' is not evaluated\n  fix: did you mean 'R@10'?"),
+        ({"guardrails": {"nDCG@10": "2 %"}}, (), "'2 %' is no margin: write min_effect, a number"),
+        ({"segments": {"activty": {"nDCG@10": "2%"}}}, (), "'activty' is no segmentation\n  fix: did you mean 'activity'?"),
+        ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known of groups of wanted items"),
+        ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
+        ({"guardrails": {"nDCG@10": "2%"}, "models": ["eas"]}, (), "'eas' is not among the models\n  fix: did you mean 'ease'?"),
+        ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
+        ({"models": ["ease"]}, (), "names nothing that must not get worse"),
+        ({"guardrail": {"nDCG@10": "2%"}}, (), "did you mean 'guardrails'?"),
+        ({"success": ["nDCG@10"], "undecided": "fail"}, (), "gate.undecided: is 'fail'"),
+        ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
+        ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
+        ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_decided_is_refused_with_2(
+    project: Path, gate: dict[str, Any] | None, arguments: tuple[str, ...], words: str
+) -> None:
+    change_params(project, {"gate": gate})
+    done = attempt(project, "concord", "gate", *arguments)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "fix: " in done.stderr
+    assert not done.stdout
+
+
+def test_other_conventions_are_refused(project: Path) -> None:
+    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
+    run(project, "dvc", "repro", "-q", "evaluate")
+    done = attempt(project, "concord", "gate", "v1")
+    _as_it_was(project)
+
+    assert done.returncode == 2
+    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
+
+
+def test_errors_of_the_machine_are_no_decision(project: Path) -> None:
+    broken = project / "results/per_user/ease.parquet"
+    kept = broken.read_bytes()
+    broken.unlink()
+    broken.write_bytes(kept[:1000])
+    done = attempt(project, "concord", "gate")
+    broken.write_bytes(kept)
+
+    assert done.returncode == 2
+    assert done.stderr
+    assert attempt(project, "concord", "gate", "--what").returncode == 2
+    few = "ulimit -v 1000000; exec concord gate"
+    assert attempt(project, "bash", "-c", few).returncode == 2
+    assert attempt(project, "bash", "-c", "exec concord gate > /dev/full").returncode == 2
