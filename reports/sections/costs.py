@@ -8,6 +8,7 @@ from concord.metrics_core.comparison.parts import Difference, SegmentCell
 from concord.reports.writing import numbers
 
 _LABELS, _GROUPS, _LEADERS = 4, 3, 3  # named in one sentence; models told of
+_NO_INTERVAL = 3  # decimals of a difference without one
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def _labels(comparison: Comparison, model: str) -> Iterator[str]:
 
 
 def _size(comparison: Comparison, found: Difference, others: Sequence[str]) -> str:
-    digits = numbers.decimals([found], [found.mean_a, found.mean_b])
+    known = found.ci_low is not None
+    digits = numbers.decimals([found], [found.mean_a, found.mean_b]) if known else _NO_INTERVAL
     parts = [numbers.signed(found.difference, digits)]
     if found.relative is not None:
         parts.append(numbers.relative(found.relative))
