@@ -15,6 +15,7 @@ from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.conventions.presets import only_another_scale
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
+from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.running.outputs import whole
 from concord.pipeline.terminal.arguments import PLACE, preset_named
@@ -55,7 +56,7 @@ def pin(name: str) -> None:
 def _read() -> str:
     if not PARAMS.is_file():
         what = "there is no such file in this folder"
-        raise refuse(str(PARAMS), what, "run in the root of the project, where dvc.yaml is")
+        raise refuse(str(PARAMS), what, where_to_run(PARAMS.parent))
     with PARAMS.open(encoding="utf-8", newline="") as file:  # line ends as they are
         return file.read()
 

@@ -254,6 +254,11 @@ class Params(_Section):
     mlflow: MLflow
     results: Results
 
+    @field_validator("gate", mode="before")
+    @classmethod
+    def _none_declared(cls, given: Any) -> Any:
+        return None if given == {} else given
+
     @cached_property
     def pinned(self) -> Conventions:
         return Conventions.from_mapping(self.conventions)

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.pipeline.params.boundaries import result_findings
 from concord.pipeline.params.checks import (
     early_findings,
@@ -17,7 +18,10 @@ from concord.pipeline.params.checks import (
 )
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.places import place_findings
+from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.yaml_lines import Finding, read_yaml
+
+_OURS = {"concord", "data", "models", "conventions", "evaluation", "comparison"}
 
 
 def read_params(path: Path = PARAMS) -> Params:
@@ -41,26 +45,24 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     InputError : the file is missing or is no YAML
     """
     yaml = read_yaml(path)
+    if not _OURS & set(yaml.content):
+        raise refuse(str(path), "is not a params.yaml of Concord", where_to_run(path.parent))
+    if other := [*_version_findings(yaml.content.get("concord"))]:
+        return None, yaml.refusal(other)
     names = [*text_findings(yaml.content), *model_name_findings(yaml.content.get("models"))]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
         shapes = shape_findings(Params, error.errors(), told={keys for keys, _, _ in names})
         return None, yaml.refusal([*names, *shapes, *early_findings(yaml.content, shapes)])
-    found = [
-        *_version_findings(params),
-        *names,
-        *value_findings(params),
-        *result_findings(path, vars(params.results)),
-    ]
+    found = [*names, *value_findings(params), *result_findings(path, vars(params.results))]
     found += place_findings(params, path.parent)
     return params, yaml.refusal(found) if found else None
 
 
-def _version_findings(params: Params) -> Iterator[Finding]:
+def _version_findings(made_for: Any) -> Iterator[Finding]:
     """Another version may compute other numbers, or know other keys."""
-    installed = version("concord-eval") if params.concord else None
-    if params.concord != installed:
-        what = f"was made for Concord {params.concord}, and {installed} is installed"
-        fix = f"`pip install concord-eval=={params.concord}`, or `concord init --upgrade`"
+    if made_for is not None and made_for != (installed := version("concord-eval")):
+        what = f"was made for Concord {made_for}, and {installed} is installed"
+        fix = f"`pip install concord-eval=={made_for}`, or `concord init --upgrade`"
         yield ("concord",), what, fix

@@ -1,6 +1,7 @@
 """Where the project lies: params.yaml may stand in a folder of a larger DVC repository."""
 
 import os
+import re
 from pathlib import Path
 
 
@@ -19,3 +20,12 @@ def original_project() -> Path:
     """The folder of params.yaml in the original repository: what is kept there outlives an experiment."""
     here = Path.cwd().resolve()
     return original_repository() / here.relative_to(repository(here))
+
+
+def where_to_run(folder: Path) -> str:
+    """What to do where a folder holds no params.yaml of Concord."""
+    texts = {at.parent.name: at.read_bytes() for at in sorted(folder.glob("*/params.yaml"))}
+    ours = [name for name, text in texts.items() if re.search(rb"^concord:", text, re.MULTILINE)]
+    if ours:
+        return f"`cd {ours[0]}`, where Concord's params.yaml is"
+    return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"

@@ -9,6 +9,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.safe_yaml import BYTES, load_yaml, too_large
 
 Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix
@@ -61,7 +62,7 @@ def read_yaml(path: Path) -> Yaml:
     """
     if not path.is_file():
         what = "there is no such file in this folder"
-        raise refuse(str(path), what, "run in the root of the project, where dvc.yaml is")
+        raise refuse(str(path), what, where_to_run(path.parent))
     if path.stat().st_size > BYTES:
         raise too_large(str(path))
     try:

@@ -63,7 +63,13 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and load_yaml(value, "") == value:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else json.dumps(value)
+
+
+def _escaped(character: str) -> str:
+    """Of a text in double quotes."""
+    plain = character.isprintable() and character not in '"\\'
+    return character if plain else f"\\U{ord(character):08X}"
 
 
 @cache

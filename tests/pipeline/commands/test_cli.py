@@ -134,5 +134,5 @@ def test_outside_a_project_it_says_where_to_run(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "params.yaml: there is no such file in this folder\n"
-        "  fix: run in the root of the project, where dvc.yaml is\n"
+        "  fix: run where Concord's dvc.yaml and params.yaml are; `concord init` writes both\n"
     )

@@ -222,5 +222,5 @@ def test_what_is_refused_leaves_the_file_alone(
 
 @pytest.mark.usefixtures("start")
 def test_outside_a_project_it_says_where_to_run() -> None:
-    with pytest.raises(InputError, match="run in the root of the project"):
+    with pytest.raises(InputError, match="`concord init` writes both"):
         pin("ranx")

@@ -219,7 +219,7 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="run in the root of the project"):
+    with pytest.raises(InputError, match="`concord init` writes both"):
         read_params(tmp_path / "params.yaml")
 
 

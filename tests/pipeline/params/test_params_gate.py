@@ -1,4 +1,4 @@
-"""`gate:` of params.yaml: it may be missing, and what is wrong with it is told with its line."""
+"""`gate:` of params.yaml: it may be empty, and what is wrong with it is told with its line."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
 from tests.project import ROOT
 
-DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")
+DEMO, _, _REST = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("gate: {}")
 
 
 def _written(folder: Path, gate: str) -> Path:
     path = folder / "params.yaml"
-    path.write_text(f"{DEMO}\n{gate}\n", encoding="utf-8")
+    path.write_text(f"{DEMO}{gate} {_REST}", encoding="utf-8")
     return path
 
 
@@ -47,7 +47,7 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
         ("gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
         ("gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}", "gate.segments.activity: 'map@10' is not evaluated"),
         ("gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
-        ("gate: {}", "gate: names nothing that must not get worse, and nothing that must get better"),
+        ("gate: {undecided: pass}", "gate: names nothing that must not get worse, and nothing that must get better"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, gate: str, said: str) -> None:
@@ -55,6 +55,6 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, gate: str, said: st
     with pytest.raises(InputError) as caught:
         read_params(path)
 
-    line = len(DEMO.splitlines()) + 2 + gate.count("\n")
+    line = len(DEMO.splitlines()) + 1 + gate.count("\n")
     assert said in str(caught.value)
     assert f"line {line}, gate" in str(caught.value)
