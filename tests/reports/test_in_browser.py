@@ -41,7 +41,7 @@ def test_the_page_loads_without_complaint_or_request(
 
 
 @pytest.mark.parametrize("width", [320, PHONE, 768, 1100, DESK])
-@pytest.mark.parametrize("variant", ["five", "two", "thirty", "hostile", "long"])
+@pytest.mark.parametrize("variant", ["five", "gated", "two", "thirty", "hostile", "long"])
 def test_nothing_overflows_the_page(
     browser: Page, tmp_path: Path, width: int, variant: str, variants: dict[str, Path]
 ) -> None:
@@ -57,6 +57,7 @@ def variants(tmp_path_factory: pytest.TempPathFactory, five: Path) -> dict[str, 
         "two": sample.two_models(),
         "thirty": sample.many_models(30),
         "hostile": sample.hostile_names(),
+        "gated": sample.gated(),
         "long": sample.with_long_names(sample.five_models()),
     }
     return {"five": five} | {

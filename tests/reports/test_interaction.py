@@ -29,6 +29,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     samples = {
         "five": sample.five_models(),
+        "gated": sample.gated(),
         "two": sample.two_models(),
         "many": sample.many_models(13),
         "hostile": sample.hostile_names(),
@@ -189,6 +190,8 @@ def test_hostile_names_stay_text_in_tooltips_and_buttons(
     [
         *(("five", scheme, width) for scheme in ("light", "dark") for width in (PHONE, DESK)),
         ("two", "light", DESK),
+        ("gated", "light", PHONE),
+        ("gated", "dark", DESK),
         ("many", "dark", PHONE),
     ],
 )
