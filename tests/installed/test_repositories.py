@@ -80,18 +80,23 @@ def test_everything_works_from_the_subfolder(get_started: Repository) -> None:
 
 
 def test_an_experiment_leaves_its_runs_in_the_project(get_started: Repository) -> None:
-    run = ("dvc", "exp", "run", "--temp", "-n", "few", "-S", "evaluation.ks=[5,10]")  # fmt: skip
-    get_started.run(*run, at="evaluation")
+    before = _runs_of("als", get_started)
+    get_started.run(
+        "dvc", "exp", "run", "--temp", "-n", "few", "-S", "evaluation.ks=[5,10]", at="evaluation"
+    )
     shown = json.loads(get_started.run("dvc", "exp", "show", "--json", at="evaluation"))
-    found = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "few"]
-    database = sqlite3.connect(get_started.root / "evaluation" / "mlflow.db")
-    (runs,) = database.execute("SELECT count(*) FROM runs WHERE name = 'als'").fetchone()
-    database.close()
+    (found,) = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "few"]
 
-    (metrics,) = found
-    assert list(metrics) == ["evaluation/results/report/primary.json"]
-    assert runs == 2
+    assert list(found) == ["evaluation/results/report/primary.json"]
+    assert _runs_of("als", get_started) == before + 1
     assert not (get_started.root / "mlflow.db").exists()
+
+
+def _runs_of(model: str, repository: Repository) -> int:
+    database = sqlite3.connect(repository.root / "evaluation" / "mlflow.db")
+    (count,) = database.execute("SELECT count(*) FROM runs WHERE name = ?", (model,)).fetchone()
+    database.close()
+    return int(count)
 
 
 def _leaves(shown: Any) -> list[dict[str, Any]]:
