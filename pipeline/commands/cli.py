@@ -73,7 +73,10 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
             sys.exit(ERRORS)
         raise
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        from concord.metrics_core.checking.extras import missing_extra
+
+        lacking = missing_extra(error) if isinstance(error, ImportError) else None
+        print(lacking or f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(ERRORS)
 
 
