@@ -1,18 +1,21 @@
 """`concord init`: an evaluation in a folder of somebody's DVC repository. It writes new files, and asks nothing."""
 
-import difflib
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.pipeline.params.checks import model_name_findings
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import repository
+from concord.pipeline.params.repository import is_concords, repository
 from concord.pipeline.project.chosen import chosen
 from concord.pipeline.project.found import Found, found_in
-from concord.pipeline.project.taken_for import Table, named_table
+from concord.pipeline.project.taken_for import Role, Table, named_table
+from concord.pipeline.project.told import read, shown, tell, tell_changes, tell_next
 from concord.pipeline.project.upgraded import upgraded
 from concord.pipeline.project.written import (
     IGNORED,
@@ -26,6 +29,7 @@ from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE
 
 BEFORE = ".before"  # what --force replaces is kept beside
+NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
 def init(
@@ -37,26 +41,25 @@ def init(
     ------
     InputError : there is no DVC repository, no truth or no list, or files are there already
     """
-    root, project = _places(folder)
-    found = _found(Path.cwd().resolve(), project, truth, models)
+    here = Path.cwd().resolve()
+    root, project = _places(here, folder)
+    if there := [project / name for name in NAMES if (project / name).exists()]:
+        _refuse_what_is_there(project, there, may_be=force or dry_run)
+    found = _found(here, project, truth, models)
     made = chosen(found, project)
-    files = {
-        project / PARAMS: params_yaml(made.content, version("concord-eval")),
-        project / "dvc.yaml": dvc_yaml(mlflow=logs_to_mlflow()),
-        project / ".gitignore": IGNORED,
-        project / ".dvcignore": UNSEEN,
-    }
+    entries, mlflow = made.content["models"], logs_to_mlflow()
+    trained = [name for name, entry in entries.items() if "training_run_id" in entry]
+    texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=trained), IGNORED, UNSEEN  # fmt: skip
+    files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}
     template = root / ".dvc" / "plots" / "model_lines.json"
     if not template.exists():
         files[template] = plot_template()
-    _tell(found, made.assumed)
-    there = [path for path in files if path.exists()]
-    if there and not (force or dry_run):
-        fix = "`concord init --upgrade` keeps what they say; `--force` writes them anew; `--dir NAME` writes elsewhere"
-        raise InputError(Problem(_shown(path), "is there already", fix) for path in there)
-    _write(files, dry_run=dry_run)
-    if not dry_run:
-        _tell_next(project)
+    tell(found, made.assumed, entries)
+    if dry_run:
+        tell_changes(files)
+        return
+    _write(files)
+    tell_next(project, mlflow=mlflow)
 
 
 def upgrade(folder: str, *, dry_run: bool) -> None:
@@ -66,46 +69,66 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
     ------
     InputError : there is no project, or its files hold changes that git does not know
     """
-    here = Path.cwd().resolve()
-    project = here if (here / PARAMS).is_file() and not (here / folder).is_dir() else here / folder
+    here, mlflow = Path.cwd().resolve(), logs_to_mlflow()
+    project = here if is_concords(here) and not is_concords(here / folder) else here / folder
     if not (project / PARAMS).is_file():
-        raise refuse(_shown(project / PARAMS), "is not there", "`concord init` writes it")
-    files = upgraded(project, version("concord-eval"), mlflow=logs_to_mlflow())
-    changed = {path: text for path, text in files.items() if _read(path) != text}
-    unknown = [path for path in changed if not dry_run and _is_changed(path)]
-    if unknown:
-        fix = "commit it first, so that nothing is lost"
-        raise InputError(Problem(_shown(path), "is not committed", fix) for path in unknown)
-    _write(changed, dry_run=True)
+        raise refuse(shown(project / PARAMS), "is not there", "`concord init` writes it; `--dir` says where it is")  # fmt: skip
+    files = upgraded(project, version("concord-eval"), mlflow=mlflow)
+    changed = {path: text for path, text in files.items() if read(path) != text}
     if not changed:
         print("nothing to change")
-    elif not dry_run:
-        for path, text in changed.items():
-            write_text(path, text)
-        _tell_next(project)
+        return
+    if not dry_run and (unknown := [path for path in changed if _is_changed(path)]):
+        fix = "commit it first, so that nothing is lost"
+        raise InputError(Problem(shown(path), "is not committed", fix) for path in unknown)
+    tell_changes(changed)
+    if not dry_run:
+        _write(changed, keep=not _in_git(project))
+        tell_next(project, mlflow=mlflow)
 
 
-def _places(folder: str) -> tuple[Path, Path]:
+def _places(here: Path, folder: str) -> tuple[Path, Path]:
     """The root of the repository, and the folder of the evaluation."""
-    here = Path.cwd().resolve()
     root, project = repository(here), (here / folder).resolve()
     if not (root / ".dvc").is_dir():
         raise refuse(str(here), "lies in no DVC repository", "`git init`, then `dvc init`")
     if not project.is_relative_to(root):
         raise refuse(PLACE, f"{folder!r} lies outside the repository", "name a folder in it")
-    if project == root and (root / "dvc.yaml").exists():
-        what = f"{folder!r} is the root, and its dvc.yaml is there already"
-        raise refuse(PLACE, what, "name a folder of its own")
+    if (own := repository(project)) != root:
+        what = f"lies in {shown(own)}, a DVC repository of its own, of which {shown(root)} sees nothing"
+        raise refuse(shown(project), what, f"remove {shown(own / '.dvc')}, or name another folder by --dir")  # fmt: skip
+    if project != here and is_concords(here):
+        fix = "run at the root of your repository; `concord init --upgrade` carries this one on"
+        raise refuse(PARAMS.name, "here lies an evaluation of Concord already", fix)
+    if file := next((at for at in (project, *project.parents) if at.is_file()), None):
+        raise refuse(shown(file), "is a file", "name a folder by --dir")
+    if _is_ignored(root, project):
+        what = "is ignored by git, and DVC reads no such file"
+        raise refuse(shown(project / "dvc.yaml"), what, "name another folder by --dir, or mend .gitignore")  # fmt: skip
     return root, project
+
+
+def _refuse_what_is_there(project: Path, there: Sequence[Path], *, may_be: bool) -> None:
+    """Files of Concord's own may be written again, those of others never."""
+    ours = is_concords(project)
+    if ours and may_be:
+        return
+    fix = "`--dir NAME` writes elsewhere"
+    if ours:
+        fix = f"`concord init --upgrade` keeps what they say; `--force` writes them anew; {fix}"
+    raise InputError(Problem(shown(path), "is there already", fix) for path in there)
 
 
 def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) -> Found:
     """What the command line names, and what lies there else."""
-    found = found_in(here, project)
+    found = found_in(here, project if project != here else here / "results")
     if truth is not None:
-        found.tables["truth"] = named_table(here / truth, "truth")
+        found.tables["truth"] = _table(here, truth, "truth", found)
     if models:
-        found.models = dict(_named(here, models))
+        found.models = dict(_named(here, models, found))
+        refuse_names = [Problem(PLACE, what, fix) for _, what, fix in model_name_findings(found.models)]  # fmt: skip
+        if refuse_names:
+            raise InputError(refuse_names)
     problems = []
     if "truth" not in found.tables:
         what = "no table of users and items has test, holdout or truth in its path"
@@ -114,84 +137,63 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
         what = "no table has users, items and a rank or a score"
         problems.append(Problem("lists of models", what, "name each: `--model als=out/als.csv`"))
     if problems:
-        _tell(found, ())
-        if found.missing:
-            names = ", ".join(_shown(path) for path in found.missing[:5])
-            fix = "`dvc pull` or `dvc repro`, then `concord init`"
-            problems.append(Problem("outs of dvc.yaml", f"are not there yet: {names}", fix))
+        tell(found, (), {})
         raise InputError(problems)
     return found
 
 
-def _named(here: Path, models: Sequence[str]) -> Iterator[tuple[str, Table]]:
+def _named(here: Path, models: Sequence[str], found: Found) -> Iterator[tuple[str, Table]]:
     for each in models:
         name, mark, path = each.partition("=")
         if not mark:
-            raise refuse(
-                PLACE, f"{each!r} names no file", "write NAME=PATH: `--model als=out/als.csv`"
-            )
-        yield name, named_table(here / path, "lists")
+            fix = "write NAME=PATH: `--model als=out/als.csv`"
+            raise refuse(PLACE, f"{each!r} names no file", fix)
+        yield name, _table(here, path, "lists", found)
 
 
-def _tell(found: Found, assumed: Sequence[str]) -> None:
-    rows = [(role, "", table) for role, table in found.tables.items()]
-    rows += [("model", name, table) for name, table in found.models.items()]
-    if rows:
-        print("found")
-    for role, name, table in rows:
-        made = f"   out of {table.made_by}" if table.made_by else ""
-        print(f"  {f'{role} {name}':<18} {_shown(table.path)}   {_columns(table)}{made}")
-    if found.left:
-        print("left alone")
-    for left in found.left:
-        print(f"  {_shown(left.path)}: {left.why}")
-    if assumed:
-        print("assumed; change it in params.yaml")
-    for sentence in assumed:
-        print(f"  {sentence}")
+def _table(here: Path, path: str, role: Role, found: Found) -> Table:
+    file = Path(os.path.abspath(here / path))  # noqa: PTH100  # links are kept
+    if not file.resolve().is_relative_to(repository(here)):
+        raise refuse(PLACE, f"{path!r} lies outside the repository", "copy it into the repository")
+    return replace(named_table(file, role), made_by=found.outs.get(file, ""))
 
 
-def _columns(table: Table) -> str:
-    return ", ".join(
-        ours if ours == theirs else f"{ours}: {theirs}" for ours, theirs in table.columns.items()
-    )
-
-
-def _write(files: Mapping[Path, str], *, dry_run: bool) -> None:
-    """Writes them; what was there is kept beside. As a dry run, shows how they would differ."""
-    if dry_run:
-        for path, text in files.items():
-            before, name = _read(path).splitlines(keepends=True), _shown(path)
-            print("".join(difflib.unified_diff(before, text.splitlines(keepends=True), name, name)))
-        return
-    kept = {path for path, text in files.items() if path.exists() and _read(path) != text}
+def _write(files: Mapping[Path, str], *, keep: bool = True) -> None:
+    """Writes all of them, then says so; what was there, and is not the same, is kept beside."""
+    said = []
     for path, text in files.items():
-        if path in kept:
-            path.replace(path.with_name(path.name + BEFORE))
+        said.append(f"  {shown(path)}")
+        if keep and path.exists() and read(path) != text:
+            kept = _free(path)
+            path.replace(kept)
+            said[-1] += f"; what was there is {kept.name}"
         write_text(path, text)
-    print("written")
-    for path in files:
-        said = f"; what was there is {path.name}{BEFORE}" if path in kept else ""
-        print(f"  {_shown(path)}{said}")
+    print("written", *said, sep="\n")
 
 
-def _tell_next(project: Path) -> None:
-    inside = _shown(project)
-    print(f"next: cd {inside} && concord validate && dvc repro" if inside != "." else "next: concord validate && dvc repro")  # fmt: skip
-    if not logs_to_mlflow():
-        print("MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`")  # fmt: skip
+def _free(path: Path) -> Path:
+    """A name beside it that no file has."""
+    names = (f"{path.name}{BEFORE}{number if number > 1 else ''}" for number in count(1))
+    return next(at for name in names if not (at := path.with_name(name)).exists())
+
+
+def _is_ignored(root: Path, project: Path) -> bool:
+    return _git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0
+
+
+def _in_git(folder: Path) -> bool:
+    return _git(folder, "rev-parse").returncode == 0
 
 
 def _is_changed(path: Path) -> bool:
-    command = ["git", "status", "--porcelain", "--", path.name]
-    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-    return path.exists() and bool(done.returncode or done.stdout.strip())
+    """Does git know another text of it, or none?"""
+    said = _git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
+    return path.exists() and bool(said.stdout.strip())
 
 
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _shown(path: Path) -> str:
-    """As seen from here."""
-    return os.path.relpath(path)
+def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Without git, its commands fail."""
+    try:
+        return subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=False)  # fmt: skip
+    except FileNotFoundError:
+        return subprocess.CompletedProcess(command, 127, "", "")

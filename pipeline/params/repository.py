@@ -2,7 +2,10 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
+
+_MOST_BYTES = 1_000_000
 
 
 def repository(folder: Path | None = None) -> Path:
@@ -22,10 +25,22 @@ def original_project() -> Path:
     return original_repository() / here.relative_to(repository(here))
 
 
+def is_concords(folder: Path) -> bool:
+    """Does the params.yaml of a folder say which Concord made it?"""
+    try:
+        with (folder / "params.yaml").open("rb") as file:
+            return re.search(rb"^concord:", file.read(_MOST_BYTES), re.MULTILINE) is not None
+    except OSError:
+        return False
+
+
+def evaluations_below(folder: Path) -> list[str]:
+    """The names of its folders that hold a params.yaml of Concord."""
+    return [at.parent.name for at in sorted(folder.glob("*/params.yaml")) if is_concords(at.parent)]
+
+
 def where_to_run(folder: Path) -> str:
     """What to do where a folder holds no params.yaml of Concord."""
-    texts = {at.parent.name: at.read_bytes() for at in sorted(folder.glob("*/params.yaml"))}
-    ours = [name for name, text in texts.items() if re.search(rb"^concord:", text, re.MULTILINE)]
-    if ours:
-        return f"`cd {ours[0]}`, where Concord's params.yaml is"
+    if ours := evaluations_below(folder):
+        return f"`cd {shlex.quote(ours[0])}`, where Concord's params.yaml is"
     return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.found import Found
-from concord.pipeline.project.peek import list_length, value_range
 from concord.pipeline.project.recognised import is_baseline
+from concord.pipeline.project.scanned import (
+    holds_times,
+    longest_list,
+    stands_twice,
+    value_range,
+)
 from concord.pipeline.project.taken_for import Table
+from concord.pipeline.project.training_run import training_run
 
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
-RATINGS = {
-    "rating",
-    "ratings",
-    "stars",
-}  # grades that a person gives, where a low one is no recommendation
+# Grades that a person gives, where a low one is no recommendation; what is higher than such scales go is a count.
+RATINGS, SCALES = ("rating", "ratings", "stars"), (4, 10)
 NEEDS = {
     "train": "user, item [, time]: what the models learned from",
     "items": "item [, categories | vector] [, title]: the catalogue",
@@ -45,21 +49,22 @@ def chosen(found: Found, project: Path) -> Chosen:
     """The content of params.yaml in the folder `project`."""
     truth = found.tables["truth"]
     background = {name: table for name, table in found.tables.items() if name != "truth"}
-    shared = {
-        name: theirs for name, theirs in truth.columns.items() if name in ("user", "item") and theirs != name
-    }  # fmt: skip
-    if truth.peeked.form == "trec":
-        shared = {}
+    shared = _shared(truth)
     entries = {name: _entry(each, shared, project) for name, each in found.tables.items()}
-    baseline = next(filter(is_baseline, found.models), next(iter(found.models)))
+    models = {name: _model(each, shared, project, found) for name, each in found.models.items()}
+    baseline = next(filter(is_baseline, models), next(iter(models)))
     ks, threshold, highest = _cutoffs(found), *_scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
-    name = repository(project).name
+    tables = [*found.tables.values(), *found.models.values()]
+    root = repository(project)
     content: Content = {
         "columns": shared,
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
         "background": {each: entries[each] for each in background},
-        "models": {each: _entry(t, shared, project) for each, t in found.models.items()},
+        "models": models,
+        "rank_base": 0 if _starts_at_0(found) else 1,
+        "repeated_grade": "highest" if _is_repeated(truth) else "error",
+        "allow_outside": any(not each.path.resolve().is_relative_to(root) for each in tables),
         "metrics": [*METRICS, *_beyond(background, k)],
         "ks": ks,
         "baseline": baseline,
@@ -68,18 +73,30 @@ def chosen(found: Found, project: Path) -> Chosen:
         "segments": SEGMENTS if "train" in background else (),
         "threshold": threshold,
         "highest": highest,
-        "title": name,
-        "experiment": name,
+        "title": root.name,
+        "experiment": root.name,
         "tracking_uri": _tracking_uri(project),
-        "trained": (),
         "NEEDS": NEEDS,
     }
     return Chosen(content, tuple(_assumed(content, truth)))
 
 
+def _shared(truth: Table) -> dict[str, str]:
+    """What the truth calls user and item; TREC has no names of columns."""
+    named = {} if truth.peeked.form == "trec" else truth.columns
+    return {ours: named[ours] for ours in ("user", "item") if ours in named and named[ours] != ours}
+
+
 def _entry(table: Table, shared: Mapping[str, str], project: Path) -> Content:
+    """A time is read only where it is named, whatever it is called."""
     columns = {
-        ours: theirs for ours, theirs in table.columns.items() if theirs != shared.get(ours, ours)
+        ours: theirs
+        for ours, theirs in table.columns.items()
+        if (
+            holds_times(table.peeked, theirs)
+            if ours == "time"
+            else theirs != shared.get(ours, ours)
+        )
     }
     return {
         "path": os.path.relpath(table.path, project),
@@ -88,8 +105,18 @@ def _entry(table: Table, shared: Mapping[str, str], project: Path) -> Content:
     }
 
 
+def _model(table: Table, shared: Mapping[str, str], project: Path, found: Found) -> Content:
+    entry, run = _entry(table, shared, project), training_run(table, found.outs)
+    if run is None:
+        return entry
+    file, key = run
+    named = {"file": os.path.relpath(file, project), **({"key": key} if key else {})}
+    return {**entry, "training_run_id": named}
+
+
 def _cutoffs(found: Found) -> list[int]:
-    lengths = [list_length(t.peeked, t.columns["user"]) for t in found.models.values()]
+    """No deeper than the longest list of the model whose lists are shortest."""
+    lengths = [longest_list(t.peeked, t.columns["user"]) for t in found.models.values()]
     longest = min((n for n in lengths if n), default=20)
     return [k for k in CUTOFFS if k <= longest] or [1]
 
@@ -98,9 +125,22 @@ def _scale(truth: Table) -> tuple[int, int]:
     """The lowest grade that counts as relevant, and the highest of the scale."""
     name = truth.columns.get("grade", "")
     seen = value_range(truth.peeked, name) if name and truth.peeked.form != "trec" else None
-    highest = max(1, math.ceil(seen[1])) if seen else 1
-    is_rating = name.casefold() in RATINGS and highest > 3  # noqa: PLR2004
+    highest = max(1, min(HIGHEST_GRADE, math.ceil(seen[1]))) if seen else 1
+    is_rating = name.casefold() in RATINGS and SCALES[0] <= highest <= SCALES[1]
     return (math.ceil(0.8 * highest) if is_rating else 1), highest
+
+
+def _starts_at_0(found: Found) -> bool:
+    """Is 0 the first rank of every file that has ranks, as far as is seen?"""
+    ranked = [table for table in found.models.values() if table.peeked.form != "trec" and "rank" in table.columns]  # fmt: skip
+    seen = [value_range(table.peeked, table.columns["rank"]) for table in ranked]
+    return {each[0] for each in seen if each} == {0}
+
+
+def _is_repeated(truth: Table) -> bool:
+    """Does an item stand twice for a user, as where people buy it again?"""
+    pair = [truth.columns["user"], truth.columns["item"]]
+    return truth.peeked.form != "trec" and stands_twice(truth.peeked, pair)
 
 
 def _beyond(background: Mapping[str, Table], k: int) -> Iterator[str]:
@@ -126,3 +166,9 @@ def _assumed(content: Content, truth: Table) -> Iterator[str]:
     what = f"a {grade['grade']}" if grade else "every row of the truth"
     lowest = f" from {content['threshold']} on" if grade else ""
     yield f"{what}{lowest} counts as relevant (conventions.relevance_threshold)"
+    if content["repeated_grade"] != "error":
+        yield "of rows of the truth with the same user and item, the highest grade counts (input.repeated_grade)"
+    if content["rank_base"] == 0:
+        yield "the first rank is 0 (input.rank_base)"
+    if content["allow_outside"]:
+        yield "links of outs may lead out of the repository, as those into a shared cache do (input.allow_outside)"

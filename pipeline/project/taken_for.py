@@ -72,6 +72,10 @@ def named_table(path: Path, role: Role) -> Table:
     ------
     InputError : it cannot be read as a table, or no column of users and items is known in it
     """
+    if not path.exists():
+        raise refuse(
+            str(path), "there is no such file", "name one; `dvc pull` or `dvc repro` may bring it"
+        )
     seen = peeked(path)
     if seen is None:
         fix = (

@@ -12,6 +12,7 @@ from concord.pipeline.params.safe_yaml import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"
 IGNORED = """# everything generated; the Markdown report and the primary metrics are kept in git
+!/results/
 /results/*
 !/results/report/
 /results/report/*

@@ -1,0 +1,458 @@
+"""`concord init` in repositories of other people: what it writes, what it leaves as it was, what it refuses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.commands.init import init
+from concord.pipeline.commands.validate import validate
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.params.safe_yaml import load_yaml
+from tests.pipeline.project.repository import (
+    ITEMS,
+    LISTS,
+    TRAIN,
+    TRUTH,
+    USUAL,
+    commit,
+    repository,
+    tree,
+    write,
+)
+from tests.project import ROOT, movielens
+
+NEW = {f"evaluation/{name}" for name in ("params.yaml", "dvc.yaml", ".gitignore", ".dvcignore")}
+NEW |= {".dvc/plots/model_lines.json"}
+ID = "0123456789abcdef0123456789abcdef"
+
+
+def run(folder: str = "evaluation", *, truth: str | None = None, models: tuple[str, ...] = (), **how: bool) -> None:  # fmt: skip
+    init(folder, truth, models, dry_run=how.get("dry_run", False), force=how.get("force", False))
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = repository(tmp_path / "Läden & Söhne 'x'", USUAL)
+    monkeypatch.chdir(made)
+    return made
+
+
+def params(project: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(project)
+    return read_params()
+
+
+def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> None:
+    write(root, {".gitignore": "*.csv\n", "params.yaml": "lr: 1\n", ".dvc/config": "[core]\n    autostage = true\n"})  # fmt: skip
+    before = tree(root)
+    run()
+    after = tree(root)
+
+    assert set(after) - set(before) == NEW
+    assert {name: after[name] for name in before} == before
+
+
+def test_it_says_what_it_found_and_what_it_assumed(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run()
+
+    assert capsys.readouterr().out.splitlines() == [
+        "found",
+        "  truth              data/test.csv   user: user_id, item: item_id, grade: rating",
+        "  model als          out/als.csv   user: user_id, item: item_id, rank",
+        "  model popular      out/popular.csv   user: user_id, item: item_id, rank",
+        "assumed; change it in params.yaml",
+        "  popular is the baseline (comparison.baseline)",
+        "  nDCG@1 decides, from a difference of 2% on (comparison.primary, min_effect)",
+        "  a rating from 4 on counts as relevant (conventions.relevance_threshold)",
+        "written",
+        "  evaluation/params.yaml",
+        "  evaluation/dvc.yaml",
+        "  evaluation/.gitignore",
+        "  evaluation/.dvcignore",
+        "  .dvc/plots/model_lines.json",
+        "next: cd evaluation && concord validate && dvc repro",
+    ]
+
+
+def test_what_it_writes_is_valid_and_dvc_reads_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS})
+    run()
+    monkeypatch.chdir(root / "evaluation")
+    validate()
+    listed = subprocess.run(
+        [sys.executable, "-m", "dvc", "stage", "list", "--name-only"], capture_output=True, text=True, check=True
+    )  # fmt: skip
+
+    assert "no problem found" in capsys.readouterr().out
+    assert {"load@als", "evaluate@popular", "load-background@train"} <= set(listed.stdout.split())
+    assert (
+        "report:\n  title: \"Läden & Söhne 'x'\"\n" in (root / "evaluation/params.yaml").read_text()
+    )
+
+
+def test_names_of_columns_are_given_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
+    run()
+    made = params(root / "evaluation", monkeypatch)
+
+    assert made.data.columns == {"user": "user_id", "item": "item_id"}
+    assert {name: model.columns for name, model in made.models.items()} == {
+        "als": {},
+        "bpr": {"user": "user"},
+        "popular": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("times", "named"),
+    [
+        (("5", "6", "7"), True),
+        (("2026-01-31 08:00", "2026-02-01", "2026-02-01T08:00:00Z"), True),
+        (("5", "6", ""), False),
+        (("31/01/2026", "1", "2"), False),
+    ],
+)
+def test_times_are_named_where_they_can_be_read(
+    root: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[str, ...], named: bool
+) -> None:
+    header, *rows = TRUTH.splitlines()
+    text = "\n".join([f"{header},time", *(f"{r},{t}" for r, t in zip(rows, times, strict=True))])
+    write(root, {"data/test.csv": text + "\n"})
+    run()
+
+    assert ("time" in params(root / "evaluation", monkeypatch).data.truth.columns) == named
+    validate()
+
+
+def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
+    write(root, {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"})  # fmt: skip
+    run()
+    made = params(root / "evaluation", monkeypatch)
+    validate()
+
+    assert (made.input.rank_base, made.input.repeated_grade) == (0, "highest")
+    said = capsys.readouterr().out
+    assert "the first rank is 0 (input.rank_base)" in said
+    assert "the highest grade counts (input.repeated_grade)" in said
+
+
+@pytest.mark.parametrize(
+    ("grades", "threshold", "highest"),
+    [
+        ("1 3 5", 4, 5),
+        ("0.5 2 4.5", 4, 5),
+        ("1 7 10", 8, 10),
+        ("0 1 1", 1, 1),
+        ("1 50 2000", 1, 1000),
+        ("inf nan 5", 4, 5),
+    ],
+)
+def test_of_a_scale_of_ratings_the_upper_fifth_is_relevant(
+    root: Path, monkeypatch: pytest.MonkeyPatch, grades: str, threshold: int, highest: int
+) -> None:
+    rows = [f"u{n},a,{grade}" for n, grade in enumerate(grades.split())]
+    write(root, {"data/test.csv": "\n".join(["user_id,item_id,rating", *rows, ""])})
+    run()
+    conventions = params(root / "evaluation", monkeypatch).conventions
+
+    assert conventions["relevance_threshold"] == threshold
+    assert conventions["err_max_grade"] == highest
+
+
+def test_cutoffs_are_no_deeper_than_the_lists(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"{user},i{n},{n + 1}" for user, many in (("u1", 20), ("u2", 3)) for n in range(many)]
+    lists = "\n".join(["user_id,item_id,rank", *rows, ""])
+    write(root, {"out/als.csv": lists, "out/popular.csv": lists})
+    run()
+
+    assert params(root / "evaluation", monkeypatch).evaluation.ks == [5, 10, 20]
+
+
+def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
+    write(root, {"dvc.yaml": stages, "out/als.json": f'{{"run_id": "{ID}"}}'})
+    run()
+    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+    stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
+
+    assert made["models"]["als"]["training_run_id"] == {"file": "../out/als.json", "key": "run_id"}
+    assert stage["deps"][-1] == "${models.als.training_run_id.file}"
+    assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
+
+
+def test_lists_and_truth_may_be_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
+    run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
+    made = params(root / "evaluation", monkeypatch)
+
+    assert made.data.truth.path == "../a b/x.csv"
+    assert {name: model.path for name, model in made.models.items()} == {
+        "mine": "../a b/y.csv",
+        "2024": "../out/bpr.csv",
+    }
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"models": ("als",)}, "'als' names no file"),
+        ({"models": ("a: b=out/als.csv",)}, "'a: b' is no name of a model"),
+        ({"models": ("train=out/als.csv",)}, "'train' is no name of a model"),
+        ({"models": ("als=out/nothing.csv",)}, "out/nothing.csv: there is no such file"),
+        ({"truth": "dvc.lock"}, "dvc.lock: there is no such file"),
+        ({"truth": ".dvc/config"}, "is no table that can be read"),
+        ({"truth": "/etc/hostname"}, "lies outside the repository"),
+        ({"folder": "../elsewhere"}, "'../elsewhere' lies outside the repository"),
+        ({"folder": "/tmp"}, "'/tmp' lies outside the repository"),
+        ({"folder": "out/als.csv"}, "out/als.csv: is a file"),
+        ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
+    ],
+)
+def test_what_the_command_line_names_is_refused_in_these_words(
+    root: Path, how: dict[str, Any], said: str
+) -> None:
+    before = tree(root)
+    with pytest.raises(InputError) as refused:
+        run(**how)
+
+    assert said in str(refused.value)
+    assert tree(root) == before
+
+
+@pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
+def test_the_folder_may_lie_anywhere_in_the_repository(
+    root: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    folder = folder.replace("ABSOLUTE", str(root / "absolute"))
+    run(folder) if folder != "." else None
+    if folder == ".":  # where the root has neither .gitignore nor .dvcignore of its own
+        (root / ".dvcignore").unlink()
+        run(folder)
+    made = params(root / folder, monkeypatch)
+
+    assert (root / folder / made.models["als"].path).resolve() == root / "out/als.csv"
+    validate()
+
+
+def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
+    run()
+    before = tree(root)
+    with pytest.raises(InputError) as refused:
+        run()
+
+    assert "evaluation/params.yaml: is there already" in str(refused.value)
+    assert "`--force` writes them anew" in str(refused.value)
+    assert tree(root) == before
+
+
+def test_force_loses_nothing_however_often(root: Path) -> None:
+    run()
+    path = root / "evaluation/params.yaml"
+    texts = [path.read_text() + f"# {edit}\n" for edit in ("one", "two")]
+    for text in texts:
+        path.write_text(text)
+        run(force=True)
+    run(force=True)
+
+    kept = sorted(path.parent.glob("*.before*"))
+    assert [each.name for each in kept] == ["params.yaml.before", "params.yaml.before2"]
+    assert [each.read_text() for each in kept] == texts
+
+
+@pytest.mark.parametrize("name", ["params.yaml", "dvc.yaml", ".gitignore"])
+def test_files_of_others_are_not_replaced_by_force(root: Path, name: str) -> None:
+    write(root, {f"evaluation/{name}": "stages: {}\n"})
+    before = tree(root)
+    with pytest.raises(InputError) as refused:
+        run(force=True)
+
+    assert f"evaluation/{name}: is there already" in str(refused.value)
+    assert "--force" not in str(refused.value)
+    assert tree(root) == before
+
+
+def test_a_dry_run_shows_the_files_and_writes_none(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = tree(root)
+    run(dry_run=True)
+    said = capsys.readouterr().out
+
+    assert tree(root) == before
+    assert "--- /dev/null\n+++ evaluation/params.yaml\n" in said
+    assert "+  als: {path: ../out/als.csv}\n" in said
+    assert "written" not in said
+
+    run()
+    path = root / "evaluation/params.yaml"
+    path.write_text(path.read_text().replace("resamples: 2000", "resamples: 500"))
+    capsys.readouterr()
+    run(dry_run=True)
+
+    assert "-  resamples: 500 #" in (said := capsys.readouterr().out)
+    assert "+++ evaluation/dvc.yaml" not in said
+
+
+def test_outside_of_dvc_it_says_how_to_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="lies in no DVC repository\n  fix: `git init`, then `dvc"):
+        run()
+
+
+def test_it_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
+    run()
+
+    assert set(params(tmp_path / "evaluation", monkeypatch).models) == {"als", "popular"}
+
+
+def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"shop/{name}": text for name, text in USUAL.items()} | {"web/ease.csv": LISTS}
+    root = repository(tmp_path, files)
+    monkeypatch.chdir(root / "shop")
+    run()
+
+    assert set(params(root / "shop/evaluation", monkeypatch).models) == {"als", "popular"}
+
+
+def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in USUAL:
+        (root / name).unlink()
+    write(root, {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [out/bpr.csv]}\n"})
+    with pytest.raises(InputError) as refused:
+        run()
+
+    assert [problem.where for problem in refused.value.problems] == ["truth", "lists of models"]
+    said = capsys.readouterr().out
+    assert "not there yet; `dvc pull` or `dvc repro` brings it\n  out/bpr.csv\n" in said
+
+
+def test_a_repository_inside_the_folder_is_refused(root: Path) -> None:
+    write(root, {"evaluation/.dvc/config": ""})
+
+    with pytest.raises(InputError, match="a DVC repository of its own") as refused:
+        run()
+    assert "remove evaluation/.dvc" in str(refused.value)
+
+
+def test_a_folder_that_git_ignores_is_refused(root: Path) -> None:
+    write(root, {".gitignore": "evaluation/\n"})
+
+    with pytest.raises(InputError, match=r"evaluation/dvc.yaml: is ignored by git"):
+        run()
+
+
+def test_inside_an_evaluation_no_other_is_begun(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    monkeypatch.chdir(root / "evaluation")
+
+    with pytest.raises(InputError, match="here lies an evaluation of Concord already"):
+        run()
+
+
+def test_results_in_git_are_not_hidden_by_a_gitignore_above(root: Path) -> None:
+    write(root, {".gitignore": "results/\n"})
+    run()
+    write(root, {f"evaluation/results/{name}": "" for name in ("report/primary.json", "lists/a")})
+    commit(root)
+    known = subprocess.run(["git", "ls-files", "evaluation/results"], capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert known.stdout.split() == ["evaluation/results/report/primary.json"]
+
+
+@pytest.mark.parametrize(
+    ("end", "unbuffered"),
+    [("| head -n 1", ""), ("| head -n 1", "1"), (">&-", ""), (">/dev/full", "1")],
+)
+def test_whatever_becomes_of_its_words_all_files_are_written_or_none(
+    root: Path, end: str, unbuffered: str
+) -> None:
+    command = f"{sys.executable} -m concord init {end}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        ["bash", "-c", command], env=env, capture_output=True, text=True, check=False
+    )
+
+    assert NEW & set(tree(root)) in ([NEW] if end == ">&-" else [set(), NEW])
+    assert done.stderr == "" or end == ">/dev/full"
+
+
+def test_the_users_own_params_lead_to_those_of_concord(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    for own in ("lr: 1\n", "models: {als: {factors: 8}}\ndata: {seed: 1}\n"):
+        write(root, {"params.yaml": own})
+        with pytest.raises(InputError) as refused:
+            read_params()
+        assert str(refused.value) == (
+            "params.yaml: is not a params.yaml of Concord\n  fix: `cd evaluation`, where Concord's params.yaml is"
+        )
+
+
+@pytest.mark.parametrize("data", [ROOT / "data" / "demo", None])
+def test_real_data_is_recognised_and_valid(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    data: Path | None,
+) -> None:
+    files = data or movielens()
+    root = repository(tmp_path, {})
+    (root / "data").mkdir()
+    for each in files.iterdir():
+        if each.suffix not in {".py", ".md"}:
+            (root / "data" / each.name).symlink_to(each)
+    for each in (root / "data").iterdir():  # a copy, as links would lead out
+        text = [(part.name, part.read_bytes()) for part in each.iterdir()] if each.is_dir() else each.read_bytes()  # fmt: skip
+        each.unlink()
+        if isinstance(text, bytes):
+            each.write_bytes(text)
+        else:
+            each.mkdir()
+            for name, content in text:
+                (each / name).write_bytes(content)
+    monkeypatch.chdir(root)
+    run()
+    made = params(root / "evaluation", monkeypatch)
+    validate()
+
+    assert set(made.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
+    assert {"train", "items"} <= set(made.background)
+    assert "time" in made.data.truth.columns
+    assert "no problem found" in capsys.readouterr().out
+
+
+def test_tables_in_parquet_are_read_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("als", "popular"):
+        path = root / f"out/{name}.csv"
+        pl.read_csv(path).write_parquet(path.with_suffix(".parquet"))
+        path.unlink()
+    run()
+
+    assert params(root / "evaluation", monkeypatch).evaluation.ks == [1]
+    validate()
