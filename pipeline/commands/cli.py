@@ -61,10 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _decide(chosen: argparse.Namespace) -> NoReturn:
     """Leaves with the gate's decision; what goes wrong, even before it begins, does not look like one."""
     try:
+        from concord.metrics_core.checking.extras import extra_named
         from concord.pipeline.running.lifetime import refuse_few_addresses
-        from concord.pipeline.running.stage import leave
 
         refuse_few_addresses()
+        with extra_named():
+            from concord.pipeline.running.stage import leave
         sys.argv = [f"concord {chosen.name}", *chosen.how]
         leave(lambda: chosen.command(chosen), errors=ERRORS)
     except SystemExit as end:
@@ -73,10 +75,8 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
             sys.exit(ERRORS)
         raise
     except Exception as error:
-        from concord.metrics_core.checking.extras import missing_extra
-
-        lacking = missing_extra(error) if isinstance(error, ImportError) else None
-        print(lacking or f"{type(error).__name__}: {error}", file=sys.stderr)
+        kind = type(error).__name__
+        print(error if kind == "InputError" else f"{kind}: {error}", file=sys.stderr)
         sys.exit(ERRORS)
 
 

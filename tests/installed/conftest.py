@@ -20,6 +20,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def sdist(wheel: Path) -> Path:
+    """The sdist that the wheel is built from."""
+    (found,) = wheel.parent.glob("*.tar.gz")
+    return found
+
+
+@pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The `bin` of an environment with `concord-eval[all]`, of the versions in the lock."""
 

@@ -15,35 +15,48 @@ from tests.project import ROOT
 LOCK = ROOT / "requirements.lock"
 KEPT = (
     ROOT / ".cache" / "installed"
-)  # environments without Concord, made anew when what they hold changes
+)  # environments without Concord, made anew when what they hold, or the lock, changes
+LOCKED = "locked"
+HIGHEST, LOWEST = "highest", "lowest-direct"
 
 
 def built(folder: Path) -> tuple[Path, Path]:
     """The sdist, and the wheel that is built from it and not from the checkout."""
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")
     unpacked = folder / "unpacked"
     shutil.unpack_archive(sdist, unpacked)
     (inside,) = unpacked.iterdir()
-    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=inside)
+    return sdist, wheel_of(inside, folder)
+
+
+def wheel_of(source: Path, folder: Path) -> Path:
+    """The wheel of a project, built into a folder."""
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=source)
     (wheel,) = folder.glob("*.whl")
-    return sdist, wheel
+    return wheel
 
 
-def environment(name: str, wheel: Path, extras: str, *pins: str, python: str = sys.executable) -> Path:  # fmt: skip
-    """The `bin` of an environment with the wheel and what extras of it need: of the versions in the lock, or `pins`."""
-    needs = "\n".join([*_needed(wheel, extras), *pins])
-    mark = hashlib.sha256(f"{python}{needs}{'' if pins else LOCK.read_text()}".encode())
+def environment(
+    name: str, wheel: Path, extras: str, *more: str, python: str | Path = sys.executable, resolution: str = LOCKED
+) -> Path:  # fmt: skip
+    """The `bin` of an environment with the wheel, what `extras` of it need, and `more`.
+
+    resolution : LOCKED (the versions in the lock), or uv's HIGHEST or LOWEST that the wheel's ranges allow
+    """
+    needs = "\n".join([*_needed(wheel, extras), *more])
+    mark = hashlib.sha256(f"{python}{needs}{resolution}{LOCK.read_text()}".encode())
     folder = KEPT / f"{name}-{mark.hexdigest()[:12]}"
     if not (folder / "made").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        _run("uv", "venv", "--quiet", "--python", python, str(folder))
+        for old in KEPT.glob(f"{name}-{'[0-9a-f]' * 12}"):
+            shutil.rmtree(old)
+        run("uv", "venv", "--quiet", "--python", str(python), str(folder))
         wanted = folder / "needs.txt"
         wanted.write_text(needs)
-        locked = () if pins else ("--constraint", str(LOCK))
-        _run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(wanted), *locked)  # fmt: skip
+        how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
+        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(wanted), *how)  # fmt: skip
         (folder / "made").touch()
-    _run("uv", "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder), str(wheel))  # fmt: skip
+    run("uv", "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder), str(wheel))  # fmt: skip
     return folder / "bin"
 
 
@@ -63,9 +76,16 @@ def _needed(wheel: Path, extras: str) -> list[str]:
     return found
 
 
-def _run(*command: str, cwd: Path | None = None) -> None:
-    plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=plain, check=False)
+def run(*command: str, cwd: Path | None = None) -> str:
+    """What a command that has to succeed prints, outside the environment of the tests."""
+    done = attempt(*command, cwd=cwd)
     assert done.returncode == 0, (
         f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     )
+    return done.stdout
+
+
+def attempt(*command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command that knows neither the checkout nor the environment of the tests."""
+    plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=plain, check=False)

@@ -1,0 +1,125 @@
+"""Run by the tests under many versions: what Concord computes from the demo's lists, one digest a part, as JSON.
+
+A digest is over all digits of all floats, so that another last bit is another digest.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import concord as cc
+from concord.metrics_core.comparison.stored import to_content
+from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.metrics.catalogue import CATALOGUE, expand
+
+DEMO = Path(sys.argv[1])
+MODELS = {
+    "popularity": DEMO / "popularity.csv",
+    "item-knn": DEMO / "item-knn.parquet",
+    "ease": DEMO / "ease.jsonl.gz",
+    "ease-recent": DEMO / "ease-recent",
+    "als": DEMO / "als.run.gz",
+}
+TRUTH = DEMO / "truth.parquet"
+TRAIN, ITEMS = DEMO / "train.parquet", DEMO / "items.parquet"
+COLUMNS = {
+    "popularity": {"user": "customer", "item": "product", "rank": "position"},
+    "items": {"categories": "category", "title": "title"},
+}
+PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+KS = (1, 5, 20)
+PRESETS = ("bellei", "wikipedia_exp", "ir_measures", "rectools", "replay", "lenskit", "elliot", "cornac", "torchmetrics")  # fmt: skip
+BY_T = {"ci_low", "ci_high", "diff_low", "diff_high", "p", "p_adjusted"}
+SEGMENTS: dict[str, dict[str, Any]] = {
+    "activity": {"by": "activity", "edges": [0, 20, 50]},
+    "channel": {"by": "user", "column": "channel"},
+    "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
+    "shown items": {"by": "recommended_item", "shares": [0.5, 0.8]},
+}
+
+
+def main() -> None:
+    found = {f"{model}, standard": _evaluated(model, "standard") for model in MODELS}
+    found |= {f"item-knn, {name}": _evaluated("item-knn", name) for name in PRESETS}
+    found |= {f"comparison, {part}": held for part, held in _compared().items()}
+    told = {part: _digest(_without_t(held)) for part, held in found.items()}
+    drawn = [each for held in found.values() for each in _by_t(held)]
+    told["intervals and p values"] = _digest(drawn)
+    told["intervals and p values, to 6 digits"] = _digest([f"{each:.6g}" for each in drawn])
+    print(json.dumps(told, indent=1))
+
+
+def _evaluated(model: str, preset: str) -> Any:
+    """The values of all users, means and intervals; the words, where a preset refuses these lists."""
+    names = [each.name for each in CATALOGUE if defines(preset, each.name)]
+    labels = expand([f"{name}{PARAMETERS.get(name, '')}" for name in names], KS)
+    columns = {"recs": COLUMNS.get(model, {}), "items": COLUMNS["items"]}
+    try:
+        result = cc.evaluate(
+            MODELS[model],
+            TRUTH,
+            metrics=[str(label) for label in labels],
+            conventions=cc.preset(preset, err_max_grade=3),
+            columns=columns,
+            train=TRAIN,
+            items=ITEMS,
+        )
+    except cc.InputError as error:
+        return str(error).replace(str(DEMO), "")
+    return result.per_user.to_dict(as_series=False), result.summary.to_dicts()
+
+
+def _compared() -> dict[str, Any]:
+    """All that a comparison holds, but the names of versions."""
+    comparison = cc.compare(
+        MODELS,
+        TRUTH,
+        metrics=["nDCG@10", "R@20", "AP@10", "Rprec", "ERR@10", "Coverage@10", "Gini@10", "ILD@10"],
+        baseline="popularity",
+        primary=["nDCG@10", "R@20"],
+        min_effect="2%",
+        conventions="standard",
+        users=DEMO / "users.parquet",
+        segments=SEGMENTS,
+        gate={"guardrails": {"nDCG@10": "2%"}, "success": ["R@20"]},
+        columns=COLUMNS,
+        adjustment="max_t",
+        wilcoxon=True,
+        train=TRAIN,
+        items=ITEMS,
+    )
+    content = to_content(comparison)
+    del content["provenance"]
+    return content
+
+
+def _without_t(held: Any) -> Any:
+    """What is held, but the numbers that Student's t distribution makes."""
+    if isinstance(held, dict):
+        return {key: _without_t(each) for key, each in held.items() if key not in BY_T}
+    return [_without_t(each) for each in held] if isinstance(held, list | tuple) else held
+
+
+def _by_t(held: Any) -> Iterator[float]:
+    """The numbers that Student's t distribution makes."""
+    if isinstance(held, dict):
+        for key, each in held.items():
+            if key not in BY_T:
+                yield from _by_t(each)
+            elif each is not None:
+                yield each
+    elif isinstance(held, list | tuple):
+        for each in held:
+            yield from _by_t(each)
+
+
+def _digest(held: Any) -> str:
+    text = json.dumps(held, sort_keys=True, default=str).replace(str(DEMO), "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    main()

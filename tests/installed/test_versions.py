@@ -1,0 +1,137 @@
+"""The lowest and the newest versions that the ranges allow, on every Python that is found: bits compared."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.installed.environments import HIGHEST, LOWEST, environment, run
+from tests.installed.repository import Repository
+from tests.project import ROOT
+
+pytestmark = pytest.mark.whole
+
+DIGESTS = Path(__file__).parent / "digests.py"
+EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "tracking" / "evaluator" / "evaluate_once.py"
+INTERVALS = "intervals and p values"
+OLD_NEEDS = (
+    "pathspec<1",
+    "sqlalchemy<2.1",
+)  # of DVC before 3.66 and MLflow before 3.10, which do not say so
+
+
+def _interpreter(minor: str) -> Path | None:
+    """A Python of this version: the one that runs, pyenv's, or the one on the path."""
+    if minor == f"3.{sys.version_info.minor}":
+        return Path(sys.executable)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [*pyenv.glob(f"{minor}.*/bin/python{minor}")]
+    found += [Path(each) for each in [shutil.which(f"python{minor}")] if each]
+    runs = (p for p in found if not subprocess.run([p, "-c", ""], capture_output=True).returncode)
+    return next(runs, None)
+
+
+FOUND = {m: p for m in ("3.11", "3.12", "3.13", "3.14") if (p := _interpreter(m)) is not None}
+LAST = max(FOUND)
+on_3_11 = pytest.mark.parametrize("python", [path for minor, path in FOUND.items() if minor == "3.11"])  # fmt: skip
+"""The lowest versions were built for it, and for no Python that came long after them."""
+
+
+def _digests(programs: Path, folder: Path) -> dict[str, str]:
+    python = str(programs / "python")
+    told = run(python, str(DIGESTS), str(ROOT / "data" / "demo"), cwd=folder)
+    return json.loads(told)
+
+
+def _versions(programs: Path) -> dict[str, str]:
+    listed = ("uv", "pip", "list", "-q", "--format", "json", "--python", str(programs.parent))
+    return {each["name"]: each["version"] for each in json.loads(run(*listed))}
+
+
+@pytest.fixture(scope="module")
+def expected(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The digests under the versions of the lock."""
+    return _digests(installed, tmp_path_factory.mktemp("expected"))
+
+
+@pytest.mark.parametrize("minor", FOUND)
+def test_the_newest_versions_give_the_same_bits(
+    wheel: Path, expected: dict[str, str], tmp_path: Path, minor: str
+) -> None:
+    newest = environment(f"newest-{minor}", wheel, "", python=FOUND[minor], resolution=HIGHEST)
+
+    assert _digests(newest, tmp_path) == expected
+
+
+@on_3_11
+def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
+    wheel: Path, expected: dict[str, str], tmp_path: Path, python: Path
+) -> None:
+    """SciPy computes Student's t otherwise since 1.17: the 11th digit of intervals and p values."""
+    lowest = environment("lowest", wheel, "", python=python, resolution=LOWEST)
+    found = _digests(lowest, tmp_path)
+    ranges = re.findall(r'^    "(\w+)>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text(), re.M)
+    versions = _versions(lowest)
+
+    assert len(ranges) >= 5
+    assert all(f"{versions[name]}.".startswith(f"{low}.") for name, low in ranges[:5])
+    assert {part for part in expected if found[part] != expected[part]} == {INTERVALS}
+
+
+@on_3_11
+def test_only_scipy_makes_that_difference(
+    wheel: Path, expected: dict[str, str], tmp_path: Path, python: Path
+) -> None:
+    lowest = environment("lowest-scipy", wheel, "", "scipy>=1.17", python=python, resolution=LOWEST)  # fmt: skip
+
+    assert _versions(lowest)["scipy"] == "1.17.0"
+    assert _digests(lowest, tmp_path) == expected
+
+
+def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
+    """Evaluates a small project with all stages; results by name."""
+    tiny = Repository("tiny", folder, programs)
+    tiny.run("concord", "init")
+    tiny.run("dvc", "repro", at="evaluation")
+    database = sqlite3.connect(tiny.root / "evaluation" / "mlflow.db")
+    logged = {name for (name,) in database.execute("SELECT name FROM runs")}
+    database.close()
+    results = tiny.root / "evaluation" / "results"
+    told = [*results.glob("metrics/*.json"), *results.glob("report/*.json"), *results.glob("report/*.md")]  # fmt: skip
+
+    assert logged == {"one", "two", "comparison"}
+    assert len(told) == 4
+    return {path.name: path.read_bytes() for path in told}
+
+
+@on_3_11
+def test_a_project_with_the_lowest_versions_of_all_extras_and_with_the_newest(
+    wheel: Path, tmp_path: Path, python: Path
+) -> None:
+    """From `concord init` to MLflow 2.22 and 3; metrics, verdicts and the Markdown report are the same bytes."""
+    lowest = environment("all-lowest", wheel, "all", *OLD_NEEDS, python=python, resolution=LOWEST)
+    newest = environment("all-newest", wheel, "all", python=FOUND[LAST], resolution=HIGHEST)
+    for name in ("lowest", "newest"):
+        (tmp_path / name).mkdir()
+
+    assert _versions(lowest)["mlflow"] == "2.22.0"
+    assert _versions(newest)["mlflow"].startswith("3.")
+    assert _whole(lowest, tmp_path / "lowest") == _whole(newest, tmp_path / "newest")
+
+
+@on_3_11
+def test_the_evaluator_with_the_lowest_versions(wheel: Path, tmp_path: Path, python: Path) -> None:
+    lowest = environment("all-lowest", wheel, "all", *OLD_NEEDS, python=python, resolution=LOWEST)
+    store = (f"sqlite:///{tmp_path / 'mlflow.db'}", (tmp_path / "runs").as_uri())
+    once = (str(lowest / "python"), str(EVALUATE_ONCE), *store, "mlflow.evaluate")
+    told = json.loads(run(*once, cwd=tmp_path).splitlines()[-1])
+
+    assert told["version"] == "2.22.0"
+    assert told["metrics"]["accuracy/rr_at_3"] == 0.25
+    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
