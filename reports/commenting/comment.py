@@ -154,7 +154,8 @@ def _board(comparison: Comparison, label: str, most: int) -> str:
     shown = ranked[:most]
     if comparison.baseline not in shown:
         shown[-1] = comparison.baseline
-    rows = [_board_row(comparison, label, model) for model in shown]
+    digits = numbers.digits_of(comparison, label), numbers.difference_digits_of(comparison, label)
+    rows = [_board_row(comparison, label, model, *digits) for model in shown]
     heads = (
         f"Model;>{label} {_arrow(comparison, label)};"
         f">Against {comparison.baseline.replace(';', ',')};Verdict"
@@ -163,10 +164,10 @@ def _board(comparison: Comparison, label: str, most: int) -> str:
     return table(heads, rows, most) + (f"\n\n… and {left:,} more models." if left else "")
 
 
-def _board_row(comparison: Comparison, label: str, model: str) -> tuple[str, ...]:
+def _board_row(
+    comparison: Comparison, label: str, model: str, digits: int, fine: int
+) -> tuple[str, ...]:
     score = comparison.score(model, label)
-    digits = numbers.digits_of(comparison, label)
-    fine = numbers.difference_digits_of(comparison, label)
     mean = with_interval(
         numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
     )
