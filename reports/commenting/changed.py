@@ -10,7 +10,7 @@ from concord.reports.writing.verdicts import VERDICTS
 _WORST_FIRST = [*VERDICTS][::-1]
 _NAMED = 3  # models on labels, of one verdict
 _QUIET = {"identical", "undecided", "equivalent", "too_few_users", "no_interval"}
-_HEADS = "Verdict;>Then;>Now;>Difference (interval);>Users who differ"
+_HEADS = "Verdict;>Then → now;>Difference (interval);>Users who differ"
 
 
 def in_short(since: Since) -> str:
@@ -80,8 +80,7 @@ def _numbers(found: Change | SegmentChange) -> tuple[str, ...]:
     digits = numbers.decimals([found], [found.then, found.now])
     return (
         VERDICTS[found.verdict].word,
-        numbers.number(found.then, digits),
-        numbers.number(found.now, digits),
+        f"{numbers.number(found.then, digits)} → {numbers.number(found.now, digits)}",
         with_interval(
             numbers.signed(found.difference, digits),
             numbers.signed_interval(found.ci_low, found.ci_high, digits),

@@ -104,8 +104,15 @@ def _decision(comment: Comment, most: int) -> str:
         verdict = said or next(iter(comment.comparison.verdicts), "Nothing was compared.")
         return f"## {title}\n\n**{sentence(verdict)}**"
     lines = [gate.first(comment.decision), *comment.decision.lines[1:]]
-    first, *rest = map(sentence, lines)
+    first, *rest = (_keys_as_code(sentence(line)) for line in lines)
     return "\n\n".join([f"## Gate: {gate.head(comment.decision)}", f"**{title}. {first}**", *rest])
+
+
+def _keys_as_code(escaped: str) -> str:
+    """With the two keys that a decision names set as code; all else stays escaped."""
+    for key in ("gate:", "undecided: pass"):
+        escaped = escaped.replace(rf"\`{key}\`", f"`{key}`")
+    return escaped
 
 
 def _beware(comment: Comment, most: int) -> str:

@@ -79,6 +79,7 @@ def test_the_decision_stands_first_and_details_are_folded() -> None:
     assert lines[4] == "**Demo shop. Against popularity: random-walk is worse; ease passes.**"
     assert headings == ["## Gate: worse", "### For whom it is worse", "### Leaderboard"]
     assert "What the gate checked" not in _visible("\n".join(lines))
+    assert "a wider margin in `gate:`. Checked: " in lines[8]
 
 
 def test_without_a_gate_no_decision_is_claimed() -> None:
@@ -96,7 +97,7 @@ def test_without_a_gate_the_changes_are_the_headline() -> None:
     text = render_comment(Comment("", comparison, None, since=_since(changes=changes)))
 
     assert "**Since v1: worse: knn on nDCG@10; identical: ease on nDCG@10.**" in text
-    assert "| knn | nDCG@10 | worse | 0.250 | 0.200 | −0.050 (−0.060 to −0.040) | 190 of 1,200 |" in text  # fmt: skip
+    assert "| knn | nDCG@10 | worse | 0.250 → 0.200 | −0.050 (−0.060 to −0.040) | 190 of 1,200 |" in text  # fmt: skip
     assert "nDCG@10: the same for every user: ease." in text
 
 
