@@ -4,10 +4,10 @@ import re
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.page import environment
+from concord.reports.writing.escaping import words
 
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 _ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken
-_SPECIAL = re.compile(r"([\\`*_\[\]|#~!])")
 
 
 def render_markdown(comparison: Comparison) -> str:
@@ -27,10 +27,3 @@ def _rendered(comparison: Comparison, rows: int) -> str:
     page = jinja.get_template("report.md.j2")
     text = page.render(comparison=comparison, most=rows)
     return re.sub(r"\n{3,}", "\n\n", text)
-
-
-def words(text: str) -> str:
-    """The text as nothing but words: no table cell, tag, link, mention or emphasis can come of it."""
-    one_line = " ".join(str(text).split())
-    plain = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"(?<!\w)@", "&#64;", _SPECIAL.sub(r"\\\1", plain))

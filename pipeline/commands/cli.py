@@ -12,7 +12,7 @@ STAGE = "stage"
 COMPLETION = "completion"
 SHELLS = ("bash", "zsh", "fish")
 GATE = "gate"
-ERRORS = 2  # of a gate, whose 0, 1 and 3 are decisions
+ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen.command(chosen) if "command" in chosen else parser.print_help()
         flush()
         return
-    if chosen.name == GATE:
+    if chosen.name == GATE or getattr(chosen, "post", False):
         _decide(chosen)
     from concord.pipeline.running.lifetime import refuse_few_addresses
 
@@ -149,10 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
-    gate = _add(commands, GATE, _gate, "may these models go out? 0 pass, 1 worse, 3 undecided")
-    said = "a commit, branch or tag, such as HEAD~1; else the baseline"
-    gate.add_argument("revision", nargs="?", help=said)
-    gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
+    _add_deciding(commands)
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
@@ -162,6 +159,26 @@ def _parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     completion.add_argument("line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
+
+
+def _add_deciding(commands: "argparse._SubParsersAction[Parser]") -> None:
+    gate = _add(commands, GATE, _gate, "may these models go out? 0 pass, 1 worse, 3 undecided")
+    said = "a commit, branch or tag, such as HEAD~1; else the baseline"
+    gate.add_argument("revision", nargs="?", help=said)
+    gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
+    comment = _add(commands, "comment", _comment, "what a pull request should be told, as Markdown")
+    comment.add_argument("revision", nargs="?", help=said)
+    comment.add_argument(
+        "--post",
+        action="store_true",
+        help="in CI: write it there, against the base of the request, and leave with the exit code of the gate",
+    )
+    comment.add_argument(
+        "--undecided",
+        choices=("pass", "fail"),
+        metavar="pass | fail",
+        help="may guardrails stay undecided? in place of `gate.undecided`",
+    )
 
 
 def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:
@@ -279,6 +296,15 @@ def _gate(chosen: argparse.Namespace) -> int:
     from concord.pipeline.commands.gate import gate
 
     return gate(chosen.revision, as_json=chosen.json)
+
+
+def _comment(chosen: argparse.Namespace) -> int | None:
+    from concord.pipeline.commands.comment import comment, comment_and_decide
+
+    if chosen.post:
+        return comment_and_decide(chosen.revision, chosen.undecided)
+    comment(chosen.revision, chosen.undecided)
+    return None
 
 
 def _log(chosen: argparse.Namespace) -> None:

@@ -1,7 +1,7 @@
 """Models against their former selves: what was made under other conditions, and by how much users' values changed."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,8 @@ from concord.metrics_core.checking.relations import schema
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Asked, absolute
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparison.parts import Verdict, or_nan, or_none
+from concord.metrics_core.comparison.parts import or_nan, or_none
+from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
@@ -19,27 +20,6 @@ from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
-
-
-@dataclass(frozen=True)
-class Change:
-    """A model on a label, now minus then; None where a number does not exist."""
-
-    label: str
-    model: str
-    primary: bool
-    then: float | None
-    now: float | None
-    difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    relative: float | None
-    n_users: int
-    n_nonzero: int
-    p: float | None
-    p_adjusted: float | None
-    min_effect: float | None
-    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -94,7 +74,24 @@ def changes(asked: Asked, models: Mapping[str, Evaluated], before: Former) -> li
     ]
 
 
-def labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[str]]:
+def one_sided(
+    asked: Asked, named: Sequence[str], before: Former, *, every_model: bool
+) -> Iterator[str]:
+    """What only one of the two revisions has: models, if all were asked for, and labels."""
+    new = [model for model in named if model not in before.evaluations]
+    gone = [model for model in before.models if model not in named and every_model]
+    ours, theirs = _labels_of_one_side(asked, before)
+    for names, what in (
+        (new, f"not in {before.name}"),
+        (gone, "no longer a model"),
+        (ours, f"not evaluated at {before.name}"),
+        (theirs, "no longer evaluated"),
+    ):
+        if names:
+            yield f"{what}: {', '.join(names)}"
+
+
+def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[str]]:
     """Labels that only the present has, and labels that only the former revision had."""
     ours = {str(label) for label in asked.labels}
     theirs = {label for each in before.evaluations.values() for label in each.summary["metrics"]}

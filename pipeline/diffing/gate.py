@@ -35,8 +35,12 @@ class Gated:
     notes: tuple[str, ...] = ()
 
 
-def gated(params: Params, revision: str | None = None) -> Gated:
+def gated(
+    params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
+) -> Gated:
     """The decision of the gate against the baseline, or against the results of a revision.
+
+    undecided_passes : in place of what params.yaml says
 
     Raises
     ------
@@ -45,14 +49,17 @@ def gated(params: Params, revision: str | None = None) -> Gated:
     asked = asked_of(params)
     if asked.gate is None:
         raise refuse(str(PARAMS), "has no `gate:`", f"paste one, such as `{_example(asked)}`")
+    gate = asked.gate
+    if undecided_passes is not None:
+        gate = replace(gate, undecided_passes=undecided_passes)
     evaluations = read_evaluations(params, asked.labels)
     ground = ground_of(params)
     if revision is None:
-        return _against_baseline(Evidence(asked, evaluations, ground), asked.gate)
-    named = asked.gate.models or tuple(params.models)
-    with former(revision, named, lists=_reads_lists(asked, asked.gate)) as before:
-        _refuse_unlike(params, asked.gate, evaluations, before)
-        return _against_revision(asked, asked.gate, evaluations, ground, before)
+        return _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+    named = gate.models or tuple(params.models)
+    with former(revision, named, lists=_reads_lists(asked, gate)) as before:
+        _refuse_unlike(params, gate, evaluations, before)
+        return _against_revision(asked, gate, evaluations, ground, before)
 
 
 def _example(asked: Asked) -> str:

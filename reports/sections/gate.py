@@ -46,9 +46,12 @@ def first(decision: Decision) -> str:
 
 def lines(comparison: Comparison) -> list[Line]:
     """Everything that was checked, the worst first, else as it was asked for."""
-    if comparison.gate is None:
-        return []
-    found = [line for model in comparison.gate.models for line in _lines(model)]
+    return [] if comparison.gate is None else lines_of(comparison.gate)
+
+
+def lines_of(decision: Decision) -> list[Line]:
+    """Everything that was checked, the worst first, else as it was asked for."""
+    found = [line for model in decision.models for line in _lines(model)]
     return sorted(found, key=lambda line: _WORST_FIRST.index(line.outcome))
 
 

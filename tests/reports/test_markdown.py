@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from concord.reports.markdown import COMMENT_LIMIT, words
+from concord.reports.markdown import COMMENT_LIMIT
+from concord.reports.writing.escaping import words
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 
@@ -82,7 +83,24 @@ def test_names_cannot_become_markup() -> None:
     assert words("a|b") == r"a\|b"
     assert words("<b>`x`</b>") == r"&lt;b&gt;\`x\`&lt;/b&gt;"
     assert words("[a](b) *c* _d_\n# e") == r"\[a\](b) \*c\* \_d\_ \# e"
-    assert words("@team nDCG@10") == "&#64;team nDCG@10"
+    assert words("a\u202eb") == r"a\\u202eb"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("@team nDCG@10", "@&#8203;team nDCG@10"),
+        ("a@b.org", "a@&#8203;b.org"),
+        ("#12, o/p#12, GH-12", r"\#&#8203;12, o/p\#&#8203;12, GH-&#8203;12"),
+        ("https://a.b www.a.b", "https:&#8203;//a.b www&#8203;.a.b"),
+        (":smile: $x$", r":&#8203;smile: \$&#8203;x\$"),
+        ("!12 ~bug %v1 &12", r"\!&#8203;12 \~&#8203;bug %&#8203;v1 &amp;&#8203;12"),
+        ("2% of 3 < 4 & 5", "2% of 3 &lt; 4 &amp; 5"),
+    ],
+)
+def test_names_notify_nobody_and_link_nowhere(text: str, shown: str) -> None:
+    """What GitHub and GitLab look for in text as it is shown, so that no escape stops them; a break inside does."""
+    assert words(text) == shown
 
 
 def test_hostile_names_leave_no_tag_behind() -> None:

@@ -44,6 +44,12 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
         )
 
 
+def segment_cells(evidence: Evidence, name: str) -> list[parts.SegmentCell]:
+    """The models in each group of one segmentation, without a look at all users."""
+    labels, _ = _grouped(evidence, name, evidence.asked.segments[name])
+    return cells(evidence.asked, labels, {})
+
+
 def _grouped(
     evidence: Evidence, name: str, segmentation: Segmentation
 ) -> tuple[list[Grouped], str]:

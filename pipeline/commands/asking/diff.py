@@ -1,13 +1,14 @@
 """`concord diff REV`: did my change help? Each model against its former self, user by user."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparison.since import Change
 from concord.pipeline.comparing.evaluations import read_evaluations
-from concord.pipeline.diffing.changes import Change, changes, labels_of_one_side, unlike
-from concord.pipeline.diffing.revision import Former, former
+from concord.pipeline.diffing.changes import changes, one_sided, unlike
+from concord.pipeline.diffing.revision import former
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -36,7 +37,7 @@ def diff(
         if doubts and not anyway:
             raise InputError(doubts)
         notes = [problem.what for problem in doubts]
-        notes += _notes(asked, named, before, every_model=not models)
+        notes += one_sided(asked, named, before, every_model=not models)
         found = changes(asked, evaluations, before)
     if as_json:
         print(
@@ -57,23 +58,6 @@ def _labels(
         refuse_unknown_model(params, model)
     evaluated = [str(label) for label in asked.labels]
     return [evaluated_label(text, evaluated) for text in metrics]
-
-
-def _notes(
-    asked: Asked, named: Sequence[str], before: Former, *, every_model: bool
-) -> Iterator[str]:
-    """What only one side has."""
-    new = [model for model in named if model not in before.evaluations]
-    gone = [model for model in before.models if model not in named and every_model]
-    ours, theirs = labels_of_one_side(asked, before)
-    for names, what in (
-        (new, f"not in {before.name}"),
-        (gone, "no longer a model"),
-        (ours, f"not evaluated at {before.name}"),
-        (theirs, "no longer evaluated"),
-    ):
-        if names:
-            yield f"{what}: {', '.join(names)}"
 
 
 def _print(revision: str, rows: Sequence[Change], notes: Sequence[str]) -> None:

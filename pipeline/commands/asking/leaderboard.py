@@ -32,10 +32,10 @@ def leaderboard(metrics: Sequence[str]) -> None:
     InputError : there are no results yet, or a metric was not evaluated
     """
     params = read_params()
-    comparison = _comparison(params)
+    comparison = comparison_of(params)
     labels = [evaluated_label(text, comparison.labels) for text in metrics]
     out = console()
-    if changed := list(_changed_since()):
+    if changed := list(changed_since()):
         out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for each in _serious(comparison):
@@ -44,7 +44,7 @@ def leaderboard(metrics: Sequence[str]) -> None:
 
 def after_repro() -> None:
     """The last lines of `dvc repro`: the primary metrics, in short."""
-    comparison = _comparison(read_params())
+    comparison = comparison_of(read_params())
     out = console()
     print_leaderboard(out, comparison, comparison.primary, AFTER_REPRO)
     if serious := len(_serious(comparison)):
@@ -55,14 +55,15 @@ def _serious(comparison: Comparison) -> list[Warned]:
     return [each for each in comparison.warnings if each.severity == "serious"]
 
 
-def _comparison(params: Params) -> Comparison:
+def comparison_of(params: Params) -> Comparison:
+    """The comparison that `dvc repro` left; raises an InputError if there is none."""
     file = Path(params.results.comparison) / "comparison.json"
     if not file.exists():
         raise refuse(str(file), "is not there yet", "run `dvc repro` first")
     return read_comparison(file)
 
 
-def _changed_since() -> Iterator[str]:
+def changed_since() -> Iterator[str]:
     """The keys of params.yaml that have another value than dvc.lock says the comparison was made with."""
     content = read_yaml(PARAMS).content
     for key, value in _made_with().items():

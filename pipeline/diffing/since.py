@@ -1,0 +1,130 @@
+"""What has changed since another revision, for whoever reviews a change: values, segments, conventions, data."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
+from concord.metrics_core.comparing.segments.segments import segment_cells
+from concord.metrics_core.comparison.parts import SegmentCell
+from concord.metrics_core.comparison.since import SegmentChange, Setting, Since
+from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike
+from concord.pipeline.diffing.revision import Former, former
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
+
+_WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
+_HASH = 12  # characters of a hash that are shown
+Settings = dict[tuple[str, str, str], list[str]]  # name, then, now -> models
+
+
+def since(params: Params, revision: str) -> Since:
+    """The project against its former self.
+
+    Raises
+    ------
+    InputError : there is no such revision, it holds no project, or results are missing here or there
+    """
+    asked = asked_of(params)
+    evaluations = read_evaluations(params, asked.labels)
+    groups = asked.segments.values()
+    lists = any(isinstance(each, ByPopularity) for each in groups)
+    with former(revision, list(params.models), lists=lists) as before:
+        doubts = [problem.what for problem in unlike(params.pinned, evaluations, before)]
+        worse: list[SegmentChange] = []
+        if not doubts:
+            worse = list(_worse(asked, evaluations, ground_of(params), before))
+        return Since(
+            revision=before.name,
+            doubts=tuple(doubts),
+            notes=tuple(one_sided(asked, list(params.models), before, every_model=True)),
+            changes=() if doubts else changes(asked, evaluations, before),
+            worse=worse,
+            segmented=bool(asked.segments) and not doubts,
+            conventions=_settings(before, evaluations, _conventions),
+            data=_settings(before, evaluations, _data),
+        )
+
+
+def _worse(
+    asked: Asked, models: Mapping[str, Evaluated], ground: Ground, before: Former
+) -> Iterator[SegmentChange]:
+    """Every group in which a model is significantly worse than it was."""
+    for name in asked.segments:
+        for model, then in before.evaluations.items():
+            sides = {NOW: models[model], THEN: then}
+            cells = segment_cells(Evidence(replace(asked, baseline=THEN), sides, ground), name)
+            means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
+            for cell in cells:
+                if cell.verdict in _WORSE:
+                    yield _told(cell, model, name, means[cell.label, cell.segment])
+
+
+def _told(cell: SegmentCell, model: str, segmentation: str, then: float | None) -> SegmentChange:
+    assert cell.verdict is not None
+    return SegmentChange(
+        label=cell.label,
+        model=model,
+        segmentation=segmentation,
+        segment=cell.segment,
+        then=then,
+        now=cell.mean,
+        difference=cell.difference,
+        ci_low=cell.diff_low,
+        ci_high=cell.diff_high,
+        n_users=cell.n_users,
+        n_nonzero=cell.n_nonzero or 0,
+        p_adjusted=cell.p_adjusted,
+        verdict=cell.verdict,
+    )
+
+
+def _settings(
+    before: Former,
+    models: Mapping[str, Evaluated],
+    known: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
+) -> tuple[Setting, ...]:
+    """What is known of the summaries, where it is another than it was; alike for several models: once."""
+    found: Settings = {}
+    for model, then in before.evaluations.items():
+        was, is_now = (known(model, each.summary) for each in (then, models[model]))
+        for name in dict.fromkeys([*was, *is_now]):
+            if was.get(name) != is_now.get(name):
+                key = (name, was.get(name, "none"), is_now.get(name, "none"))
+                found.setdefault(key, []).append(model)
+    return tuple(Setting(*key, tuple(names)) for key, names in found.items())
+
+
+def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
+    """Convention -> value as params.yaml has it; `gain of nDCG` for what single metrics have otherwise."""
+    general = {k: v for k, v in summary["conventions"].items() if k not in {"preset", "overrides"}}
+    special = {
+        f"{knob} of {metric}": value
+        for metric, changed in summary["conventions"].get("overrides", {}).items()
+        for knob, value in changed.items()
+    }
+    return {name: _plain(value) for name, value in {**general, **special}.items()}
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False).replace('"', "")  # fmt: skip
+
+
+def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
+    """Table -> its hash and its users, where they are counted."""
+    users = summary["users"]
+    counted = {"truth": users["in_truth"], "lists": users["in_lists"]}
+    return {
+        f"lists of {model}" if role == "lists" else role: _table(table, counted.get(role))
+        for role, table in summary["inputs"].items()
+    }
+
+
+def _table(table: Mapping[str, Any], users: int | None) -> str:
+    known = "" if users is None else f", {users:,} users"
+    return f"{table['path']}, sha256 {table['sha256'][:_HASH]}…{known}"

@@ -1,0 +1,1 @@
+"""The comment in a pull request."""

@@ -1,0 +1,245 @@
+"""One comment in a pull request: the decision first, then what changed, then all models; the rest is folded."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.gate import Decision
+from concord.metrics_core.comparison.since import Since
+from concord.reports.commenting.changed import (
+    changed_inputs,
+    in_short,
+    other_changes,
+    primary_changes,
+    worse_segments,
+)
+from concord.reports.commenting.markdown import (
+    bullets,
+    cell,
+    folded,
+    sentence,
+    table,
+    with_interval,
+)
+from concord.reports.sections import gate
+from concord.reports.sections.segments import entries
+from concord.reports.sections.summary import how_sure
+from concord.reports.sections.warnings import serious
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS
+
+COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
+_ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken
+_LEFT_OUT = "Left out, since a comment is too short for it: {}. The report has all of it."
+_ROOM = 1000  # characters for that
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What a comment tells.
+
+    folder      : of the project in its repository; empty at its root
+    decision    : of the gate; None without a gate, and where it cannot decide
+    no_decision : why the gate cannot decide, one a reason
+    since       : against another revision; None where none was named
+    head        : the commit that was evaluated, where a job names it
+    """
+
+    folder: str
+    comparison: Comparison
+    decision: Decision | None
+    no_decision: tuple[str, ...] = ()
+    since: Since | None = None
+    head: str | None = None
+
+
+Section = tuple[str, Callable[[Comment, int], str]]
+
+
+def marker(folder: str) -> str:
+    """The first line, by which the comment of a project is found again; it is not shown."""
+    return f"<!-- concord: {quote(folder) or '.'} -->"
+
+
+def render_comment(comment: Comment) -> str:
+    """The comment in Markdown, cut in words until it is as short as a comment may be."""
+    for rows in _ROWS:
+        text = _joined(comment, [section for _, section in _told(comment, rows)])
+        if len(text) <= COMMENT_LIMIT:
+            return text
+    return _shortened(comment, _told(comment, _ROWS[-1]))
+
+
+def _told(comment: Comment, rows: int) -> list[tuple[str, str]]:
+    told = [(name, section(comment, rows)) for name, section in _SECTIONS]
+    return [(name, text) for name, text in told if text]
+
+
+def _joined(comment: Comment, sections: Sequence[str]) -> str:
+    return "\n\n".join([marker(comment.folder), *sections]) + "\n"
+
+
+def _shortened(comment: Comment, sections: Sequence[tuple[str, str]]) -> str:
+    """The sections that fit, in their order, and the names of the others."""
+    room = COMMENT_LIMIT - _ROOM - len(marker(comment.folder))
+    kept, lost = [], []
+    for name, text in sections:
+        if len(text) + 2 <= room:
+            room -= len(text) + 2
+            kept.append(text)
+        else:
+            lost.append(name)
+    return _joined(comment, [*kept, _LEFT_OUT.format(", ".join(lost))])
+
+
+def _decision(comment: Comment, most: int) -> str:
+    """The decision as a heading, and in words; without a gate what the first verdict says."""
+    title = cell(comment.comparison.title)
+    if comment.no_decision:
+        why = bullets(comment.no_decision, most)
+        return f"## Gate: no decision\n\n**{title}** cannot be decided on:\n\n{why}"
+    if comment.decision is None:
+        said = comment.since and in_short(comment.since)
+        verdict = said or next(iter(comment.comparison.verdicts), "Nothing was compared.")
+        return f"## {title}\n\n**{sentence(verdict)}**"
+    lines = [gate.first(comment.decision), *comment.decision.lines[1:]]
+    first, *rest = (_keys_as_code(sentence(line)) for line in lines)
+    return "\n\n".join([f"## Gate: {gate.head(comment.decision)}", f"**{title}. {first}**", *rest])
+
+
+def _keys_as_code(escaped: str) -> str:
+    """With the two keys that a decision names set as code; all else stays escaped."""
+    for key in ("gate:", "undecided: pass"):
+        escaped = escaped.replace(rf"\`{key}\`", f"`{key}`")
+    return escaped
+
+
+def _beware(comment: Comment, most: int) -> str:
+    told = [f"> **Read this first:** {sentence(w.sentence)}" for w in serious(comment.comparison)]
+    return "\n\n".join(told[:most])
+
+
+def _since(comment: Comment, most: int) -> str:
+    if comment.since is None:
+        return ""
+    since = comment.since
+    parts = [f"### Since {cell(since.revision)}"]
+    if since.doubts:
+        parts.append(f"The numbers are no comparison:\n\n{bullets(since.doubts, most)}")
+    parts += [primary_changes(since, most), bullets([_capital(note) for note in since.notes], most)]
+    if names := [setting.name for setting in (*since.conventions, *since.data)]:
+        parts.append(f"Changed: {sentence(', '.join(names))} (below).")
+    return "\n\n".join(filter(None, parts))
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _segments(comment: Comment, most: int) -> str:
+    """Where models are worse: than they were, or, without a revision, than the baseline."""
+    if comment.since is not None:
+        return worse_segments(comment.since, most)
+    flags = [flag for entry in entries(comment.comparison) for flag in entry.flags]
+    return f"### For whom it is worse\n\n{bullets(flags, most)}" if flags else ""
+
+
+def _leaderboard(comment: Comment, most: int) -> str:
+    comparison = comment.comparison
+    first, *others = comparison.primary
+    text = f"### Leaderboard\n\n{_board(comparison, first, most)}"
+    for label in others[:most]:
+        arrow = _arrow(comparison, label)
+        text += "\n\n" + folded(f"{label} {arrow}", _board(comparison, label, most))
+    return f"{text}\n\n… and {len(others) - most} more primary metrics." if others[most:] else text
+
+
+def _board(comparison: Comparison, label: str, most: int) -> str:
+    """The best models on a label, and the baseline whatever its place."""
+    ranked = [*comparison.leaders(label), *comparison.others(label)]
+    shown = ranked[:most]
+    if comparison.baseline not in shown:
+        shown[-1] = comparison.baseline
+    digits = numbers.digits_of(comparison, label), numbers.difference_digits_of(comparison, label)
+    rows = [_board_row(comparison, label, model, *digits) for model in shown]
+    heads = (
+        f"Model;>{label} {_arrow(comparison, label)};"
+        f">Against {comparison.baseline.replace(';', ',')};Verdict"
+    )
+    left = len(ranked) - len(shown)
+    return table(heads, rows, most) + (f"\n\n… and {left:,} more models." if left else "")
+
+
+def _board_row(
+    comparison: Comparison, label: str, model: str, digits: int, fine: int
+) -> tuple[str, ...]:
+    score = comparison.score(model, label)
+    mean = with_interval(
+        numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
+    )
+    pair = comparison.difference(model, comparison.baseline, label)
+    if pair is None:
+        return (model, mean, "", "baseline" if model == comparison.baseline else "not compared")
+    difference = with_interval(
+        numbers.signed(pair.difference, fine),
+        numbers.signed_interval(pair.ci_low, pair.ci_high, fine),
+    )
+    return (model, mean, difference, VERDICTS[pair.verdict].word)
+
+
+def _arrow(comparison: Comparison, label: str) -> str:
+    return "↑" if comparison.metric(label).higher_is_better else "↓"
+
+
+def _checked(comment: Comment, most: int) -> str:
+    if comment.decision is None:
+        return ""
+    rows = [
+        (
+            line.model,
+            line.what,
+            with_interval(line.difference, line.interval),
+            line.allowed,
+            f"{line.said}: {line.why}",
+        )
+        for line in gate.lines_of(comment.decision)
+    ]
+    heads = "Model;Metric;>Difference (interval);>Allowed;Decision"
+    return folded(f"What the gate checked ({len(rows):,})", table(heads, rows, most))
+
+
+def _others(comment: Comment, most: int) -> str:
+    return "" if comment.since is None else other_changes(comment.since, most)
+
+
+def _inputs(comment: Comment, most: int) -> str:
+    return "" if comment.since is None else changed_inputs(comment.since, most)
+
+
+def _footer(comment: Comment, _: int) -> str:
+    pinned = comment.comparison.conventions
+    said = [
+        how_sure(comment.comparison),
+        f"Conventions: preset {cell(pinned.preset)}, fingerprint {cell(pinned.fingerprint)}.",
+    ]
+    if comment.decision is None and not comment.no_decision:
+        said.append("No `gate:` is declared, so nothing is decided.")
+    where = [f"in {cell(comment.folder)}"] if comment.folder else []
+    where += [f"at {cell(comment.head)}"] if comment.head else []
+    if where:
+        said.append(f"Evaluated {' '.join(where)}.")
+    return f"<sub>{' '.join(said)}</sub>"
+
+
+_SECTIONS: tuple[Section, ...] = (
+    ("the decision", _decision),
+    ("warnings", _beware),
+    ("changes", _since),
+    ("segments", _segments),
+    ("the leaderboard", _leaderboard),
+    ("what the gate checked", _checked),
+    ("changes of other metrics", _others),
+    ("changed conventions and data", _inputs),
+    ("how it was compared", _footer),
+)
