@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from concord.pipeline.params.repository import is_concords
@@ -27,16 +27,14 @@ def files_below(folder: Path, but: Path, outs: Mapping[Path, str]) -> tuple[dict
     return found, False
 
 
-def is_in_parts(folder: Path) -> bool:
+def _is_in_parts(folder: Path, folders: Sequence[str], names: Sequence[str]) -> bool:
     """Does a folder hold one table in parts, as Spark and others write them, and not a table a file?"""
-    entries = [each for each in folder.iterdir() if not each.name.startswith(("_", "."))]
-    return bool(entries) and all(_is_part(each, folder) for each in entries)
-
-
-def _is_part(entry: Path, folder: Path) -> bool:
-    if entry.suffix == ".parquet":
-        return folder.suffix == ".parquet" or _PART.match(entry.name) is not None
-    return "=" in entry.name and entry.is_dir()
+    inner, parts = ([n for n in each if not n.startswith(("_", "."))] for each in (folders, names))
+    are_parts = all(
+        name.endswith(".parquet") and (folder.suffix == ".parquet" or _PART.match(name))
+        for name in parts
+    )
+    return bool(inner or parts) and are_parts and all("=" in name for name in inner)
 
 
 def _below(start: Path, but: Path) -> Iterator[Path]:
@@ -44,7 +42,7 @@ def _below(start: Path, but: Path) -> Iterator[Path]:
         yield start
     for where, folders, names in os.walk(start):
         here = Path(where)
-        if is_in_parts(here):
+        if _is_in_parts(here, folders, names):
             folders.clear()
             yield here
             continue

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from concord.pipeline.project.taken_for import Table
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _KEYS = {"runid", "mlflowrunid", "runuuid"}  # without anything but letters
-_MOST_BYTES = 100_000
+_MOST_BYTES, _MOST_FILES = 100_000, 100
 Place = tuple[Path, str | None]  # the file, and the key of its JSON
 
 
@@ -23,7 +24,9 @@ def training_run(table: Table, outs: Mapping[Path, str]) -> Place | None:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else list(path.glob("*")) if path.is_dir() else []
+    """An out, or what lies in it; of many files none is one of its kind."""
+    files = [path] if path.is_file() else list(islice(path.glob("*"), _MOST_FILES + 1))
+    return files if len(files) <= _MOST_FILES else []
 
 
 def _places(file: Path) -> Iterator[Place]:
