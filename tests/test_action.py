@@ -176,21 +176,18 @@ def test_the_input_undecided_takes_the_place_of_what_params_say(
     found = json.loads(attempt(request_.project, "concord", "gate", request_.base, "--json").stdout)
     (lost,) = (each for each in found["models"][0]["guardrails"] if each["segment"] == "over 50")
     about = {"segments": {"activity": {"nDCG@10": -lost["difference"]}}}
-    codes = {}
-    for said in ({}, {"undecided": "pass"}):
-        change_params(request_.project, {"gate": {**about, **said}})
-        for given in ({}, {"undecided": "pass"}, {"undecided": "fail"}):
-            done = _acted(server, request_, tmp_path, **given)[1]
-            codes[said.get("undecided"), given.get("undecided")] = done.returncode
+    environment = {**_job(server, request_, tmp_path), "GITHUB_TOKEN": BOT}
+    change_params(request_.project, {"gate": about})
 
-    assert codes == {
-        (None, None): 3,
-        (None, "pass"): 0,
-        (None, "fail"): 3,
-        ("pass", None): 0,
-        ("pass", "pass"): 0,
-        ("pass", "fail"): 3,
-    }
+    assert _post(request_, environment).returncode == 3
+    assert _acted(server, request_, tmp_path, undecided="pass")[1].returncode == 0
+    assert "## Gate: pass, though undecided" in server.texts[0]
+
+    change_params(request_.project, {"gate": {**about, "undecided": "pass"}})
+
+    assert _post(request_, environment).returncode == 0
+    assert _acted(server, request_, tmp_path, undecided="fail")[1].returncode == 3
+    assert "## Gate: undecided" in server.texts[0]
 
 
 @pytest.mark.whole
