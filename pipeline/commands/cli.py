@@ -159,9 +159,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_deciding(commands: "argparse._SubParsersAction[Parser]") -> None:
-    gate = _add(
-        commands, GATE, _gate, "may these models go out? exit code 0 pass, 1 worse, 3 undecided"
-    )
+    gate = _add(commands, GATE, _gate, "may these models go out? 0 pass, 1 worse, 3 undecided")
     said = "a commit, branch or tag, such as HEAD~1; else the baseline"
     gate.add_argument("revision", nargs="?", help=said)
     gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
