@@ -45,6 +45,8 @@ def post(place: Place, marker: str, text: str) -> tuple[bool, str]:
         return True, f"comment updated: {place.update(old.number, text)}"
     except RefusedError as error:
         return False, f"no comment: {error}{f'; {place.hint}' if error.status else ''}"
+    except (KeyError, TypeError):
+        return False, "no comment: the server answers what no such server does"
 
 
 def _begins(text: str, marker: str) -> bool:

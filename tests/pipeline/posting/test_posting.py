@@ -154,6 +154,15 @@ def test_a_server_that_does_not_answer_is_told(server: Forge, tmp_path: Path) ->
     assert _posted(environment) == (False, "no comment: no answer that can be read: [Errno 111] Connection refused")  # fmt: skip
 
 
+@pytest.mark.parametrize("answer", [{"a": 1}, [1], ["x"], 7, "text"])
+def test_a_server_of_another_kind_is_told(server: Forge, tmp_path: Path, answer: object) -> None:
+    server.answer = answer
+    said = "no comment: the server answers what no such server does"
+
+    assert _posted(github(server, tmp_path)) == (False, said)
+    assert _posted(gitlab(server)) == (False, said)
+
+
 def test_the_token_follows_no_redirect(server: Forge, tmp_path: Path) -> None:
     with forge() as other:
         server.elsewhere = other.address
