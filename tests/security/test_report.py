@@ -159,8 +159,11 @@ def test_markdown_holds_no_tag_link_or_picture_of_theirs(folder: Path) -> None:
     assert not tags & {"script", "img", "a", "svg", "s", "em", "hr", "pre", "style", "iframe"}
     assert {key for _, attributes in markup.tags for key in attributes} <= {"style"}
     assert len(markup.all("details")) == 1
-    for payload in PAYLOADS:
-        assert payload in " ".join(" ".join(markup.text).split())
+    shown = " ".join(" ".join(markup.text).split())
+    for (
+        payload
+    ) in PAYLOADS:  # a break that nobody sees keeps addresses and mentions from being found
+        assert payload in shown.replace("\N{ZERO WIDTH SPACE}", "")
     for table in re.findall(r"<table>.*?</table>", html, re.DOTALL):
         widths = {len(re.findall("<t[hd]", row)) for row in table.split("<tr>")[1:]}
         assert len(widths) == 1

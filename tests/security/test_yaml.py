@@ -86,4 +86,5 @@ def test_nothing_else_reads_yaml() -> None:
         "pipeline/params/yaml_lines.py",
         "pipeline/commands/mend.py",
         "pipeline/commands/pin.py",
-    }  # dvc.lock is DVC's own; the other two read it safely first
+        "pipeline/project/upgraded.py",
+    }  # dvc.lock is DVC's own; the others read it safely first

@@ -345,7 +345,7 @@ def test_a_single_model_is_no_error(tmp_path: Path) -> None:
         (
             {"min_effect": {"nDCG@50": 0.1, "default": 0.0}},
             "params.yaml: comparison.min_effect: 'nDCG@50' is not evaluated\n"
-            "  fix: did you mean 'nDCG@5'? (or add it to evaluation.metrics and evaluation.ks)",
+            "  fix: did you mean one of nDCG@5, nDCG@10? (or add it to evaluation.metrics and evaluation.ks)",
         ),
         (
             {"min_effect": {"nDCG@10": 0.1}},

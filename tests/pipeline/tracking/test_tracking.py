@@ -30,7 +30,7 @@ def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experime
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "project/.dvc/tmp/exps/copy"
-    copy.mkdir(parents=True)
+    (copy / ".dvc").mkdir(parents=True)  # it is a repository of its own
     monkeypatch.chdir(copy)
     monkeypatch.setenv("DVC_ROOT", str(tmp_path / "project"))
     tracking = Tracking("sqlite:///mlflow.db?timeout=9")

@@ -100,7 +100,7 @@ def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: P
     Path("params.yaml").write_text(json.dumps(settings))
 
     assert str(refused.value) == (
-        "../run.txt: lies outside the project\n  fix: copy it into the project and name it in "
+        "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
         "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
     )
     assert training_ids(params_of(project)) == {"als": RUN}
