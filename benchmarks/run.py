@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import footprint
 from benchmarks.workload import FULL, TENTH, Files, make, write_trec
 
 HERE = Path(__file__).parent
@@ -54,7 +55,8 @@ def main() -> None:
     measured = dict(rows)
     checks = [*_checks(measured), *_comparison_checks()]
     _print(rows, checks)
-    (HERE / "RESULTS.md").write_text(_markdown(rows, checks), encoding="utf-8", newline="\n")
+    results = _markdown(rows, checks) + footprint.section()
+    (HERE / "RESULTS.md").write_text(results, encoding="utf-8", newline="\n")
 
 
 def _install_peers() -> None:

@@ -75,7 +75,7 @@ def _evaluated(model: str, preset: str) -> Any:
 def _compared() -> dict[str, Any]:
     """All that a comparison holds, but the names of versions."""
     comparison = cc.compare(
-        MODELS,
+        {model: MODELS[model] for model in ("popularity", "item-knn", "als")},
         TRUTH,
         metrics=["nDCG@10", "R@20", "AP@10", "Rprec", "ERR@10", "Coverage@10", "Gini@10", "ILD@10"],
         baseline="popularity",

@@ -23,7 +23,7 @@ INTERVALS = "intervals and p values"
 OLD_NEEDS = (
     "pathspec<1",
     "sqlalchemy<2.1",
-)  # of DVC before 3.66 and MLflow before 3.10, which do not say so
+)  # of DVC before 3.66 and MLflow before 3.9, which do not say so
 
 
 def _interpreter(minor: str) -> Path | None:
