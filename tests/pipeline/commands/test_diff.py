@@ -50,7 +50,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _repro_and_commit(project: Path) -> None:
-    run(project, "dvc", "repro", "-q", "compare")
+    run(project, "dvc", "repro", "-q", "report")
     run(project, "git", "add", "-A")
     run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
 
@@ -150,14 +150,14 @@ def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> Non
     assert "dvc fetch --rev v1" in done.stderr
 
 
-def test_dvc_metrics_diff_has_a_row_a_model_and_metric(project: Path) -> None:
+def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) -> None:
     found = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
+    (changed,) = found.values()
 
-    assert set(found["results/metrics/ease.json"]) == {
-        f"{name}@{k}" for name in ("nDCG", "R", "P", "AP") for k in (10, 20)
-    }
-    assert found["results/metrics/ease.json"]["nDCG@10"]["diff"] < 0
-    assert "results/metrics/knn.json" in found  # P is gone, AP is new
+    assert set(found) == {"results/report/primary.json"}
+    assert changed["nDCG@10.ease"]["diff"] < 0
+    assert changed["nDCG@10.recent"]["old"] is None
+    assert "nDCG@10.knn" not in changed  # it is the same
 
 
 def test_dvc_plots_diff_draws_both_revisions_without_a_network(
