@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).parents[1]
 MOVIELENS = ROOT.parent / "shared" / "data" / "movielens-small"
 CODE = (
+    "concord",  # links to the next three
     "metrics_core",
     "pipeline",
     "reports",
@@ -35,7 +36,7 @@ def copied(folder: Path) -> Path:
     for name in CODE:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, project / name, ignore=ignored)
+            shutil.copytree(source, project / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(source, project / name)
     run(project, "git", "init", "-q")

@@ -162,7 +162,10 @@ def _on_a_terminal(project: Path, columns: int) -> str:
 
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     running = subprocess.Popen(
-        [sys.executable, "-m", *LOAD], cwd=project, stdout=subprocess.DEVNULL, stderr=theirs
+        [sys.executable, "-m", "concord", "stage", *LOAD],
+        cwd=project,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
     )
     os.close(theirs)
     said = b""

@@ -51,7 +51,7 @@ def test_a_signal_during_the_imports_ends_it_silently(
     project: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     mark = tmp_path / "mark"
-    paused = broken(1, r"^import duckdb", "pause", mark)
+    paused = broken(1, r"^import pydantic", "pause", mark)
     running = start(project, "concord", "stage", *LOAD, **paused)
     wait_for(mark)
     running.send_signal(number)
