@@ -18,7 +18,6 @@ from tests.project import ROOT
 pytestmark = pytest.mark.whole
 
 DIGESTS = Path(__file__).parent / "digests.py"
-EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "tracking" / "evaluator" / "evaluate_once.py"
 INTERVALS = "intervals and p values"
 OLD_NEEDS = (
     "pathspec<1",
@@ -123,15 +122,3 @@ def test_a_project_with_the_lowest_versions_of_all_extras_and_with_the_newest(
     assert _versions(lowest)["mlflow"] == "2.22.0"
     assert _versions(newest)["mlflow"].startswith("3.")
     assert _whole(lowest, tmp_path / "lowest") == _whole(newest, tmp_path / "newest")
-
-
-@on_3_11
-def test_the_evaluator_with_the_lowest_versions(wheel: Path, tmp_path: Path, python: Path) -> None:
-    lowest = environment("all-lowest", wheel, "all", *OLD_NEEDS, python=python, resolution=LOWEST)
-    store = (f"sqlite:///{tmp_path / 'mlflow.db'}", (tmp_path / "runs").as_uri())
-    once = (str(lowest / "python"), str(EVALUATE_ONCE), *store, "mlflow.evaluate")
-    told = json.loads(run(*once, cwd=tmp_path).splitlines()[-1])
-
-    assert told["version"] == "2.22.0"
-    assert told["metrics"]["accuracy/rr_at_3"] == 0.25
-    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
