@@ -27,6 +27,7 @@ from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.read import examined
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.leftovers import spill_folder
+from concord.pipeline.tracking.content.training_ids import training_ids
 
 Load = Callable[[DuckDBPyConnection], str]
 
@@ -65,12 +66,13 @@ def _readable(params: Params) -> Params:
 
 def _together(params: Params, *, sound: bool) -> Iterator[Problem]:
     """What files that are right each say of one another, and what params.yaml, where it is sound, asks of them."""
-    for model in params.models:
+    for model in filter(is_model_name, params.models):  # others are told already
         yield from _of(_tell_fit, params, model)
     if sound:
         yield from _what_metrics_lack(params)
         yield from _of(refuse_misgraded, params)
     yield from _unknown_segments(params)
+    yield from _of(training_ids, params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:

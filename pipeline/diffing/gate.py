@@ -48,7 +48,9 @@ def gated(
     """
     asked = asked_of(params)
     if asked.gate is None:
-        raise refuse(str(PARAMS), "has no `gate:`", f"paste one, such as `{_example(asked)}`")
+        raise refuse(
+            f"{PARAMS}: gate", "asks nothing", f"write what it asks, such as `{_example(asked)}`"
+        )
     gate = asked.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)

@@ -52,10 +52,10 @@ def _table(
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
     refuse_missing(path, settings)
     form = format_of(path, entry.format, settings)
-    shared = {} if form == "trec" else params.data.columns  # TREC has no names of columns
-    named = {
-        **{str(ours): theirs for ours, theirs in shared.items() if ours in columns[0]},
-        **{str(ours): theirs for ours, theirs in entry.columns.items()},
-    }
-    needs, may_have, mapped = columns_of(columns, named)
+    own = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    shared = {str(o): t for o, t in params.data.columns.items() if o in columns[0] and o not in own}
+    if form == "trec":  # it has no names of columns
+        shared = {}
+    needs, may_have, mapped = columns_of(columns, shared | own)
+    settings = Keys(key, frozenset(shared))
     return InputTable(str(path), form, needs, may_have, mapped, settings)

@@ -7,15 +7,20 @@ from concord.pipeline.params.model import PARAMS
 
 @dataclass(frozen=True)
 class Keys:
-    """Settings as keys of params.yaml; `key` is where the table stands, such as `models.als`."""
+    """Settings as keys of params.yaml; `key` is where the table stands, such as `models.als`.
+
+    shared : our columns whose names the table takes from `data.columns`
+    """
 
     key: str
+    shared: frozenset[str] = frozenset()
 
     def path(self) -> str:
         return f"set `{self.key}.path` to the file"
 
     def columns(self, ours: str, theirs: str = "…") -> str:
-        return f"`{self.key}.columns: {{{ours}: {theirs}}}`"
+        key = "data" if ours in self.shared else self.key
+        return f"`{key}.columns: {{{ours}: {theirs}}}`"
 
     def all_columns(self) -> str:
         return f"`{self.key}.columns`"

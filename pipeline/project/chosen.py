@@ -163,9 +163,8 @@ def _assumed(content: Content, truth: Table) -> Iterator[str]:
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
     yield f"{content['primary'][0]} decides, from a difference of {content['min_effect']} on (comparison.primary, min_effect)"
     grade = {name: truth.columns[name] for name in ("grade",) if name in truth.columns}
-    what = f"a {grade['grade']}" if grade else "every row of the truth"
-    lowest = f" from {content['threshold']} on" if grade else ""
-    yield f"{what}{lowest} counts as relevant (conventions.relevance_threshold)"
+    which = f"with {grade['grade']} from {content['threshold']} on counts" if grade else "counts"
+    yield f"every row of the truth {which} as relevant (conventions.relevance_threshold)"
     if content["repeated_grade"] != "error":
         yield "of rows of the truth with the same user and item, the highest grade counts (input.repeated_grade)"
     if content["rank_base"] == 0:

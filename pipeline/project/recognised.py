@@ -50,11 +50,12 @@ def columns_meant(names: Iterable[str]) -> dict[str, str]:
 
 
 def list_meant(names: Iterable[str]) -> str | None:
-    """The column that holds lists of items; a name of one item will do."""
+    """The column that holds lists of items: the only one, or the one that is called so, be it in the singular."""
     found = list(names)
     known = {*LISTED.split(), *COLUMNS["item"].split()}
     likely = [name for name in found if re.sub(r"[\W_]", "", name).casefold() in known]
-    return likely[0] if likely else None
+    alone = found if len(found) == 1 and not columns_meant(found) else []
+    return next(iter([*likely, *alone]), None)
 
 
 def role_said(path: str, among: Iterable[str]) -> str | None:

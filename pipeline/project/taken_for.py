@@ -91,6 +91,6 @@ def named_table(path: Path, role: Role) -> Table:
 def _meant(seen: Peeked) -> Columns:
     """Ours -> theirs; lists in rows may have a name in the plural."""
     meant = columns_meant(seen.columns)
-    if seen.lists and meant.get("item") not in seen.lists and (many := list_meant(seen.lists)):
+    if "user" in meant and meant.get("item") not in seen.lists and (many := list_meant(seen.lists)):
         meant["item"] = many
     return meant

@@ -64,7 +64,8 @@ def _print(revision: str, rows: Sequence[Change], notes: Sequence[str]) -> None:
     for note in notes:
         console().print(f"note: {note}")
     if not rows:
-        console().print(f"nothing to compare with {revision}")
+        what = "no value per user of what was asked for stands in both; `concord gate` compares numbers over all users"
+        console().print(f"nothing to compare with {revision}: {what}")
         return
     for label in dict.fromkeys(row.label for row in rows):
         of_label = [row for row in rows if row.label == label]

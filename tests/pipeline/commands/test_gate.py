@@ -198,7 +198,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None
 @pytest.mark.parametrize(
     ("gate", "arguments", "words"),
     [
-        (None, (), "has no `gate:`\n  fix: paste one, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
+        (None, (), "gate: asks nothing\n  fix: write what it asks, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
         ({"guardrails": {"recall@10": "2%"}}, (), "'recall@10' is not evaluated\n  fix: did you mean 'R@10'?"),
         ({"guardrails": {"nDCG@10": "2 %"}}, (), "'2 %' is no margin: write min_effect, a number"),
         ({"segments": {"activty": {"nDCG@10": "2%"}}}, (), "'activty' is no segmentation\n  fix: did you mean 'activity'?"),

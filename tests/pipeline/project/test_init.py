@@ -72,7 +72,7 @@ def test_it_says_what_it_found_and_what_it_assumed(
         "assumed; change it in params.yaml",
         "  popular is the baseline (comparison.baseline)",
         "  nDCG@1 decides, from a difference of 2% on (comparison.primary, min_effect)",
-        "  a rating from 4 on counts as relevant (conventions.relevance_threshold)",
+        "  every row of the truth with rating from 4 on counts as relevant (conventions.relevance_threshold)",
         "written",
         "  evaluation/params.yaml",
         "  evaluation/dvc.yaml",

@@ -101,3 +101,21 @@ def test_what_cannot_be_read_is_passed_by(name: str, content: bytes, tmp_path: P
     seen = peeked(tmp_path / name)
 
     assert seen is None or taken_for(seen, name) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "lists", "role"),
+    [
+        (("reader_id", "books"), ("books",), "lists"),
+        (("reader_id", "shelf"), ("shelf",), "lists"),
+        (("reader_id", "genres"), ("genres",), None),
+        (("reader_id", "shelf", "history"), ("shelf", "history"), None),
+        (("epoch", "losses"), ("losses",), None),
+    ],
+)
+def test_the_only_list_beside_a_user_holds_items_unless_its_name_says_something_else(
+    columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
+) -> None:
+    assert (
+        taken_for(Peeked(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl") == role
+    )
