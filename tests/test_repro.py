@@ -98,8 +98,18 @@ def test_every_model_has_one_finished_run_and_so_has_their_comparison(demo: Path
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 
-def test_metrics_show_a_row_a_model(project: Path) -> None:
+def test_dvcs_metrics_are_the_primary_ones_with_their_verdicts(project: Path) -> None:
     table = json.loads(run(project, "dvc", "metrics", "show", "--json"))
+    ((name, content),) = table[""]["data"].items()
+
+    assert Path(name).name == "primary.json"
+    assert list(content["data"]) == ["nDCG@10", "nDCG@10 verdict", "R@20", "R@20 verdict"]
+    assert list(content["data"]["nDCG@10"]) == MODELS
+
+
+def test_all_means_are_shown_where_they_are_asked_for(project: Path) -> None:
+    named = [f"results/metrics/{model}.json" for model in MODELS]
+    table = json.loads(run(project, "dvc", "metrics", "show", "--json", *named))
     files = table[""]["data"]
 
     assert [Path(name).stem for name in files] == MODELS
