@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pipeline.running.announce import peak_memory
+
 METRICS = ("P", "R", "AP", "nDCG", "RR")
 KS = (1, 5, 10, 20, 50, 100)
 Files = tuple[str, str]
@@ -220,14 +222,7 @@ def main() -> None:
     start = time.perf_counter()
     value = work()
     seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "peak_mib": _peak_mib(), "value": value}))
-
-
-def _peak_mib() -> float:
-    """The largest resident set of this program; `getrusage` would count the parent that forked it, too."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
+    print(json.dumps({"seconds": seconds, "peak_mib": peak_memory() / 2**20, "value": value}))
 
 
 if __name__ == "__main__":
