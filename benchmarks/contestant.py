@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pipeline.running.announce import peak_memory
+from concord.pipeline.running.announce import peak_memory
 
 METRICS = ("P", "R", "AP", "nDCG", "RR")
 KS = (1, 5, 10, 20, 50, 100)
