@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from copy import copy
 from pathlib import Path
 
 HERE = Path(__file__).parent / "repositories"
@@ -19,25 +20,36 @@ class Repository:
         self.run("git", "init", "-q", "-b", "main")
         self.run("dvc", "init", "-q")
 
+    def cloned(self, folder: Path, remote: Path, branch: str) -> "Repository":
+        """A checkout of a branch with all history, as a job of CI has it."""
+        self.run("git", "clone", "-q", f"--branch={branch}", remote.as_uri(), str(folder))
+        clone = copy(self)
+        clone.root = folder
+        return clone
+
     def attempt(self, *command: str, at: str = ".", **environment: str) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Run a command in a folder of the repository."""
-        kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
         return subprocess.run(
             command,
             cwd=self.root / at,
-            env={
-                **kept,
-                **SOMEBODY,
-                "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
-                "DVC_NO_ANALYTICS": "1",
-                "MLFLOW_DISABLE_TELEMETRY": "true",
-                "DVC_SITE_CACHE_DIR": str(self.root.parent / "dvc-site"),
-                **environment,
-            },
+            env=self.environment(**environment),
             capture_output=True,
             text=True,
             check=False,
         )
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """That of its commands."""
+        kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+        return {
+            **kept,
+            **SOMEBODY,
+            "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
+            "DVC_NO_ANALYTICS": "1",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "DVC_SITE_CACHE_DIR": str(self.root.parent / "dvc-site"),
+            **more,
+        }
 
     def run(self, *command: str, at: str = ".", **environment: str) -> str:
         """The output of a command that has to succeed."""
@@ -48,6 +60,11 @@ class Repository:
     def commit(self, message: str) -> None:
         self.run("git", "add", "-A")
         self.run("git", "commit", "-q", "-m", message)
+
+    def push(self, branch: str) -> str:
+        """The commit, and now that of a branch of the remote."""
+        self.run("git", "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
+        return self.run("git", "rev-parse", "HEAD").strip()
 
     def changed(self) -> list[str]:
         """Files that git knows and that are no longer as they were committed."""
