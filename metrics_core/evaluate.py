@@ -13,7 +13,9 @@ from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import fit_warnings
+from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
@@ -23,14 +25,24 @@ from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.reading.loaded import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing
 from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.panel import Definition
-from concord.metrics_core.scoring.partition import Task, evaluate_partition, evaluated, part_names
+from concord.metrics_core.scoring.partition import (
+    Task,
+    count_users,
+    evaluate_partition,
+    evaluated,
+    part_names,
+)
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 
 CONFIDENCE = 0.95  # of the intervals in `Result.summary`
+_GRADES = f"""
+SELECT max(grade), CASE WHEN count(DISTINCT grade) <= {SHOWN} THEN list(DISTINCT grade) END FROM truth
+"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +56,7 @@ class Result:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{label} {summary.mean:.4f}" for label, summary in self.means.items())
-        said = "".join(f"; beware: {each.sentence}" for each in self.warnings)
+        said = "".join(f"; beware: {each.sentence.removesuffix('.')}" for each in self.warnings)
         return f"<Result for {len(self.per_user):,} users: {means}{said}>"
 
     def _repr_html_(self) -> str:
@@ -139,7 +151,9 @@ def evaluate(
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
         part = evaluate_partition(connection, task)
-    return Result(part.values, task, part.exposures, warnings)
+    users = count_users(part.values, task)
+    lacking = few_lists(users["without_list"], users["in_truth"], pinned)
+    return Result(part.values, task, part.exposures, (*warnings, *lacking))
 
 
 def _doubts(connection: DuckDBPyConnection, opened: Opened, task: Task) -> Iterator[Warned]:
@@ -149,13 +163,14 @@ def _doubts(connection: DuckDBPyConnection, opened: Opened, task: Task) -> Itera
     ------
     InputError : a grade is beyond what ERR makes a probability of
     """
-    (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
+    highest, grades = only_row(connection, _GRADES)
     settings = Arguments("truth")
     if wrong := list(beyond_err(highest, task.labels, task.conventions, "truth", settings)):
         raise InputError(wrong)
     for problem in unreached(highest, task.conventions, "truth", settings):
         sentence = f"{problem.where} {problem.what}."
         yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
+    yield from grade_warnings(grades or [], task.conventions)
     yield from fit_warnings({"recs": opened.fit}, Arguments("recs"))
 
 

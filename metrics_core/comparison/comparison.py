@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
     BestChance,
@@ -97,8 +98,15 @@ class Comparison:
         return f"<Comparison of {models} on {', '.join(self.primary)}{said}{beware}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the leaderboard, the verdicts and the differences to the baseline."""
-        return rendered(self, "notebook")
+        """What a notebook shows: the leaderboard, the verdicts and the differences to the baseline.
+
+        Where what draws is not installed: the scores, and what to install.
+        """
+        try:
+            return rendered(self, "notebook")
+        except InputError as missing:
+            told = "".join(f"<p>{escape(text)}</p>" for text in (repr(self), str(missing)))
+            return self.leaderboard._repr_html_() + told
 
     @property
     def leaderboard(self) -> pl.DataFrame:

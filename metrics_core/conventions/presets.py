@@ -552,7 +552,12 @@ def conventions_of(given: Chosen) -> Conventions:
         return preset(given)
     if isinstance(given, Mapping):
         others = {knob: value for knob, value in given.items() if knob != "preset"}
-        name = given.get("preset", "")
+        name = given.get("preset")
+        if name is None:
+            what = "is not there: the other knobs have no values"
+            raise ConventionError(
+                [("preset", what, 'add "preset": "standard", or the name of another one')]
+            )
         if not isinstance(name, str):
             raise ConventionError(
                 [("preset", f"is {name!r}", "write the name of a preset, or custom")]

@@ -129,13 +129,16 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
         refuse_names = [Problem(PLACE, what, fix) for _, what, fix in model_name_findings(found.models)]  # fmt: skip
         if refuse_names:
             raise InputError(refuse_names)
-    problems = []
+    root, problems = repository(here), []
+    higher = "" if here == root else f"the repository begins at {shown(root)}: run there, or "
     if "truth" not in found.tables:
         what = "no table of users and items has test, holdout or truth in its path"
-        problems.append(Problem("truth", what, "name it: `--truth data/heldout.parquet`"))
+        problems.append(Problem("truth", what, f"{higher}name it: `--truth data/heldout.parquet`"))
     if not found.models:
         what = "no table has users, items and a rank or a score"
-        problems.append(Problem("lists of models", what, "name each: `--model als=out/als.csv`"))
+        problems.append(
+            Problem("lists of models", what, f"{higher}name each: `--model als=out/als.csv`")
+        )
     if problems:
         tell(found, (), {})
         raise InputError(problems)

@@ -47,7 +47,7 @@ def _told(params: Params) -> str:
     if not receipt.get("logged"):
         return f"not logged: {where} {receipt.get('reason', '')}; run `{AGAIN}`"
     if receipt["comparison"] != contents(params).comparison.fingerprint:
-        return "not logged: the results are newer than what was logged; run `dvc repro`"
+        return "not logged: the results here are not those that were logged last; run `dvc repro`"
     database = Tracking(params.mlflow.tracking_uri).database
     if database is not None and not database.exists():
         return f"not logged: {database.name} is gone since; run `{AGAIN}`, which makes it anew and tells DVC"

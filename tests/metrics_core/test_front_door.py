@@ -211,7 +211,7 @@ def test_a_label_that_was_not_asked_for_is_named() -> None:
 
 def test_conventions_that_are_none_are_refused() -> None:
     assert "int says no conventions" in _words(RECS, TRUTH, conventions=3)
-    with pytest.raises(ValueError, match="'' is not a preset"):
+    with pytest.raises(ValueError, match='add "preset": "standard"'):
         cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions={"relevance_threshold": 4})
     strict: Any = {"preset": "standard", "relevance_threshold": 2}
     assert math.isnan(cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=strict)["RR"])

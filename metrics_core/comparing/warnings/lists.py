@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
-from concord.metrics_core.comparing.sentences.phrases import counted, listed, percent
+from concord.metrics_core.comparing.sentences.phrases import counted, percent
 from concord.metrics_core.comparing.warnings.data import data_warnings
+from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
+from concord.metrics_core.comparing.warnings.users import user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
 
@@ -22,8 +24,9 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *found.in_train(),
         *found.future(),
         *data_warnings(ground, asked.settings),
+        *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
-        *found.different_users(),
+        *user_warnings(models, asked.conventions),
         *found.judged(),
         *found.tied(),
         *found.short(),
@@ -85,36 +88,10 @@ class _Found:
                 "train on what happened before the truth, with one split time for all users",
             )
 
-    def different_users(self) -> Iterator[Warned]:
-        users = {model: each.summary["users"] for model, each in self.models.items()}
-        lacking = {m: n["without_list"] for m, n in users.items() if n.get("without_list")}
-        sets = {e.summary.get("validity", {}).get("users") for e in self.models.values()}
-        if not lacking or len(sets) == 1:
-            return
-        most = max(lacking, key=lacking.__getitem__)
-        share = lacking[most] / users[most]["evaluated"]
-        alike = len(set(lacking.values())) == 1
-        who = (
-            listed(list(lacking))
-            if alike
-            else f"{counted(len(lacking), 'model')}, most of all {most},"
-        )
-        have = "has" if len(lacking) == 1 else "have"
-        upto = "" if alike else "up to "
-        yield warned(
-            "user_sets_differ",
-            "serious" if share >= MATTERS else "notice",
-            list(lacking),
-            f"Not all models have lists for the same users: {who} {have} none for {upto}"
-            f"{counted(lacking[most], 'user')} ({percent(share)}), and `user_no_recs: {self.asked.conventions.user_no_recs}` decides what they count.",
-            "give every model a list for every user",
-        )
-
     def judged(self) -> Iterator[Warned]:
         """Told only where the truth also knows what is not relevant: else the share judged is the precision."""
         least = self.asked.conventions.relevance_threshold
-        grades = self.ground.truth_quality.get("grades") or {}
-        if least is None or all(float(grade) >= least for grade in grades):
+        if least is None or all(grade >= least for grade in _grades(self.ground)):
             return
         shares = {
             model: each.summary["judged_share"].get(str(self.k))
@@ -184,6 +161,11 @@ class _Found:
             for model, found in at_k.items()
             if found.get(count) is not None and found["shown"]
         }
+
+
+def _grades(ground: Ground) -> list[float]:
+    """Those of the truth; none where they are too many to be counted one by one."""
+    return [float(grade) for grade in ground.truth_quality.get("grades") or {}]
 
 
 def _looks_sampled(evaluation: Evaluated) -> bool:

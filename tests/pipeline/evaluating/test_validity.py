@@ -136,6 +136,7 @@ def _evaluation(
             "by_cutoff": {"10": at_k},
         },
         "users": {
+            "in_truth": 100,
             "evaluated": 100,
             "in_lists": 100 - without_list,
             "without_list": without_list,
@@ -227,6 +228,37 @@ def test_all_whose_users_lack_lists_are_told(
     sentence = found["user_sets_differ"].sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert words in sentence
     assert found["user_sets_differ"].who == ("pop", "als")
+
+
+@pytest.mark.bad_input(24, "warning with the number and the share of users")
+def test_users_whom_all_models_leave_out_are_told_where_they_are_many(tmp_path: Path) -> None:
+    few, many = ({m: _evaluation(without_list=n) for m in ("pop", "als")} for n in (49, 90))
+
+    assert _kinds(tmp_path, few) == {}
+    found = _kinds(tmp_path, many)["few_lists"]
+    assert (found.severity, found.who) == ("serious", ())
+    assert (
+        "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`"
+        in found.sentence.replace("\N{NO-BREAK SPACE}", " ")
+    )
+
+
+@pytest.mark.parametrize(
+    ("grades", "told"),
+    [
+        ({"1": 1, "2": 3, "3.5": 1, "5": 2}, True),
+        ({"0.5": 1, "2": 3, "3.5": 1, "5": 2}, False),  # the threshold is 1
+        ({"1": 5, "2": 2, "3": 2}, False),  # degrees of relevance
+    ],
+)
+def test_stars_of_which_all_are_relevant_are_told(
+    tmp_path: Path, grades: dict[str, int], told: bool
+) -> None:
+    found = _kinds(tmp_path, {"pop": _evaluation(), "als": _evaluation()}, grades)
+
+    assert ("all_relevant" in found) == told
+    if told:
+        assert "from 1 to 5, reaches `relevance_threshold: 1`" in found["all_relevant"].sentence
 
 
 def test_lists_that_end_before_another_cutoff_are_told_of_that_one(tmp_path: Path) -> None:
