@@ -108,4 +108,6 @@ def test_dvc_alone_evaluates_and_logs_nowhere(wheel: Path, tmp_path: Path) -> No
     assert ran == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
     assert (results / "report" / "report.html").stat().st_size > 100_000
     assert not (results / "mlflow").exists()
-    assert "nDCG@10" in output.partition("report: a page of")[2]  # the leaderboard
+    assert (
+        "\none     0.135  0.091 to 0.178" in output.partition("report: results/")[2]
+    )  # the leaderboard
