@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import Met, fit_of
@@ -14,12 +15,13 @@ from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.inputs import users_without_items
 from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, table_given
-from concord.metrics_core.reading.loaded import LOADERS, Loaded, load_lists, load_truth
+from concord.metrics_core.reading.loaded import LOADERS, Loaded, keep_lists, load_truth
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
@@ -99,7 +101,7 @@ class ModelTables:
         table = table_given(model, recs, self.columns, role="recs")
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
-        lists, found = _kept(lambda connection: load_lists(connection, table, own, pinned))
+        lists, found = _lists(table, own, pinned)
         gathered = Gathered(task_of(asked.labels, pinned, self.panels))
         fit, doubts = self._told_of_ids(table, lists, data, gathered.task.cutoffs)
         judgements = ground.truth
@@ -145,6 +147,23 @@ class ModelTables:
 
 def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Table]:
     return {**tables, **{name: table for name, table in others.items() if table is not None}}
+
+
+def _lists(
+    table: InputTable, policies: Policies, pinned: Conventions
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The rows of a model's lists, and what was found in them."""
+    kept: list[pa.Table] = []
+
+    def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
+        tables = (
+            row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
+        )
+        kept[:] = [schema.empty_table(), *tables]
+
+    with connect() as connection:
+        found = keep_lists(connection, table, policies, pinned, keep)
+    return pl.DataFrame(pa.concat_tables(kept)), found
 
 
 def _kept(load: Callable[[DuckDBPyConnection], Loaded]) -> tuple[pl.DataFrame, dict[str, Any]]:

@@ -3,23 +3,41 @@
 `Loaded.query` reads tables of the connection: it is run before another table is read.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.row_checks import in_words, only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.background import read_items, read_train
 from concord.metrics_core.reading.columns.input_table import InputTable
-from concord.metrics_core.reading.formats.source import Source, Watch, unwatched
+from concord.metrics_core.reading.formats.source import Source, Watch, passing, unwatched
+from concord.metrics_core.reading.in_order import (
+    OutOfOrder,
+    Passed,
+    UsersOutOfOrder,
+    Wanted,
+    by_user,
+    in_order,
+    schema_of,
+)
 from concord.metrics_core.reading.lists import read_lists
-from concord.metrics_core.reading.quality import describe, describe_lists, describe_table
+from concord.metrics_core.reading.quality import (
+    describe,
+    describe_lists,
+    describe_passed,
+    describe_table,
+)
 from concord.metrics_core.reading.rules.policies import Policies, notes_of
 from concord.metrics_core.reading.table import read_table
 from concord.metrics_core.reading.truth import read_truth
 
+AT_A_TIME = 131_072  # rows
+Keep = Callable[[pa.Schema, Iterable[pa.Table | pa.RecordBatch]], None]
 SHOWN = 20  # distinct grades that are counted one by one
 
 
@@ -31,24 +49,44 @@ class Loaded:
     quality: dict[str, Any]
 
 
-def load_lists(
+def keep_lists(
     connection: DuckDBPyConnection,
     table: InputTable,
     policies: Policies,
     pinned: Conventions,
+    keep: Keep,
     *,
     order: str | None = None,
     watch: Watch = unwatched,
-) -> Loaded:
-    """user, item, rank [, score, ranking], by user and rank.
+) -> dict[str, Any]:
+    """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; what was found in them.
+
+    keep : takes their schema, and the rows in tables or batches. It is called again, from the first row, where lists
+           do not go on in the order in which they began
 
     Raises
     ------
     InputError : every problem of the table at once
     """
+    wanted = Wanted(pinned.rankings, policies, order)
+    for pass_on in (in_order, by_user):
+        passed = Passed()
+        try:
+            with passing(connection, table, rank_base=policies.rank_base, watch=watch) as (
+                source,
+                batches,
+            ):
+                keep(schema_of(source), pass_on(connection, source, batches, wanted, passed))
+            return describe_passed(replace(source, rows=passed.rows), passed, pinned)
+        except UsersOutOfOrder:
+            continue
+        except OutOfOrder:
+            break
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
     quality = describe_lists(connection, found, pinned)
-    return Loaded(f"SELECT * FROM {found.ranked.relation}", quality)
+    reader = connection.sql(f"SELECT * FROM {found.ranked.relation}").to_arrow_reader(AT_A_TIME)
+    keep(reader.schema, reader)
+    return quality
 
 
 def load_truth(

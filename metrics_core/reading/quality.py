@@ -1,6 +1,6 @@
 """What a file was found to hold: the quality file of a model, and its part that every input shares."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -9,14 +9,21 @@ from concord.metrics_core.checking.row_checks import in_words, only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.hashes import Hashes, hashes
+from concord.metrics_core.reading.in_order import Passed
 from concord.metrics_core.reading.lists import Lists
-from concord.metrics_core.reading.rules.policies import notes_of
+from concord.metrics_core.reading.ranking import Ranked
+from concord.metrics_core.reading.rules.policies import Changed, notes_of
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
     """What is known of any input: the file, its hashes, its size."""
     (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
     (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
+    return describe_ids(source, users, items)
+
+
+def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
+    """As `describe`, where users and items are counted."""
     return describe_table(source) | {
         "users": users,
         "items": items,
@@ -54,27 +61,58 @@ def describe_lists(
 ) -> dict[str, Any]:
     """What is known of lists, and which policy was applied to what."""
     source, ranked = found.source, found.ranked
-    content = describe(connection, source) | {
+    return _of_lists(
+        source,
+        ranked,
+        pinned,
+        known=describe(connection, source),
+        lengths=_lengths(connection),
+        infinite=_infinite_scores(connection, source),
+        changed=found.changed,
+    )
+
+
+def describe_passed(source: Source, passed: Passed, pinned: Conventions) -> dict[str, Any]:
+    """As `describe_lists`, of lists that were in order."""
+    return _of_lists(
+        source,
+        passed,
+        pinned,
+        known=describe_ids(source, passed.users, passed.n_items),
+        lengths=passed.length,
+        infinite=passed.infinite,
+        changed={},
+    )
+
+
+def _of_lists(
+    source: Source,
+    ranked: Ranked | Passed,
+    pinned: Conventions,
+    *,
+    known: dict[str, Any],
+    lengths: Sequence[float],
+    infinite: int,
+    changed: Changed,
+) -> dict[str, Any]:
+    content = known | {
         "order": ranked.order,
-        "list_length": _lengths(connection),
+        "list_length": dict(zip(("min", "median", "max"), map(_plain, lengths), strict=True)),
         "has_scores": "score" in source.columns,
         "ties": vars(ranked.ties) | {"policy": pinned.ties},
         "duplicates": vars(ranked.duplicates) | {"policy": pinned.duplicates},
         "rank_score_disagreements": {"users": ranked.disagreements.users},
-        "infinite_scores": _infinite_scores(connection, source),
-        **found.changed,
+        "infinite_scores": infinite,
+        **changed,
     }
-    notes = [*source.notes, *_notes(content), *notes_of(found.changed)]
+    notes = [*source.notes, *_notes(content), *notes_of(changed)]
     return content | {"notes": notes}
 
 
-def _lengths(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
+def _lengths(connection: duckdb.DuckDBPyConnection) -> list[float]:
     per_user = "SELECT count(*) AS n FROM source GROUP BY user"
     found = only_row(connection, f"SELECT min(n), median(n), max(n) FROM ({per_user})")
-    return {
-        name: _plain(number or 0)
-        for name, number in zip(("min", "median", "max"), found, strict=True)
-    }
+    return [number or 0 for number in found]
 
 
 def _plain(number: float) -> float:

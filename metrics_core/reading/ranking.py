@@ -123,12 +123,12 @@ def rank_lists(
     ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
         at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
     """
-    decided = _decided(order, has_rank, has_score, ranking.ties, settings)
+    order_by = decided(order, has_rank, has_score, ranking.ties, settings)
     lists = Lists(
         connection,
         source,
         into,
-        decided,
+        order_by,
         has_score,
         rank_base,
         ranking,
@@ -139,7 +139,7 @@ def rank_lists(
     checks = [
         *ID_CHECKS,
         *(SCORE_CHECKS[: 1 if nan_last else None] if has_score else ()),
-        *(RANK_CHECKS if decided == "rank" else ()),
+        *(RANK_CHECKS if order_by == "rank" else ()),
     ]
     if problems := wrong_rows(connection, source, checks, place=place):
         raise ListsError(problems)
@@ -155,14 +155,20 @@ def rank_lists(
         raise ListsError(problems)
     if repeated.rows:
         _apply_duplicates(lists)
-    if decided == "score" and ranking.ties == "average":
+    if order_by == "score" and ranking.ties == "average":
         _mark_ties(lists)
-    return Ranked(into, decided, tied, repeated, disagreements)
+    return Ranked(into, order_by, tied, repeated, disagreements)
 
 
-def _decided(
+def decided(
     order: str | None, has_rank: bool, has_score: bool, ties: str, settings: Settings
 ) -> str:
+    """What orders lists: rank, score or file.
+
+    Raises
+    ------
+    ListsError : there is nothing to order them by, or not what is asked for
+    """
     if order is None and not (has_rank or has_score):
         what = "there are neither ranks nor scores"
         raise ListsError([("lists", what, settings.order())])

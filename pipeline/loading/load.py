@@ -1,18 +1,21 @@
 """Stage `load@<model>`: a model's file as it was left -> lists in rank order, and what was found in it."""
 
+from collections.abc import Iterable
+from itertools import chain, islice
 from pathlib import Path
 
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.reading.loaded import load_lists
+from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import lists_file, policies
-from concord.pipeline.loading.sorted_parquet import write_query
+from concord.pipeline.loading.sorted_parquet import write_rows
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.outputs import prepare, whole, write_json
 from concord.pipeline.running.progress import counted
 from concord.pipeline.running.stage import model_argument
 
@@ -28,11 +31,25 @@ def main() -> str:
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
     table, pinned = lists_file(params, model), params.pinned
-    order = params.models[model].order
-    with unchanged(table.path):
-        found = load_lists(connection, table, policies(params), pinned, order=order, watch=counted)
     lists = Path(params.results.lists) / f"{model}.parquet"
-    write_query(connection, found.query, lists)
-    quality = {"model": model} | found.quality
+    with unchanged(table.path) as refuse_changed:
+
+        def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
+            left = iter(rows)
+            first = list(islice(left, 1))  # what is refused before leaves no folder
+            with whole(lists) as beside:
+                write_rows(beside, schema, chain(first, left))
+                refuse_changed()
+
+        found = keep_lists(
+            connection,
+            table,
+            policies(params),
+            pinned,
+            keep,
+            order=params.models[model].order,
+            watch=counted,
+        )
+    quality = {"model": model} | found
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)

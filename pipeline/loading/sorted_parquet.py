@@ -1,6 +1,8 @@
-"""Write a DuckDB query as parquet with the same bytes for the same rows, however many threads ran it."""
+"""Write rows as parquet with the same bytes for the same rows, however many threads ran it."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -10,22 +12,35 @@ import pyarrow.parquet as pq
 from concord.pipeline.running.outputs import whole
 
 ROW_GROUP = 131_072
+MOST_WAITING = 8  # row groups
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-    with whole(path) as beside, pq.ParquetWriter(beside, reader.schema) as writer:
-        for group in _groups(reader):
-            writer.write_table(group, row_group_size=ROW_GROUP)
+    with whole(path) as beside:
+        write_rows(beside, reader.schema, reader)
 
 
-def _groups(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Tables of ROW_GROUP rows, the last one shorter; how the batches are cut depends on threads."""
-    held = batches.schema.empty_table()
-    for batch in batches:
-        held = pa.concat_tables([held, pa.Table.from_batches([batch])])
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
+    """Writes while the next rows are made."""
+    waiting: deque[Future[None]] = deque()
+    with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as beside:
+        for group in _groups(schema, rows):
+            waiting.append(beside.submit(writer.write_table, group, row_group_size=ROW_GROUP))
+            if len(waiting) > MOST_WAITING:
+                waiting.popleft().result()
+        for each in waiting:
+            each.result()
+
+
+def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Tables of ROW_GROUP rows, the last one shorter; how the rows are cut depends on threads."""
+    held = schema.empty_table()
+    for some in rows:
+        table = some if isinstance(some, pa.Table) else pa.Table.from_batches([some])
+        held = pa.concat_tables([held, table])
         while len(held) >= ROW_GROUP:
-            yield held.slice(0, ROW_GROUP)
+            yield held.slice(0, ROW_GROUP).combine_chunks()
             held = held.slice(ROW_GROUP)
     if len(held):
-        yield held
+        yield held.combine_chunks()

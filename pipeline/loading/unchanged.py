@@ -1,6 +1,6 @@
 """An input that changes while it is read would give a result of no input at all."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,8 +10,8 @@ _State = dict[Path, tuple[int, int, int]]
 
 
 @contextmanager
-def unchanged(path: Path) -> Iterator[None]:
-    """Refuses, when the block ends, a file or folder that is no longer what it was when the block began.
+def unchanged(path: Path) -> Iterator[Callable[[], None]]:
+    """Refuses, when the block ends or what it gives is called, a file or folder that is not what it was when the block began.
 
     Raises
     ------
@@ -19,13 +19,17 @@ def unchanged(path: Path) -> Iterator[None]:
         consequences, and give way to it
     """
     before = _state(path)
-    try:
-        yield
-    finally:
+
+    def refuse_changed() -> None:
         if before != (after := _state(path)):
             raise refuse(
                 str(path), _difference(before, after), "let what writes it finish, then `dvc repro`"
             )
+
+    try:
+        yield refuse_changed
+    finally:
+        refuse_changed()
 
 
 def _state(path: Path) -> _State:

@@ -2,8 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -33,6 +33,7 @@ FORMATS = {
     ".run": "trec",
     ".qrels": "trec",
 }
+_AT_A_TIME = 131_072  # rows
 PACKED = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
 
 Batches: TypeAlias = pa.RecordBatchReader | None
@@ -118,6 +119,46 @@ def _read_in_blocks(
     watch: Watch,
     block: int,
 ) -> Source:
+    source, query = _opened(connection, file, rank_base, block)
+    with _watched(source, watch) as batches:
+        if batches is not None:
+            connection.register("raw", batches)
+        connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+    connection.execute("DROP VIEW raw")  # the next table may be of another format
+    return source
+
+
+@contextmanager
+def passing(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, watch: Watch
+) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
+    """A file whose rows go by in their order and are kept nowhere: what it is, and the typed columns of the rows.
+
+    What could not be read of it stands in `Source.raw` when they have gone by, and `rows` is not counted.
+
+    Raises
+    ------
+    InputError : the file cannot be read as a table
+    """
+    with connection.cursor() as reading:  # others may ask while its result is open
+        source, query = _opened(reading, file, rank_base, BLOCK)
+        with _watched(source, watch) as batches:
+            if batches is not None and source.unsure:
+                reading.register("raw", batches)
+            if batches is None or source.unsure:
+                batches = reading.sql(query).to_arrow_reader(_AT_A_TIME)
+            yield source, iter(batches)
+
+
+def _watched(source: Source, watch: Watch) -> AbstractContextManager[Batches]:
+    raw = source.raw
+    return watch(None if raw.marked else raw.batches, f"read {source.file.name}", raw.rows)
+
+
+def _opened(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
+) -> tuple[Source, str]:
+    """What a file is, and its typed columns as a query of the relation `raw`."""
     raw = _read(connection, file, rank_base, block)
     columns = tuple(name for name in file.fields if name in raw.kinds)
     unsure = tuple(name for name in columns if not is_sure(name, raw.kinds[name]))
@@ -126,12 +167,7 @@ def _read_in_blocks(
         + [wrong(name, raw.kinds[name]) for name in unsure]
         + (["line_wrong"] if raw.marked else [])
     )
-    with watch(None if raw.marked else raw.batches, f"read {file.name}", raw.rows) as batches:
-        if batches is not None:
-            connection.register("raw", batches)
-        connection.execute(f"CREATE OR REPLACE TABLE source AS SELECT {selected} FROM raw")
-    connection.execute("DROP VIEW raw")  # the next table may be of another format
-    return Source(file, raw, columns, unsure, rows=0)
+    return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a Path keeps one slash of s3://

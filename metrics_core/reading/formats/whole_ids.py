@@ -19,7 +19,9 @@ def settle_whole_ids(
     }
     if not given:
         return []
-    counts = ", ".join(f"count(*) FILTER (WHERE {_written(text)})" for text in given.values())
+    counts = ", ".join(
+        f"count(*) FILTER (WHERE {written_by_floats(text)})" for text in given.values()
+    )
     found = only_row(connection, f"SELECT {counts} FROM source")
     return [
         _settled(connection, name, given[name], rows, unsure=name in unsure)
@@ -28,16 +30,17 @@ def settle_whole_ids(
     ]
 
 
-def _written(given: str) -> str:
+def written_by_floats(given: str) -> str:
+    """Is a text a whole number as a float writes it? In SQL."""
     return f"(ends_with({given}, '.0') AND regexp_full_match({given}, '{_WHOLE}'))"
 
 
 def _settled(
     connection: DuckDBPyConnection, column: str, given: str, rows: int, *, unsure: bool
 ) -> str:
-    query = f"SELECT arg_min({given}, position) FROM source WHERE {_written(given)}"
+    query = f"SELECT arg_min({given}, position) FROM source WHERE {written_by_floats(given)}"
     (first,) = only_row(connection, query)
     forget = f", {column}_wrong = NULL" if unsure else ""
-    change = f"UPDATE source SET {column} = {given}[:-3]{forget} WHERE {_written(given)}"
+    change = f"UPDATE source SET {column} = {given}[:-3]{forget} WHERE {written_by_floats(given)}"
     connection.execute(change)
     return f"{in_words(rows, 'row')}: {column} {first!r} and the like are read as {first[:-2]!r} and the like"

@@ -1,0 +1,328 @@
+"""Lists that stand user by user, each in its order: checked as they are read, and passed on without a sort.
+
+One pass over the rows. What it does not vouch for (a value that is refused, an order that has to be made, a
+repeated item) ends it with `OutOfOrder`: then the lists are read as all others, and what is to be said is said there.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
+
+from concord.metrics_core.checking.row_checks import ListsError, only_row
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.reading.formats.source import Source
+from concord.metrics_core.reading.formats.whole_ids import written_by_floats
+from concord.metrics_core.reading.list_problems import Count
+from concord.metrics_core.reading.ranking import decided
+from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.rules.value_checks import id_checks
+
+ROWS = 1 << 20  # that are checked at a time, and the rest of the last list
+MOST_KEPT = 1 << 25  # rows in memory, where users stand in another order than by id
+LISTS = 1 << 13  # that are put in order at a time
+NONE = Count()
+Flags = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+class OutOfOrder(Exception):  # noqa: N818  # nothing is wrong: the lists are read in another way
+    """These lists are not known to be sound and in order."""
+
+
+class UsersOutOfOrder(OutOfOrder):
+    """Lists are not in the order of their users."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How lists are to be ordered, and what they may hold."""
+
+    rankings: Sequence[Ranking]
+    policies: Policies
+    order: str | None
+
+
+@dataclass
+class Passed:
+    """What was seen of lists that have gone by."""
+
+    order: str = ""
+    rows: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
+    items: list[pa.Array] = field(default_factory=list)
+    ties: Count = NONE
+    duplicates: Count = NONE
+    disagreements: Count = NONE
+    infinite: int = 0
+
+    @property
+    def users(self) -> int:
+        return self.lengths.total()
+
+    @property
+    def length(self) -> tuple[int, float, int]:
+        """Of the lists: min, median, max."""
+        each = sorted(self.lengths)
+        ends = np.cumsum([self.lengths[length] for length in each])
+        low, high = (
+            each[np.searchsorted(ends, n, side="right")]
+            for n in ((self.users - 1) // 2, self.users // 2)
+        )
+        return each[0], (low + high) / 2, each[-1]
+
+    @property
+    def n_items(self) -> int:
+        return len(pc.unique(pa.chunked_array(self.items))) if self.items else 0
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Whole lists. `starts`: the rows at which they begin; `above`: of each row but the first, is it of the same list?"""
+
+    table: pa.Table
+    users: pa.Array
+    starts: Numbers
+    above: Flags
+
+    @property
+    def lengths(self) -> Numbers:
+        return np.diff(np.append(self.starts, self.table.num_rows))
+
+    @property
+    def list_of(self) -> Numbers:
+        """The number of the list of each row."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
+
+    def column(self, name: str) -> pa.Array:
+        return self.table.column(name).chunk(0)
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        return self.column(name).to_numpy()
+
+
+def in_order(
+    connection: DuckDBPyConnection,
+    source: Source,
+    batches: Iterator[pa.RecordBatch],
+    wanted: Wanted,
+    passed: Passed,
+) -> Iterator[pa.Table]:
+    """The rows user, item, rank [, score] of whole lists, by user and rank.
+
+    batches : columns of the source, and `<column>_wrong` where it is unsure
+    passed  : complete when the last row has gone by
+
+    Raises
+    ------
+    UsersOutOfOrder : a list stands behind that of a later user
+    OutOfOrder : anything else
+    """
+    lists = _Lists(connection, source, wanted, passed)
+    last = None
+    for chunk in _chunks(batches, source):
+        if not _ascending(chunk.users, last):
+            raise UsersOutOfOrder
+        last = chunk.users[-1]
+        yield lists.checked(chunk)
+
+
+def by_user(
+    connection: DuckDBPyConnection,
+    source: Source,
+    batches: Iterator[pa.RecordBatch],
+    wanted: Wanted,
+    passed: Passed,
+) -> Iterator[pa.Table]:
+    """As `in_order`, of lists that stand in any order of their users; they are put in order in memory."""
+    lists = _Lists(connection, source, wanted, passed)
+    tables, users, lengths = [], [], []
+    for chunk in _chunks(batches, source):
+        tables.append(lists.checked(chunk))
+        users.append(chunk.users)
+        lengths.append(chunk.lengths)
+        if passed.rows > MOST_KEPT:
+            raise OutOfOrder
+    rows, whose, each = pa.concat_tables(tables), pa.chunked_array(users), np.concatenate(lengths)
+    by_id = pc.array_sort_indices(whose).to_numpy()
+    ordered = whose.take(pa.array(by_id))
+    if not _ascending(ordered.combine_chunks(), None):
+        raise OutOfOrder  # the list of a user goes on elsewhere
+    begins = (np.cumsum(each) - each)[by_id]
+    for first in range(0, len(by_id), LISTS):
+        some = slice(first, first + LISTS)
+        yield rows.take(pa.array(_ranges(begins[some], each[by_id[some]])))
+
+
+def schema_of(source: Source) -> pa.Schema:
+    """The columns of the rows."""
+    ids = {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
+    scores = {"score": pa.float64()} if "score" in source.columns else {}
+    return pa.schema({**ids, "rank": pa.int64(), **scores})
+
+
+def _ranges(begins: Numbers, lengths: Numbers) -> Numbers:
+    """begin, begin + 1 … of each range, one behind the other."""
+    shifts = begins - (np.cumsum(lengths) - lengths)
+    return np.arange(lengths.sum()) + np.repeat(shifts, lengths)
+
+
+@dataclass
+class _Lists:
+    """Checks chunks of lists, and counts in `passed` what it saw."""
+
+    connection: DuckDBPyConnection
+    source: Source
+    wanted: Wanted
+    passed: Passed
+
+    def __post_init__(self) -> None:
+        if self.source.raw.marked:
+            raise OutOfOrder
+        columns = self.source.columns
+        has_rank, has_score = ("rank" in columns, "score" in columns)
+        settings = self.source.file.settings
+        try:
+            orders = {
+                decided(self.wanted.order, has_rank, has_score, ranking.ties, settings)
+                for ranking in self.wanted.rankings
+            }
+        except ListsError:
+            raise OutOfOrder from None
+        single = any(ranking.score_dtype != "float64" for ranking in self.wanted.rankings)
+        if len(orders) > 1 or (has_score and (single or self.wanted.policies.nan_score != "error")):
+            raise OutOfOrder
+        (self.passed.order,) = orders
+
+    def checked(self, chunk: _Chunk) -> pa.Table:
+        """The rows of a chunk that is sound and in order."""
+        place = np.arange(len(chunk.list_of)) - np.repeat(chunk.starts, chunk.lengths)
+        passed = self.passed
+        if passed.order == "rank" and np.any(
+            chunk.numbers("rank") != place + self.wanted.policies.rank_base
+        ):
+            raise OutOfOrder
+        if "score" in self.source.columns:
+            self._check_scores(chunk)
+        distinct = self._distinct_items(chunk)
+        for column, ids in (("user", chunk.users), ("item", distinct)):
+            self._check_ids(column, ids)
+        passed.rows += len(place)
+        passed.lengths.update(
+            dict(
+                zip(
+                    *map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True)),
+                    strict=True,
+                )
+            )
+        )
+        passed.items = [pc.unique(pa.chunked_array([*passed.items, distinct]))]
+        columns = {name: chunk.column(name) for name in ("user", "item")} | {
+            "rank": pa.array(place + 1)
+        }
+        if "score" in self.source.columns:
+            columns["score"] = chunk.column("score")
+        return pa.table(columns)
+
+    def _check_scores(self, chunk: _Chunk) -> None:
+        score, passed = chunk.numbers("score"), self.passed
+        if np.isnan(score).any():
+            raise OutOfOrder
+        passed.infinite += int(np.isinf(score).sum())
+        higher = chunk.above & (score[1:] > score[:-1])
+        if passed.order == "rank":
+            passed.disagreements = _more(passed.disagreements, np.flatnonzero(higher) + 1, chunk)
+        elif passed.order == "score":
+            equal = np.flatnonzero(chunk.above & (score[1:] == score[:-1]))
+            if higher.any() or (len(equal) and not self._ties_in_order(chunk, equal)):
+                raise OutOfOrder
+            passed.ties = _more(passed.ties, np.union1d(equal, equal + 1), chunk)
+
+    def _ties_in_order(self, chunk: _Chunk, equal: Numbers) -> bool:
+        """Do equal scores stand as the one convention breaks their ties? `equal`: rows whose next one ties with them."""
+        policies = {ranking.ties for ranking in self.wanted.rankings}
+        if policies == {"input"}:
+            return True
+        item = chunk.column("item")
+        above, below = (item.take(pa.array(rows)) for rows in (equal, equal + 1))
+        return policies == {"item_asc"} and bool(pc.all(pc.greater(below, above)).as_py())
+
+    def _distinct_items(self, chunk: _Chunk) -> pa.Array:
+        """The different items of a chunk none of whose lists holds one twice."""
+        coded = chunk.column("item").dictionary_encode()
+        codes, distinct = coded.indices.to_numpy(), coded.dictionary
+        pairs = chunk.list_of * len(distinct) + codes
+        pairs.sort()
+        if np.any(pairs[1:] == pairs[:-1]):
+            raise OutOfOrder
+        return distinct
+
+    def _check_ids(self, column: str, ids: pa.Array) -> None:
+        """Texts that are refused, or are not read as they are written."""
+        if not self.source.is_text(column):
+            return
+        wrong = [check.wrong for check in id_checks(self.source, column) if check.per_value]
+        self.connection.register("ids", pa.table({column: ids}))
+        query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
+        (found,) = only_row(self.connection, query)
+        self.connection.unregister("ids")
+        if found:
+            raise OutOfOrder
+
+
+def _more(count: Count, rows: Numbers, chunk: _Chunk) -> Count:
+    """A count, and with it these rows of a chunk."""
+    users = len(np.unique(chunk.list_of[rows])) if len(rows) else 0
+    return Count(count.rows + len(rows), count.users + users)
+
+
+def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chunk]:
+    """Whole lists, as many as are in ROWS rows or more."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if any(batch.column(f"{name}_wrong").null_count < len(batch) for name in source.unsure):
+            raise OutOfOrder
+        if any(
+            batch.column(name).null_count
+            for name in batch.schema.names
+            if not name.endswith("_wrong")
+        ):
+            raise OutOfOrder
+        held.append(batch)
+        if sum(map(len, held)) >= ROWS:
+            chunk = _chunk(held)
+            whole = int(chunk.starts[-1])
+            if whole:
+                yield _upto(chunk, whole)
+                held = chunk.table.slice(whole).to_batches()
+    unread = source.raw.problems or source.raw.too_long  # known once all rows have gone by
+    if unread or not sum(map(len, held)):
+        raise OutOfOrder
+    yield _chunk(held)
+
+
+def _chunk(batches: Sequence[pa.RecordBatch]) -> _Chunk:
+    table = pa.Table.from_batches(batches).combine_chunks()
+    user = table.column("user").chunk(0)
+    above = pc.equal(user[1:], user[:-1]).to_numpy(zero_copy_only=False)
+    starts = np.append(0, np.flatnonzero(~above) + 1)
+    return _Chunk(table, user.take(pa.array(starts)), starts, above)
+
+
+def _upto(chunk: _Chunk, row: int) -> _Chunk:
+    """The lists before the last, which begins at `row`."""
+    return _Chunk(
+        chunk.table.slice(0, row), chunk.users[:-1], chunk.starts[:-1], chunk.above[: row - 1]
+    )
+
+
+def _ascending(users: pa.Array, last: pa.Scalar | None) -> bool:
+    if last is not None and not pc.greater(users[0], last).as_py():
+        return False
+    return bool(pc.all(pc.greater(users[1:], users[:-1]), min_count=0).as_py())
