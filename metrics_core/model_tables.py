@@ -103,7 +103,7 @@ class ModelTables:
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
         lists, found = _lists(table, own, pinned)
         gathered = Gathered(task_of(asked.labels, pinned, self.panels))
-        fit, doubts = self._told_of_ids(table, lists, data, gathered.task.cutoffs)
+        fit = self._fit(table, lists, data)
         judgements = ground.truth
         assert isinstance(judgements, pl.DataFrame)
         with connect() as connection:
@@ -119,7 +119,7 @@ class ModelTables:
                 lambda name: part.values[name].drop_nulls().to_numpy(), asked.confidence
             ),
             self.panels,
-            validity=doubts,
+            validity=_validity(gathered, lists, ground),
             fit=fit,
             inputs=data.inputs(lists=found),
         )
@@ -127,22 +127,28 @@ class ModelTables:
         others = part.values.select("user", *gathered.definitions)
         return Evaluated(values, others, lists, summary, {"model": model, **found})
 
-    def _told_of_ids(
-        self, table: InputTable, lists: pl.DataFrame, data: _Data, ks: Sequence[int]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Do the ids fit, and what do lists, truth and train say of the evaluation?"""
-        ground, least = data.ground, self.asked.conventions.relevance_threshold
-        tables = {"lists": lists, "truth": ground.truth}
+    def _fit(self, table: InputTable, lists: pl.DataFrame, data: _Data) -> dict[str, Any]:
+        """Do the ids fit those of the truth and the catalogue?"""
         catalogue = data.tables["items"][0].name if "items" in data.tables else None
         policy = self.policies.unknown_items
         met = Met(table.name, table.columns, catalogue, policy, table.settings)
+        tables = {"lists": lists, "truth": data.ground.truth}
         with connect() as connection:
-            id_views(connection, _there(tables, items=ground.items))
-            fit = fit_of(connection, met)
-        with connect() as connection:
-            id_views(connection, _there(tables, train=ground.train))
-            has_train = ground.train is not None
-            return fit, validity(connection, has_train=has_train, ks=ks, threshold=least)
+            id_views(connection, _there(tables, items=data.ground.items))
+            return fit_of(connection, met)
+
+
+def _validity(gathered: Gathered, lists: pl.DataFrame, ground: Ground) -> dict[str, Any]:
+    """What lists, truth and train say of the evaluation."""
+    with connect() as connection:
+        id_views(connection, _there({"lists": lists, "truth": ground.truth}, train=ground.train))
+        return validity(
+            connection,
+            gathered.lists,
+            has_train=ground.train is not None,
+            has_scores="score" in lists.columns,
+            ks=gathered.task.cutoffs,
+        )
 
 
 def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Table]:

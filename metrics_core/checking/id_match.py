@@ -10,17 +10,16 @@ from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.checking.row_checks import in_words, only_row
 from concord.metrics_core.checking.settings import Settings
 
-_KNOWN = """
-SELECT count(*), count(known.id) FROM (SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL) AS listed
-LEFT JOIN (SELECT DISTINCT {id} AS id FROM truth) AS known USING (id)
+_DISTINCT = """
+CREATE OR REPLACE TEMP TABLE {id}s_listed AS SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL;
+CREATE OR REPLACE TEMP TABLE {id}s_known AS SELECT DISTINCT {id} AS id FROM truth;
 """
+_KNOWN = "SELECT count(*), count(known.id) FROM {id}s_listed AS listed LEFT JOIN {id}s_known AS known USING (id)"
 # Ids that the other side lacks as they are, and has in another spelling.
 _ALIKE = """
-WITH listed AS (SELECT DISTINCT CAST({id} AS VARCHAR) AS id FROM lists WHERE {id} IS NOT NULL),
-     known AS (SELECT DISTINCT CAST({id} AS VARCHAR) AS id FROM truth)
-SELECT count(DISTINCT strange.id), min((strange.id, lonely.id))
-FROM (FROM listed ANTI JOIN known USING (id)) AS strange
-JOIN (FROM known ANTI JOIN listed USING (id)) AS lonely ON {here} = {there}
+WITH strange AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_listed ANTI JOIN {id}s_known USING (id)),
+     lonely AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_known ANTI JOIN {id}s_listed USING (id))
+SELECT count(DISTINCT strange.id), min((strange.id, lonely.id)) FROM strange JOIN lonely ON {here} = {there}
 """
 _FORM = (
     r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
@@ -61,21 +60,18 @@ def fit_of(connection: DuckDBPyConnection, met: Met) -> dict[str, Any]:
 
     Raises
     ------
-    InputError : as `refuse_strangers`
-    """
-    unknown = refuse_strangers(connection, met)
-    found = {f"{column}s": overlap(connection, column) for column in ("user", "item")}
-    return found | {"unknown_items": unknown}
-
-
-def refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
-    """Compares the relations `lists`, `truth` and `items`; rows of items that the catalogue lacks, None without one.
-
-    Raises
-    ------
     InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
         catalogue lacks, where the policy is `error`
     """
+    for column in ("user", "item"):
+        connection.execute(_DISTINCT.format(id=column))
+    unknown = _refuse_strangers(connection, met)
+    found = {f"{column}s": _overlap(connection, column) for column in ("user", "item")}
+    return found | {"unknown_items": unknown}
+
+
+def _refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
+    """Rows of items that the catalogue lacks; None without one."""
     problems = [p for column in ("user", "item") for p in _column_problems(connection, met, column)]
     unknown = None if met.items is None else only_row(connection, _UNKNOWN)
     if unknown and unknown[0] and met.unknown_items == "error":
@@ -85,7 +81,7 @@ def refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
     return None if unknown is None else int(unknown[0])
 
 
-def overlap(connection: DuckDBPyConnection, column: str) -> dict[str, int]:
+def _overlap(connection: DuckDBPyConnection, column: str) -> dict[str, int]:
     """Distinct ids -> `listed`; `known` to the truth; `alike`: known to it in another case or with other leading zeros."""
     listed, known = only_row(connection, _KNOWN.format(id=column))
     return {"listed": listed, "known": known, "alike": _alike(connection, column, _WRITTEN)[0]}
@@ -114,7 +110,7 @@ def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> I
         yield Problem(met.where(column), what, fix)
     elif column == "user":
         listed, known = only_row(connection, _KNOWN.format(id=column))
-        query = "SELECT (SELECT min(user) FROM lists), (SELECT min(user) FROM truth)"
+        query = "SELECT (SELECT min(id) FROM users_listed), (SELECT min(id) FROM users_known)"
         here, there = only_row(connection, query)
         if listed and not known and there is not None:
             what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"

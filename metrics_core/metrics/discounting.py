@@ -1,6 +1,7 @@
 """Gain of a grade, discount of a rank, and the ideal list that nDCG divides by."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,13 @@ def _log(x: Any, base: float) -> Any:
 def discounts(discount: Mapping[str, float], depth: int) -> Floats:
     """(depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
     ((form, number),) = discount.items()
+    return _weights(form, float(number), 1 << depth.bit_length())[: depth + 1].copy()
+
+
+@lru_cache(maxsize=64)
+def _weights(form: str, number: float, depth: int) -> Floats:
     ranks = np.arange(1, depth + 1, dtype=np.float64)
-    return np.concatenate([[0.0], _WEIGHTS[form](ranks, float(number))])
+    return np.concatenate([[0.0], _WEIGHTS[form](ranks, number)])
 
 
 HIGHEST_EXPONENT = (

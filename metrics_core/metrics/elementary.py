@@ -35,6 +35,8 @@ def log2(x: Any) -> Floats:
 def exp2(x: Any) -> Floats:
     """(…,) 2^x = 2^n e^(f ln 2), n whole, -1/2 <= f <= 1/2; exact where x is whole."""
     whole = np.rint(x)
+    if np.array_equal(x, whole):  # grades are, and there are many
+        return np.ldexp(1.0, np.clip(whole, -3000.0, 3000.0).astype(np.intc))
     y = (x - whole) * _LN2
     e_to_y = np.ones_like(y)
     for n in range(14, 0, -1):  # 1 + y (1 + y/2 (1 + y/3 (…)))

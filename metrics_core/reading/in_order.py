@@ -104,7 +104,7 @@ class _Chunk:
         return self.table.column(name).chunk(0)
 
     def numbers(self, name: str) -> NDArray[Any]:
-        return self.column(name).to_numpy()
+        return as_numpy(self.column(name))
 
 
 def in_order(
@@ -150,7 +150,7 @@ def by_user(
         if passed.rows > MOST_KEPT:
             raise OutOfOrder
     rows, whose, each = pa.concat_tables(tables), pa.chunked_array(users), np.concatenate(lengths)
-    by_id = pc.array_sort_indices(whose).to_numpy()
+    by_id = as_numpy(pc.array_sort_indices(whose))
     ordered = whose.take(pa.array(by_id))
     if not _ascending(ordered.combine_chunks(), None):
         raise OutOfOrder  # the list of a user goes on elsewhere
@@ -256,7 +256,7 @@ class _Lists:
     def _distinct_items(self, chunk: _Chunk) -> pa.Array:
         """The different items of a chunk none of whose lists holds one twice."""
         coded = chunk.column("item").dictionary_encode()
-        codes, distinct = coded.indices.to_numpy(), coded.dictionary
+        codes, distinct = as_numpy(coded.indices), coded.dictionary
         pairs = chunk.list_of * len(distinct) + codes
         pairs.sort()
         if np.any(pairs[1:] == pairs[:-1]):
@@ -274,6 +274,13 @@ class _Lists:
         self.connection.unregister("ids")
         if found:
             raise OutOfOrder
+
+
+def as_numpy(array: pa.Array) -> NDArray[Any]:
+    """Its numbers, none of which is null; `to_numpy` would import pandas, where it is installed."""
+    if pa.types.is_boolean(array.type):
+        return np.from_dlpack(array.cast(pa.uint8())).view(np.bool_)
+    return np.from_dlpack(array)
 
 
 def _more(count: Count, rows: Numbers, chunk: _Chunk) -> Count:
@@ -310,7 +317,7 @@ def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chun
 def _chunk(batches: Sequence[pa.RecordBatch]) -> _Chunk:
     table = pa.Table.from_batches(batches).combine_chunks()
     user = table.column("user").chunk(0)
-    above = pc.equal(user[1:], user[:-1]).to_numpy(zero_copy_only=False)
+    above = as_numpy(pc.equal(user[1:], user[:-1]))
     starts = np.append(0, np.flatnonzero(~above) + 1)
     return _Chunk(table, user.take(pa.array(starts)), starts, above)
 

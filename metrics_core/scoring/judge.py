@@ -77,5 +77,5 @@ def _columns(connection: DuckDBPyConnection, relation: str) -> list[str]:
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
     """The columns of a query as arrays."""
-    columns: dict[str, Any] = connection.execute(query).fetchnumpy()
-    return columns
+    frame = connection.sql(query).pl()
+    return {column.name: column.to_numpy() for column in frame}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
@@ -22,7 +23,12 @@ from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.score import Column, score
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
-KNOWN, LISTED, RELEVANT = "#known", "#listed", "#relevant"  # no label starts with '#'
+KNOWN, LISTED, RELEVANT, FOUND = (
+    "#known",
+    "#listed",
+    "#relevant",
+    "#found",
+)  # no label starts with '#'
 
 
 @dataclass(frozen=True)
@@ -67,18 +73,19 @@ class Part:
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
     """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
-    `#known`, `#listed`, `#relevant`: is the user in the truth, length of the list, number of relevant items;
-    `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
+    `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
+    those of them in the list; `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
     definitions have columns of their own, by their name.
     """
     judged, columns, exposures = _scored(connection, task)
-    relevant = judged.relevant(task.conventions.relevance_threshold, "all").n_relevant
+    relevant = judged.relevant(task.conventions.relevance_threshold, "all")
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
         *(_values(name, column) for name, column in columns.items()),
         pl.Series(KNOWN, judged.known),
         pl.Series(LISTED, judged.n_listed),
-        pl.Series(RELEVANT, relevant),
+        pl.Series(RELEVANT, relevant.n_relevant),
+        pl.Series(FOUND, np.bincount(relevant.hit_user, minlength=judged.n_users)),
         *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
         *(series for name, column in columns.items() for series in _parts(name, column)),
     ]

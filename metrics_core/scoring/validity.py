@@ -1,41 +1,57 @@
 """Counts that tell whether an evaluation can be trusted, from one model's lists, the truth and the train."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
 from duckdb import DuckDBPyConnection
 
-_FULL_LISTS = """
-SELECT count(*), count(*) FILTER (n = longest), max(n), count(*) FILTER (wanted > 0),
-       count(*) FILTER (wanted > 0 AND found = wanted)
-FROM (SELECT *, max(n) OVER () AS longest FROM (
-    SELECT user, count(*) AS n, count(grade) FILTER (grade >= $threshold) AS found, any_value(wanted) AS wanted
-    FROM lists LEFT JOIN truth USING (user, item)
-    JOIN (SELECT user, count(*) FILTER (grade >= $threshold) AS wanted FROM truth GROUP BY user) USING (user)
-    GROUP BY user))
-"""
+from concord.metrics_core.scoring.partition import FOUND, KNOWN, LISTED, RELEVANT
+
 _USERS = """
 SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0)
-FROM (SELECT DISTINCT user FROM lists SEMI JOIN truth USING (user))
+FROM (SELECT DISTINCT user FROM lists) SEMI JOIN truth USING (user)
+"""
+_MISSES = """
+SELECT rank, count(*) FROM lists SEMI JOIN truth USING (user) WHERE item IS NULL AND rank <= $deepest GROUP BY rank
 """
 _KNOWN_ITEMS = """
-SELECT rank, count(*), count(*) FILTER (held), count(*) FILTER (began > ended)
+SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
 FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
       FROM lists JOIN ends USING (user) LEFT JOIN train USING (user, item) LEFT JOIN begins USING (item)
       WHERE rank <= $deepest AND lists.item IS NOT NULL)
 GROUP BY rank ORDER BY rank
 """
 _TIED = """
-SELECT count(*) FROM (SELECT user FROM lists SEMI JOIN truth USING (user)
-                      WHERE rank IN ($k, $k + 1) GROUP BY user HAVING count(score) = 2 AND min(score) = max(score))
+SELECT k, count(*) FROM (
+    SELECT k, user FROM lists JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
+    SEMI JOIN truth USING (user) GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
+GROUP BY k
 """
+Kind = tuple[
+    int, bool, bool
+]  # how long a list is; has its user relevant items; are all of them in it?
+
+
+def count_lists(values: pl.DataFrame) -> dict[Kind, int]:
+    """The lists of known users by their kind, from what `evaluate_partition` gives; those of partitions add up."""
+    listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
+    some, every = pl.col(RELEVANT) > 0, pl.col(FOUND) == pl.col(RELEVANT)
+    kinds = listed.group_by(pl.col(LISTED), some.alias("some"), every.alias("every")).len()
+    return {(length, some, every): count for length, some, every, count in kinds.rows()}
 
 
 def validity(
-    connection: DuckDBPyConnection, *, has_train: bool, ks: Sequence[int], threshold: float | None
+    connection: DuckDBPyConnection,
+    lists: Mapping[Kind, int],
+    *,
+    has_train: bool,
+    has_scores: bool,
+    ks: Sequence[int],
 ) -> dict[str, Any]:
     """What the views `lists`, `truth` and, if there is one, `train` tell of one model, over the users whom the truth knows.
 
+    lists       : as `count_lists` counts them
     users       : a fingerprint of the users who have a list
     full_lists  : users with a list; of them those whose list is as long as the longest, with relevant items,
                   and with all of these in the list: sampled candidates look like that
@@ -43,32 +59,44 @@ def validity(
                   that first appear in the train after the user's last row of the truth (null without times);
                   `tied`: users whose scores at k and k + 1 are equal
     """
-    timed = _times(connection, has_train=has_train)
-    least = {"threshold": float("-inf") if threshold is None else threshold}
-    names = ("users", "longest", "length", "with_relevant", "holding_all")
-    found = connection.execute(_FULL_LISTS, least).fetchall()[0]
-    deepest = max(ks, default=0)
-    ranks = connection.execute(_KNOWN_ITEMS, {"deepest": deepest}).fetchall()
     (users,) = connection.execute(_USERS).fetchall()[0]
+    deepest = {"deepest": max(ks, default=0)}
+    misses = dict(connection.execute(_MISSES, deepest).fetchall())
+    timed = has_train and _times(connection)
+    ranks = connection.execute(_KNOWN_ITEMS, deepest).fetchall() if has_train else []
+    tied = dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()) if has_scores and ks else {}
     return {
         "users": f"{users:016x}",
-        "full_lists": dict(zip(names, found, strict=True)),
+        "full_lists": _full(lists),
         "by_cutoff": {
             str(k): {
-                "shown": _up_to(k, ranks, 1),
-                "in_train": _up_to(k, ranks, 2) if has_train else None,
-                "future": _up_to(k, ranks, 3) if timed else None,
-                "tied": _tied(connection, k),
+                "shown": _shown(lists, k) - sum(n for rank, n in misses.items() if rank <= k),
+                "in_train": _up_to(k, ranks, 1) if has_train else None,
+                "future": _up_to(k, ranks, 2) if timed else None,
+                "tied": tied.get(k, 0),
             }
             for k in ks
         },
     }
 
 
-def _times(connection: DuckDBPyConnection, *, has_train: bool) -> bool:
-    """Views `begins` (of items) and `ends` (of users), and a train in any case; are there times?"""
-    if not has_train:
-        connection.execute("CREATE VIEW train AS SELECT user, item FROM lists WHERE FALSE")
+def _full(lists: Mapping[Kind, int]) -> dict[str, int | None]:
+    longest = max((length for length, _, _ in lists), default=None)
+    return {
+        "users": sum(lists.values()),
+        "longest": sum(count for (length, _, _), count in lists.items() if length == longest),
+        "length": longest,
+        "with_relevant": sum(count for (_, some, _), count in lists.items() if some),
+        "holding_all": sum(count for (_, some, every), count in lists.items() if some and every),
+    }
+
+
+def _shown(lists: Mapping[Kind, int], k: int) -> int:
+    return sum(min(length, k) * count for (length, _, _), count in lists.items())
+
+
+def _times(connection: DuckDBPyConnection) -> bool:
+    """Views `begins` (of items) and `ends` (of users); are there times?"""
     timed = all("time" in connection.view(name).columns for name in ("truth", "train"))
     last, first = ("max(time)", "min(time)") if timed else ("NULL::DOUBLE", "NULL::DOUBLE")
     connection.execute(f"CREATE VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user")
@@ -80,8 +108,3 @@ def _times(connection: DuckDBPyConnection, *, has_train: bool) -> bool:
 
 def _up_to(k: int, ranks: Sequence[tuple[int, ...]], column: int) -> int:
     return sum(row[column] for row in ranks if row[0] <= k)
-
-
-def _tied(connection: DuckDBPyConnection, k: int) -> int:
-    (count,) = connection.execute(_TIED, {"k": k}).fetchall()[0]
-    return int(count)

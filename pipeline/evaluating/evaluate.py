@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def evaluate(params: Params, model: str) -> str:
         gathered,
         summaries,
         panels,
-        validity=_validity(params, model, task.cutoffs),
+        validity=_validity(params, model, gathered),
         fit=fit,
         inputs={
             "truth": _input(params, "truth"),
@@ -82,7 +83,7 @@ def evaluate(params: Params, model: str) -> str:
 def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:
     """Writes the values of labels and definitions."""
     carried = pinned_content(model, params.pinned)
-    parts = _refusals_named(partitions(params, model, task))
+    parts = _one_ahead(_refusals_named(partitions(params, model, task)))
     first = next(parts)
     id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
     gathered = Gathered(task)
@@ -97,6 +98,15 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
             labels.write(evaluated(part.values, task))
             definitions.write(part.values.select("user", *gathered.definitions))
     return gathered
+
+
+def _one_ahead(parts: Iterator[Part]) -> Iterator[Part]:
+    """The next is computed while one is written."""
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = beside.submit(next, parts, None)
+            yield part
 
 
 def _users(params: Params) -> int | None:
@@ -115,17 +125,20 @@ def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
 
 
-def _validity(params: Params, model: str, ks: Sequence[int]) -> dict[str, Any]:
+def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
     data, has_train = Path(params.results.data), "train" in params.background
     files = {
         "lists": Path(params.results.lists) / f"{model}.parquet",
         "truth": data / "truth.parquet",
         **({"train": data / "train.parquet"} if has_train else {}),
     }
+    has_scores = "score" in pl.read_parquet_schema(files["lists"])
     with reading(files.values()) as connection:
         id_views(connection, files)
-        threshold = params.pinned.relevance_threshold
-        return validity(connection, has_train=has_train, ks=ks, threshold=threshold)
+        ks = gathered.task.cutoffs
+        return validity(
+            connection, gathered.lists, has_train=has_train, has_scores=has_scores, ks=ks
+        )
 
 
 def _input(params: Params, name: str) -> dict[str, str]:

@@ -11,7 +11,12 @@ from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.warnings.lists import warnings
 from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
 from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring import validity as scoring
+from concord.metrics_core.scoring.background import NONE
+from concord.metrics_core.scoring.in_memory import evaluate_tables
+from concord.metrics_core.scoring.partition import Task
 from concord.pipeline.comparing.evaluations import ground_of
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import BackgroundFile, Params
@@ -35,9 +40,20 @@ def validity(
 ) -> dict[str, Any]:
     """What is told of these files."""
     tables = {"lists": lists, "truth": truth} | ({} if train is None else {"train": train})
+    conventions = preset("standard", relevance_threshold=threshold)
+    task = Task([parse(f"P@{k}") for k in ks], conventions)
+    frames = {name: pl.read_parquet(path) for name, path in tables.items()}
+    with reading() as connection:
+        part = evaluate_tables(connection, frames["lists"], frames["truth"], task, NONE)
     with reading(tables.values()) as connection:
         id_views(connection, tables)
-        return scoring.validity(connection, has_train=train is not None, ks=ks, threshold=threshold)
+        return scoring.validity(
+            connection,
+            scoring.count_lists(part.values),
+            has_train=train is not None,
+            has_scores="score" in frames["lists"],
+            ks=ks,
+        )
 
 
 def _lists(folder: Path, items: dict[str, list[str]], scores: list[float] | None = None) -> Path:
