@@ -24,6 +24,7 @@ from concord.pipeline.project.written import (
     logs_to_mlflow,
     params_yaml,
     plot_template,
+    run_files,
 )
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE
@@ -48,8 +49,7 @@ def init(
     found = _found(here, project, truth, models)
     made = chosen(found, project)
     entries, mlflow = made.content["models"], logs_to_mlflow()
-    trained = [name for name, entry in entries.items() if "training_run_id" in entry]
-    texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=trained), IGNORED, UNSEEN  # fmt: skip
+    texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=run_files(entries)), IGNORED, UNSEEN  # fmt: skip
     files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}
     template = root / ".dvc" / "plots" / "model_lines.json"
     if not template.exists():

@@ -12,7 +12,7 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, where_to_run
 from concord.pipeline.params.yaml_lines import read_yaml
 from concord.pipeline.project.chosen import NEEDS
-from concord.pipeline.project.written import dvc_yaml, params_yaml
+from concord.pipeline.project.written import dvc_yaml, params_yaml, run_files
 
 _OWN = {"segments", "background", "models", "gate"}  # sections whose keys are the user's
 _USUAL: Mapping[str, Any] = {
@@ -34,15 +34,10 @@ def upgraded(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
     models = read_yaml(path).content.get("models")
     if not is_concords(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", where_to_run(project))
-    trained = [
-        name
-        for name, model in models.items()
-        if isinstance(model, dict) and isinstance(model.get("training_run_id"), dict)
-    ]
     text = path.read_bytes().decode("utf-8")
     filled = _filled(text, params_yaml(_USUAL, version), str(path))
     filled = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {version}", filled, count=1, flags=re.MULTILINE)  # fmt: skip
-    return {path: filled, project / "dvc.yaml": dvc_yaml(mlflow=mlflow, trained=trained)}
+    return {path: filled, project / "dvc.yaml": dvc_yaml(mlflow=mlflow, trained=run_files(models))}
 
 
 def _filled(text: str, usual: str, where: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.commands.init import init
+from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.commands.validate import validate
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -182,18 +182,65 @@ def test_cutoffs_are_no_deeper_than_the_lists(root: Path, monkeypatch: pytest.Mo
     assert params(root / "evaluation", monkeypatch).evaluation.ks == [5, 10, 20]
 
 
+def trained(root: Path) -> None:
+    """Lists of als whose training leaves the id of its run beside them."""
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
+    ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
+    write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
+
+
 def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
-    write(root, {"dvc.yaml": stages, "out/als.json": f'{{"run_id": "{ID}"}}'})
+    trained(root)
     run()
     made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
     stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
 
     assert made["models"]["als"]["training_run_id"] == {"file": "../out/als.json", "key": "run_id"}
-    assert stage["deps"][-1] == "${models.als.training_run_id.file}"
+    assert stage["deps"][-1] == "../out/als.json"
     assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (", training_run_id: {file: ../out/als.json, key: run_id}", "", "names ../out/als.json, unlike"),
+        ("  als: {", "  als2: {", ""),
+        ("../out/als.json", "../out/run.json", "lacks ../out/run.json and names ../out/als.json, unlike"),
+    ],
+)  # fmt: skip
+def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    before: str,
+    after: str,
+    said: str,
+) -> None:
+    trained(root)
+    path = root / "evaluation/params.yaml"
+    run()
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    commit(root)
+    monkeypatch.chdir(root / "evaluation")
+    for command in (["status"], ["stage", "list"], ["params", "diff"]):
+        subprocess.run([sys.executable, "-m", "dvc", *command], check=True)
+
+    if said:
+        with pytest.raises(
+            InputError, match=r"`concord init --upgrade` writes dvc\.yaml"
+        ) as refused:
+            validate()
+        assert f"dvc.yaml: stages.log.deps: {said}" in str(refused.value)
+        upgrade(".", dry_run=False)
+    else:
+        validate()
+    capsys.readouterr()
+    upgrade(".", dry_run=False)
+    assert capsys.readouterr().out == "nothing to change\n"
 
 
 def test_lists_and_truth_may_be_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

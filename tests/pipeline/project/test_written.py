@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dvc.parsing.context import Context
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from concord.pipeline.project.written import (
     flow,
     params_yaml,
     plot_template,
+    run_files,
 )
 from tests.project import ROOT
 
@@ -101,8 +103,16 @@ def test_stages_depend_on_the_version_or_on_the_code() -> None:
     assert code == []
     assert all("concord" in body["params"] for body in bodies)
     assert "log" not in load_yaml(dvc_yaml(mlflow=False), "")["stages"]
-    deps = load_yaml(dvc_yaml(trained=["als"]), "")["stages"]["log"]["deps"]
-    assert deps[-1] == "${models.als.training_run_id.file}"
+
+
+def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
+    named = ["../als.json", "../als.json", "a: b/${x} #.txt"]
+    models = {str(place): {"training_run_id": {"file": file}} for place, file in enumerate(named)}
+    files = run_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
+    deps = load_yaml(dvc_yaml(trained=files), "")["stages"]["log"]["deps"]
+
+    assert files == ["../als.json", "a: b/${x} #.txt"]
+    assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
 
 
 @given(
