@@ -11,6 +11,7 @@ from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.project.upgraded import upgraded
 from tests.pipeline.project.repository import USUAL, commit, repository, tree, write
 
 ID = "0123456789abcdef0123456789abcdef"
@@ -182,10 +183,24 @@ def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> No
     path.write_text(f"{head}mlflow: {{experiment: a}}\n\n{rest[rest.index('results:') :]}")
     commit(root)
 
-    with pytest.raises(
-        InputError, match="mlflow: lacks tracking_uri, required, attach, and stands"
-    ):
+    with pytest.raises(InputError) as refused:
         upgrade("evaluation", dry_run=False)
+    assert str(refused.value).startswith(
+        "evaluation/params.yaml: mlflow: lacks tracking_uri, required, attach, and stands"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [("1.0", 'concord: "1.0" #'), ("0.1.0", "concord: 0.1.0 #")]
+)
+def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str) -> None:
+    project = root / "evaluation"
+    for _ in range(2):  # the second time it replaces what the first time wrote
+        text = upgraded(project, number, mlflow=True)[Path("evaluation/params.yaml")]
+        (project / "params.yaml").write_text(text)
+
+        assert f"\n{line} that made" in text
+        assert content(root)["concord"] == number
 
 
 def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
@@ -198,7 +213,7 @@ def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
 
     assert after.startswith("\ufeff# Every choice")
     assert "\n    wilcoxon: false #" in after
-    assert after.count("\r\n") == text.count("\r\n")
+    assert after.count("\r\n") == after.count("\n") > text.count("\r\n")
     assert content(root)["comparison"]["wilcoxon"] is False
 
 

@@ -95,6 +95,11 @@ def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert params.report.title == "a: shop"
 
 
+def test_a_version_that_looks_like_a_number_is_a_text() -> None:
+    assert load_yaml(params_yaml(CONTENT, "1.0"), "")["concord"] == "1.0"
+    assert "\nconcord: 0.1.0 #" in params_yaml(CONTENT, "0.1.0")
+
+
 def test_stages_depend_on_the_version_or_on_the_code() -> None:
     stages = load_yaml(dvc_yaml(), "")["stages"]
     bodies = [stage.get("do", stage) for stage in stages.values()]
