@@ -31,6 +31,7 @@ from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE
 
 BEFORE = ".before"  # what --force replaces is kept beside
+TEMPLATE = ".dvc/plots/model_lines.json"  # in the root
 NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
@@ -52,7 +53,7 @@ def init(
     entries, mlflow = made.content["models"], logs_to_mlflow()
     texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=run_files(entries)), IGNORED, UNSEEN  # fmt: skip
     files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}
-    template = root / ".dvc" / "plots" / "model_lines.json"
+    template = root / TEMPLATE
     if not template.exists():
         files[template] = plot_template()
     tell(found, made.assumed, entries)
@@ -64,7 +65,8 @@ def init(
 
 
 def upgrade(folder: str, *, dry_run: bool) -> None:
-    """Carries a project to this version: new keys with their usual values, the version, and dvc.yaml anew.
+    """Carries a project to this version: new keys with their usual values, the version, and dvc.yaml anew;
+    so the template of its plot, unless somebody has changed it since the last commit.
 
     Raises
     ------
@@ -75,6 +77,9 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
     if not (project / PARAMS).is_file():
         raise refuse(shown(project / PARAMS), "is not there", "`concord init` writes it; `--dir` says where it is")  # fmt: skip
     files = upgraded(project, version("concord-eval"), mlflow=mlflow)
+    template = repository(project) / TEMPLATE
+    if not template.exists() or (_in_git(project) and not _is_changed(template)):
+        files[template] = plot_template()
     changed = {path: text for path, text in files.items() if read(path) != text}
     if not changed:
         print("nothing to change")

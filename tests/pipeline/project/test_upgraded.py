@@ -132,6 +132,20 @@ def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
     assert subprocess.run(show, capture_output=True, text=True, check=True).stdout == edited
 
 
+@pytest.mark.parametrize("state", ["committed", "changed", "missing"])
+def test_the_template_of_the_plot_is_carried_over_unless_somebody_works_on_it(
+    root: Path, state: str
+) -> None:
+    path = root / ".dvc/plots/model_lines.json"
+    wanted = path.read_text()
+    path.write_text("{}\n")
+    commit(root) if state == "committed" else None
+    path.unlink() if state == "missing" else None
+    upgrade("evaluation", dry_run=False)
+
+    assert path.read_text() == ("{}\n" if state == "changed" else wanted)
+
+
 def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -> None:
     remove = ["git", "rm", "-q", "--cached", "evaluation/params.yaml"]
     subprocess.run(remove, check=True)
