@@ -204,6 +204,22 @@ def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
     assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
 
 
+def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(root)
+    (root / "mlflow.db").unlink()
+    run()
+    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+
+    assert made["models"]["als"] == {"path": "../out/als.csv"}
+    assert made["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
+    assert (
+        "  MLflow run in ../out/als.json: no store found that holds it;"
+        " name it by mlflow.tracking_uri and models.als.training_run_id\n"
+    ) in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
