@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.name == STAGE:
         given_to = [] if chosen.argument is None else [chosen.argument]
         sys.argv = [chosen.stage, *given_to, *chosen.how]
-        run(lambda: _stage(chosen), _after_repro if chosen.stage == STAGES[-1] else None)
+        run(lambda: _stage(chosen), lambda: _after(chosen.stage))
     sys.argv = [f"concord {chosen.name}", *chosen.how]
     leave(lambda: chosen.command(chosen))
 
@@ -246,10 +246,13 @@ def _leaderboard(chosen: argparse.Namespace) -> None:
     leaderboard(chosen.metric)
 
 
-def _after_repro() -> None:
-    from concord.pipeline.commands.asking.leaderboard import after_repro
+def _after(stage: str) -> None:
+    if stage not in STAGES[-2:]:
+        return
+    from concord.pipeline.commands.asking.leaderboard import after_repro, ends_with
 
-    after_repro()
+    if ends_with(stage):
+        after_repro()
 
 
 def _completion(chosen: argparse.Namespace) -> None:

@@ -100,10 +100,12 @@ def test_dvc_alone_evaluates_and_logs_nowhere(wheel: Path, tmp_path: Path) -> No
     programs = environment("dvc", wheel, "dvc")
     tiny = Repository("tiny", tmp_path, programs)
     said = tiny.run("concord", "init")
-    ran = stages_run(tiny.run("dvc", "repro", at="evaluation"))
+    output = tiny.run("dvc", "repro", at="evaluation")
+    ran = stages_run(output)
     results = tiny.root / "evaluation" / "results"
 
     assert "MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`" in said  # fmt: skip
     assert ran == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
     assert (results / "report" / "report.html").stat().st_size > 100_000
     assert not (results / "mlflow").exists()
+    assert "nDCG@10" in output.partition("report: a page of")[2]  # the leaderboard

@@ -42,6 +42,17 @@ def leaderboard(metrics: Sequence[str]) -> None:
         out.print(f"\nbeware, {each.whose}: {each.sentence}")
 
 
+def ends_with(stage: str) -> bool:
+    """Is it the last stage of dvc.yaml? `report` is, where there is no MLflow."""
+    file = Path("dvc.yaml")
+    stages = (
+        load_yaml(file.read_text(encoding="utf-8"), str(file)).get("stages", {})
+        if file.is_file()
+        else {}
+    )
+    return stage == next(reversed(stages or {"log": None}))
+
+
 def after_repro() -> None:
     """The last lines of `dvc repro`: the primary metrics, in short."""
     comparison = comparison_of(read_params())
