@@ -103,11 +103,12 @@ def _over_all_users(
         for label in wanted:
             pair = known[model, label]
             low, high = pair.ci_low, pair.ci_high
+            metric = parse(label).metric
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = intervals[label, model]
             found[model, label] = Measured(
                 label=label,
-                higher_is_better=parse(label).metric.higher_is_better,
+                higher_is_better=metric.higher_is_better,
                 segmentation=None,
                 segment=None,
                 mean=pair.mean_a,
@@ -117,10 +118,19 @@ def _over_all_users(
                 ci_high=high,
                 n_users=pair.n_users,
                 n_nonzero=pair.n_nonzero,
+                n_lost=0
+                if metric.of_catalogue
+                else _n_of_reference(evidence, label) - pair.n_users,
                 test="jackknife" if pair.test == "swap" else "none" if pair.test == "none" else "t",
                 p=pair.p,
             )
     return found
+
+
+def _n_of_reference(evidence: Evidence, text: str) -> int:
+    """How many users have a value with the reference."""
+    policy = parse(text).conventions(evidence.asked.conventions).undefined
+    return Column(evidence.aligned.values(text, policy)[evidence.asked.baseline]).n_defined
 
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
@@ -161,6 +171,7 @@ def _in_segment(
         ci_high=or_none(pair.ci_high),
         n_users=pair.n_users,
         n_nonzero=pair.n_nonzero,
+        n_lost=theirs.n_defined - pair.n_users,
         test="t",
         p=or_none(pair.p),
     )

@@ -170,6 +170,7 @@ def _nothing(label: str, segmentation: str | None = None) -> Measured:
         ci_high=None,
         n_users=0,
         n_nonzero=0,
+        n_lost=0,
         test="none",
         p=None,
     )

@@ -109,8 +109,8 @@ def _decision(comment: Comment, most: int) -> str:
 
 
 def _keys_as_code(escaped: str) -> str:
-    """With the two keys that a decision names set as code; all else stays escaped."""
-    for key in ("gate:", "undecided: pass"):
+    """With the keys that a decision names set as code; all else stays escaped."""
+    for key in ("gate:", "undecided: pass", "user_no_recs: zero"):
         escaped = escaped.replace(rf"\`{key}\`", f"`{key}`")
     return escaped
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from concord.metrics_core.comparing.sentences.gating import lost
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import (
     MIN_EFFECT,
@@ -72,7 +73,7 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
             allowed="better" if len(model.success) == 1 else "one of these better",
             outcome="pass" if success.better else "undecided",
             said="better" if success.better else "not shown",
-            why=_p(success),
+            why=f"{_p(success)}; {lost(success)}" if success.n_lost else _p(success),
         )
 
 

@@ -88,6 +88,26 @@ def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
     assert {each.why for each in comparison.gate.models[0].guardrails} == {"every user has the same with both"}  # fmt: skip
 
 
+@pytest.mark.parametrize("kept", [1, 20, 39])
+def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(kept: int) -> None:
+    """Their users have no value with it, so that those who are left would decide alone: over all users and in segments."""
+    pinned = cc.preset("standard", user_no_recs="nan")
+    models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:kept])}
+    gate = {"guardrails": {"nDCG@5": 0.9}, "segments": {"country": {"nDCG@5": 0.9}}, "success": ["nDCG@5"]}  # fmt: skip
+    asked = {**ASKED, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "conventions": pinned}
+    decision = cc.compare(models, TRUTH, **{**asked, **DATA}, gate=gate).gate
+
+    assert decision is not None
+    (model,) = decision.models
+    assert decision.outcome == "undecided"
+    over_all, *inside = model.guardrails
+    assert over_all.outcome == "undecided"
+    assert "undecided" in {each.outcome for each in inside}
+    assert over_all.n_lost == len(TRUTH) - kept
+    assert f"{40 - kept} of the 40 users" in over_all.why
+    assert not model.gains
+
+
 def test_without_a_gate_or_a_challenger_there_is_no_decision() -> None:
     assert _compared(None).gate is None
     assert _compared({"guardrails": {"nDCG@5": 0}, "models": ["far"]}).gate is None

@@ -29,21 +29,35 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     """What the outcome of a guardrail rests on."""
     if measured.identical:
         return "every user has the same with both"
+    if measured.n_lost and outcome == "undecided":
+        return lost(measured)
     if margin is None:
         return "the margin is a share of a mean that does not exist"
-    if measured.difference is None:
-        return "no user has a value with both"
-    if measured.test == "none":
-        return "such a number has no interval"
     if measured.gain_low is None:
-        few = measured.n_nonzero < FEWEST_INFORMATIVE
-        users = counted(measured.n_nonzero, "user")
-        return f"only {users} of {measured.n_users:,} differ, too few for an interval" if few else "there is no interval"  # fmt: skip
+        return _without_interval(measured)
     return {
         "pass": "the whole interval lies within what is allowed",
         "worse": "the whole interval lies beyond what is allowed",
         "undecided": "the interval reaches beyond what is allowed",
     }[outcome]
+
+
+def _without_interval(measured: Measured) -> str:
+    if measured.difference is None:
+        return "no user has a value with both"
+    if measured.test == "none":
+        return "such a number has no interval"
+    if measured.n_nonzero >= FEWEST_INFORMATIVE:
+        return "there is no interval"
+    users = counted(measured.n_nonzero, "user")
+    return f"only {users} of {measured.n_users:,} differ, too few for an interval"
+
+
+def lost(measured: Measured) -> str:
+    """`37 of the 40 users who have a value with the reference have none with the model`."""
+    known = measured.n_users + measured.n_lost
+    have = "has" if measured.n_lost == 1 else "have"
+    return f"{measured.n_lost:,} of the {counted(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip
 
 
 def decision_lines(
@@ -142,7 +156,8 @@ def _room(named: tuple[str, Guardrail]) -> float:
 
 def _success(model: str, found: Success, confidence: float) -> str:
     p = "no test" if found.p_adjusted is None else f"adjusted p {exact(found.p_adjusted)}"
-    return f"{told(model, found, confidence)}, {p}"
+    left = f", but {lost(found)}" if found.n_lost else ""
+    return f"{told(model, found, confidence)}, {p}{left}"
 
 
 def _not_better(model: ModelDecision, confidence: float) -> str:
@@ -179,6 +194,8 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     if not deciding:
         return "More users show smaller gains."
     found = deciding[0][1]
+    if found.n_lost:
+        return "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; `undecided: pass` lets what is undecided pass."  # fmt: skip
     gain, low, high, margin = found.gain, found.gain_low, found.gain_high, found.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"

@@ -41,6 +41,7 @@ def measured(
             "ci_high": high,
             "n_users": 1000,
             "n_nonzero": n_nonzero,
+            "n_lost": 0,
             "test": "t",
             "p": p,
             **other,
@@ -89,6 +90,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
         (measured(difference=0.1, n_nonzero=1), 0.001, "undecided", "only 1 user of 1,000 differ, too few for an interval"),
         (measured(difference=-0.1, test="none"), 0.001, "undecided", "such a number has no interval"),
         (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided", "no user has a value with both"),
+        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided", "1 of the 1,001 users who have a value with the reference has none with the model"),
+        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided", "37 of the 40 users who have a value with the reference have none with the model"),
+        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse", "the whole interval lies beyond what is allowed"),
         (measured(0.1, 0.2), None, "undecided", "the margin is a share of a mean that does not exist"),
     ],
 )  # fmt: skip
@@ -117,6 +121,16 @@ def test_what_fell_significantly_is_no_success() -> None:
     assert not successes([fell], confidence=0.95)[0].better
     assert successes([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
     assert not successes([replace(fell, p=None)], confidence=0.95)[0].better
+
+
+def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
+    gained = measured(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
+    assert not successes([gained], confidence=0.95)[0].better
+
+    lines = decided({"als": ([], [gained])}).lines
+    assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
+    lines = decided({"als": ([guarded(gained, 0.004, 0.004)], [])}).lines
+    assert lines[2].startswith("Give every user a list, or let those without one count as 0, `user_no_recs: zero`")  # fmt: skip
 
 
 GOOD = guarded(measured(-0.001, 0.005), 0.004, 0.004)
