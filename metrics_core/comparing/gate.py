@@ -46,7 +46,7 @@ def decide(
         )
         for model, (guardrails, _) in models.items()
     )
-    outcome = _worst(each.outcome for each in decided)
+    outcome = _worst(each.outcome for each in decided) if decided else "undecided"
     return Decision(
         against=against,
         reference=reference,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
 from concord.pipeline.commands.asking.leaderboard import changed_since, comparison_of
-from concord.pipeline.commands.gate import EXIT_CODES
+from concord.pipeline.commands.gate import EXIT_CODES, tell
 from concord.pipeline.diffing.base import SHORT, at_hand, folder_in_git
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.diffing.since import since
@@ -49,13 +49,13 @@ def comment_and_decide(revision: str | None, undecided: str | None) -> int:
     if job.summary is not None:
         with job.summary.open("a", encoding="utf-8") as summary:
             summary.write(f"{text}\n")
-    _tell(found)
+    tell(found.no_decision or (found.decision.lines if found.decision else ()))
     done, said = (False, "no comment: this job is of no pull or merge request")
     if request is not None:
         done, said = post(request.place, marker(found.folder), text)
     if not done and job.summary is None:
         print(text)
-    print(said)
+    tell([said])
     return _exit_code(params, found)
 
 
@@ -86,12 +86,6 @@ def _since(params: Params, revision: str | None) -> Since | None:
     except InputError as error:
         doubts = tuple(f"{problem.where}: {problem.what}; {problem.fix}" for problem in error.problems)  # fmt: skip
         return Since(revision, doubts, (), (), (), False, (), ())
-
-
-def _tell(found: Comment) -> None:
-    """The decision, in the log of the job."""
-    for line in found.no_decision or (found.decision.lines if found.decision else ()):
-        print(line)
 
 
 def _exit_code(params: Params, found: Comment) -> int:

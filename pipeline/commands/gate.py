@@ -1,8 +1,9 @@
 """`concord gate [REV]`: may these models go out? The decision in three lines, and as the exit code."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from concord.metrics_core.comparing.sentences.phrases import one_line
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
 from concord.pipeline.diffing.gate import gated
@@ -19,6 +20,11 @@ def gate(revision: str | None, *, as_json: bool = False) -> int:
         content = {"exit_code": code, "notes": found.notes, **plain(found.decision)}
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return code
-    for line in [*found.decision.lines, *(f"note: {note}" for note in found.notes)]:
-        print(line)
+    tell([*found.decision.lines, *(f"note: {note}" for note in found.notes)])
     return code
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Prints each in one line, whatever the names in it."""
+    for sentence in sentences:
+        print(one_line(sentence))

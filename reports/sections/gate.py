@@ -35,7 +35,9 @@ class Line:
 
 
 def head(decision: Decision) -> str:
-    """`Gate: pass`, or what was let through."""
+    """`Gate: pass`, or what was let through; `no decision` where there is nobody to decide on."""
+    if not decision.models:
+        return "no decision"
     return "pass, though undecided" if decision.outcome == "pass" and decision.waived else decision.outcome  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from concord.metrics_core.comparing.sentences.phrases import (
     exact,
     listed,
     number,
+    one_line,
 )
 from concord.metrics_core.comparison.gate import (
     MIN_EFFECT,
@@ -64,6 +65,11 @@ def decision_lines(
     outcome: Outcome, models: Sequence[ModelDecision], reference: str, confidence: float
 ) -> Iterator[str]:
     """What is decided; what decided it; what else was found, or what to do."""
+    if not models:
+        yield f"{outcome}, against {reference}: there is no model beside it to decide on."
+        yield "A gate holds models against the baseline, or against their former selves: `concord gate HEAD`."
+        yield "Checked: nothing."
+        return
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
     deciding = [(m.model, g) for m in of_outcome for g in m.guardrails_that(outcome)]
@@ -90,7 +96,7 @@ def told(model: str, found: Measured, confidence: float) -> str:
 def place(found: Measured) -> str:
     """`nDCG@10`, or `nDCG@10 of activity “0”`."""
     where = "" if found.segment is None else f" of {found.segmentation} “{found.segment}”"
-    return found.label + where
+    return one_line(found.label + where)
 
 
 def allowed(found: Guardrail) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from concord.metrics_core.comparing.gate import decide, guarded, successes
 from concord.metrics_core.comparing.sentences.phrases import PERCENT
 from concord.metrics_core.comparison.gate import Decision, Guardrail, Measured
+from concord.reports.sections import gate
 from tests.metrics_core.comparing import gate_reference
 
 RANK: dict[str, int] = {"worse": 0, "undecided": 1, "pass": 2}
@@ -192,6 +193,25 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
         "Also worse: ease on nDCG@10. Undecided: 1 guardrail. A loss that is wanted needs a wider margin in `gate:`. "
         "Checked: 4 guardrails of 2 models."
     )
+
+
+def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
+    segment = "x\n::warning title=pwn::hi\r\n# y\x1b[2J\u2028z"
+    inside = [
+        guarded(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
+        for ends in ((-0.020, -0.010), (-0.020, -0.010), (-0.001, 0.001))
+    ]
+    for guardrails in (inside, inside[2:]):
+        for line in decided({"als": (guardrails, [])}).lines:
+            assert line.splitlines() == [line]
+            assert "\x1b" not in line
+
+
+def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
+    found = decided({})
+
+    assert (found.outcome, gate.head(found)) == ("undecided", "no decision")
+    assert "there is no model beside it" in gate.first(found)
 
 
 def test_what_is_undecided_says_how_many_users_would_decide_it() -> None:

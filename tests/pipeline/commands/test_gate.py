@@ -226,6 +226,23 @@ def test_what_cannot_be_decided_is_refused_with_2(
     assert not done.stdout
 
 
+def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
+    users = project / "results/data/users.parquet"
+    kept = users.read_bytes()
+    odd = pl.read_parquet(users).with_columns(channel=pl.lit("x\n::warning title=pwn::hi\n# y"))
+    users.unlink()
+    odd.write_parquet(users)
+    cut = {"channel": {"by": "user", "column": "channel"}}
+    change_params(project, {"segments": cut, "gate": {"segments": {"channel": {"nDCG@10": 0.0}}}})
+    done = attempt(project, "concord", "gate")
+    users.unlink()
+    users.write_bytes(kept)
+
+    assert "of channel “x ::warning title=pwn::hi # y”" in done.stdout
+    assert len(done.stdout.splitlines()) == 3
+    assert not [line for line in done.stdout.splitlines() if line.startswith(("::", "#"))]
+
+
 def test_other_conventions_are_refused(project: Path) -> None:
     change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
     run(project, "dvc", "repro", "-q", "evaluate")
