@@ -189,6 +189,9 @@ def test_the_input_undecided_takes_the_place_of_what_params_say(
     assert _post(request_, environment).returncode == 3
     assert _acted(server, request_, tmp_path, undecided="pass")[1].returncode == 0
     assert "## Gate: pass, though undecided" in server.texts[0]
+    assert f"This changes what is asked of it**, in params.yaml since {request_.base[:12]}" in server.texts[0]  # fmt: skip
+    assert "| gate.segments.activity.nDCG@10 | 5% | 0." in server.texts[0]
+    assert "| gate.guardrails.Coverage@10 | 0.5 | none |" in server.texts[0]
 
     change_params(request_.project, {"gate": {**about, "undecided": "pass"}})
 

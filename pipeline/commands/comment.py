@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
-from concord.pipeline.commands.asking.leaderboard import changed_since, comparison_of
+from concord.pipeline.commands.asking.leaderboard import comparison_of
+from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell
 from concord.pipeline.diffing.base import SHORT, at_hand, folder_in_git
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.diffing.since import since
-from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.posting.job import this_job
 from concord.pipeline.posting.place import post
@@ -63,9 +64,10 @@ def _comment(
     params: Params, revision: str | None, undecided: str | None, former: Since | None
 ) -> Comment:
     comparison = comparison_of(params)
-    if changed := list(changed_since()):
-        LOG.warning("beware, %s has changed since these results were made (%s): run `dvc repro`", PARAMS, ", ".join(changed))  # fmt: skip
-    found = Comment(folder_in_git(), comparison, None, since=former)
+    stale = told_stale(params)
+    if stale:
+        LOG.warning("beware, %s", stale)
+    found = Comment(folder_in_git(), comparison, None, since=former, stale=stale)
     if params.gate is None:
         return found
     passes = None if undecided is None else undecided == "pass"

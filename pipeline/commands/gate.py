@@ -6,15 +6,20 @@ from collections.abc import Iterable, Mapping
 from concord.metrics_core.comparing.sentences.phrases import one_line
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
+from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import LOG
 
 EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "worse": 1, "undecided": 3}
 
 
 def gate(revision: str | None, *, as_json: bool = False) -> int:
     """Prints the decision against the baseline or a revision; the exit code that says it."""
-    found = gated(read_params(), revision)
+    params = read_params()
+    found = gated(params, revision)
+    if stale := told_stale(params):
+        LOG.warning("beware, %s", stale)
     code = EXIT_CODES[found.decision.outcome]
     if as_json:
         content = {"exit_code": code, "notes": found.notes, **plain(found.decision)}

@@ -9,6 +9,7 @@ from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.since import Since
 from concord.reports.commenting.changed import (
     changed_inputs,
+    changed_rules,
     in_short,
     other_changes,
     primary_changes,
@@ -44,6 +45,7 @@ class Comment:
     no_decision : why the gate cannot decide, one a reason
     since       : against another revision; None where none was named
     head        : the commit that was evaluated, where a job names it
+    stale       : what has changed since the results were made; None where nothing has
     """
 
     folder: str
@@ -52,6 +54,7 @@ class Comment:
     no_decision: tuple[str, ...] = ()
     since: Since | None = None
     head: str | None = None
+    stale: str | None = None
 
 
 Section = tuple[str, Callable[[Comment, int], str]]
@@ -116,8 +119,14 @@ def _keys_as_code(escaped: str) -> str:
 
 
 def _beware(comment: Comment, most: int) -> str:
-    told = [f"> **Read this first:** {sentence(w.sentence)}" for w in serious(comment.comparison)]
+    said = [f"{comment.stale}."] if comment.stale else []
+    said += [warned.sentence for warned in serious(comment.comparison)]
+    told = [f"> **Read this first:** {sentence(each)}" for each in said]
     return "\n\n".join(told[:most])
+
+
+def _rules(comment: Comment, most: int) -> str:
+    return "" if comment.since is None else changed_rules(comment.since, most)
 
 
 def _since(comment: Comment, most: int) -> str:
@@ -234,6 +243,7 @@ def _footer(comment: Comment, _: int) -> str:
 
 _SECTIONS: tuple[Section, ...] = (
     ("the decision", _decision),
+    ("what is asked", _rules),
     ("warnings", _beware),
     ("changes", _since),
     ("segments", _segments),

@@ -226,6 +226,24 @@ def test_what_cannot_be_decided_is_refused_with_2(
     assert not done.stdout
 
 
+def test_a_decision_on_results_that_are_older_than_their_files_says_so(project: Path) -> None:
+    lists = project / "data/demo/ease.parquet"
+    kept = lists.read_bytes()
+    assert "beware" not in attempt(project, "concord", "gate").stderr
+    change_params(project, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
+    assert "beware" not in attempt(project, "concord", "gate").stderr
+
+    for spoilt in (kept[:-1], kept[:-1] + b"?"):
+        lists.write_bytes(spoilt)
+        assert "beware, data/demo/ease.parquet has changed since" in attempt(project, "concord", "gate").stderr  # fmt: skip
+    lists.write_bytes(kept)
+    change_params(project, {"conventions.gain": "exp2", "conventions.preset": "custom"})
+    text = attempt(project, "concord", "comment")
+
+    assert "beware, params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
+    assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
+
+
 def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
     users = project / "results/data/users.parquet"
     kept = users.read_bytes()
