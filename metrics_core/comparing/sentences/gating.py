@@ -23,6 +23,7 @@ from concord.metrics_core.comparison.gate import (
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _NAMED = 3  # guardrails in one sentence
+_WHOLE = 10  # times the users: from here on without decimals
 _MANY_TIMES = 1000  # as many users: nobody gets them
 
 
@@ -90,7 +91,7 @@ def told(model: str, found: Measured, confidence: float) -> str:
             f"{_signed(found.ci_low, digits([found]))} to {_signed(found.ci_high, digits([found]))}"
         )
         size += f" ({100 * confidence:.12g}{PERCENT} interval {ends})"
-    return f"{size}, {allowed(found)}" if isinstance(found, Guardrail) else size
+    return f"{size}, {allowed(found)} allowed" if isinstance(found, Guardrail) else size
 
 
 def place(found: Measured) -> str:
@@ -100,16 +101,16 @@ def place(found: Measured) -> str:
 
 
 def allowed(found: Guardrail) -> str:
-    """`−0.005 allowed`, with where the number comes from."""
+    """`−0.005`, `−0.0191 (5 %)`: the loss that is allowed, with where the number comes from."""
     if found.margin is None:
-        return f"{found.asked} allowed"
+        return found.asked
     sign = 1 if not found.higher_is_better else -1
     margin = _exactly(sign * found.margin)
     if found.asked.endswith("%"):
         margin += f" ({found.asked.removesuffix('%')}{PERCENT})"
     elif found.asked == MIN_EFFECT:
         margin += f" ({MIN_EFFECT})"
-    return f"{margin} allowed"
+    return margin
 
 
 def _exactly(value: float) -> str:
@@ -208,7 +209,8 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     half, room = (high - low) / 2, abs(gain + margin)
     if half**2 >= _MANY_TIMES * room**2:
         return f"The difference is about the margin, which no number of users decides; {ways}"
-    return f"With this difference, {max((half / room) ** 2, 1.1):.2g} times the users would decide it; {ways}"
+    times = max((half / room) ** 2, 1.1)
+    return f"With this difference, {times:{'.2g' if times < _WHOLE else ',.0f'}} times the users would decide it; {ways}"
 
 
 def _checked(models: Sequence[ModelDecision]) -> str:

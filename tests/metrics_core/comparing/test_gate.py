@@ -221,6 +221,9 @@ def test_what_is_undecided_says_how_many_users_would_decide_it() -> None:
 
     assert "−0.004 (min_effect) allowed" in lines[1]
     assert "With this difference, 4 times the users would decide it" in lines[2]
+    # -0.0039 ± 0.0011, and -0.004 is allowed: 121 times the users; not 1.2e+02
+    lines = decided({"als": ([guarded(measured(-0.0050, -0.0028), 0.004, 0.004)], [])}).lines
+    assert "With this difference, 121 times the users would decide it" in lines[2]
     on_the_margin = guarded(measured(-0.0081, 0.0001), 0.004, 0.004)
     lines = decided({"als": ([on_the_margin], [])}).lines
     assert "The difference is about the margin, which no number of users decides" in lines[2]
