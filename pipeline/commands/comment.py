@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
@@ -47,17 +48,26 @@ def comment_and_decide(revision: str | None, undecided: str | None) -> int:
     if request is not None:
         found = replace(found, head=request.head and request.head[:SHORT])
     text = render_comment(found)
-    if job.summary is not None:
-        with job.summary.open("a", encoding="utf-8") as summary:
-            summary.write(f"{text}\n")
+    summed = job.summary is not None and _summed(job.summary, text)
     tell(found.no_decision or (found.decision.lines if found.decision else ()))
     done, said = (False, "no comment: this job is of no pull or merge request")
     if request is not None:
         done, said = post(request.place, marker(found.folder), text)
-    if not done and job.summary is None:
+    if not done and not summed:
         print(text)
     tell([said])
     return _exit_code(params, found)
+
+
+def _summed(summary: Path, text: str) -> bool:
+    """Writes the summary of the job; that it cannot be written keeps nobody from the comment."""
+    try:
+        with summary.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        LOG.warning("no summary of the job: %s", error.strerror)
+        return False
+    return True
 
 
 def _comment(

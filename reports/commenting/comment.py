@@ -44,7 +44,7 @@ class Comment:
     decision    : of the gate; None without a gate, and where it cannot decide
     no_decision : why the gate cannot decide, one a reason
     since       : against another revision; None where none was named
-    head        : the commit that was evaluated, where a job names it
+    head        : the commit that the request brings, where a job names it; evaluated is often its merge with the base
     stale       : what has changed since the results were made; None where nothing has
     """
 
@@ -235,7 +235,7 @@ def _footer(comment: Comment, _: int) -> str:
     if comment.decision is None and not comment.no_decision:
         said.append("No `gate:` is declared, so nothing is decided.")
     where = [f"in {cell(comment.folder)}"] if comment.folder else []
-    where += [f"at {cell(comment.head)}"] if comment.head else []
+    where += [f"for {cell(comment.head)}"] if comment.head else []
     if where:
         said.append(f"Evaluated {' '.join(where)}.")
     return f"<sub>{' '.join(said)}</sub>"

@@ -230,6 +230,18 @@ def test_a_push_has_a_summary_and_no_request(server: Forge, tmp_path: Path) -> N
     assert this_job(branch).request is None
 
 
+def test_a_job_that_no_server_set_up_is_refused_in_words(server: Forge, tmp_path: Path) -> None:
+    whole = github(server, tmp_path)
+    without = {k: v for k, v in whole.items() if k != "GITHUB_REPOSITORY"}
+    with pytest.raises(InputError, match="cannot be read, which lacks GITHUB_REPOSITORY"):
+        this_job(without)
+    (tmp_path / "event.json").write_text('{"pull_request": ', encoding="utf-8")
+    with pytest.raises(InputError, match="the event of this job cannot be read"):
+        this_job(whole)
+    with pytest.raises(InputError, match="cannot be read, which lacks CI_API_V4_URL"):
+        this_job({k: v for k, v in gitlab(server).items() if k != "CI_API_V4_URL"})
+
+
 def test_elsewhere_nothing_can_be_posted() -> None:
     with pytest.raises(InputError, match="`--post` is for jobs of GitHub Actions and GitLab CI"):
         this_job({"CI": "true"})
