@@ -46,7 +46,7 @@ def decide(
         )
         for model, (guardrails, _) in models.items()
     )
-    outcome = _worst(each.outcome for each in decided)
+    outcome = _worst(each.outcome for each in decided) if decided else "undecided"
     return Decision(
         against=against,
         reference=reference,
@@ -63,7 +63,7 @@ def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrai
 
     pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
     worse     : its upper end lies below -margin
-    undecided : neither, or there is no interval
+    undecided : neither, or there is no interval, or it would pass, but a user has a value with the reference alone
     """
     outcome = _guarded(measured, margin)
     return Guardrail(
@@ -76,13 +76,15 @@ def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrai
 
 
 def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
-    """One a success metric: better where it gained and its p, by Holm over these metrics, is below 1 - confidence."""
+    """One a success metric: better where it gained, its p, by Holm over these metrics, is below 1 - confidence, and
+    every user with a value with the reference has one with the model.
+    """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
         Success(
             **vars(each),
             p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0,
+            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0 and not each.n_lost,
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
@@ -95,7 +97,7 @@ def _guarded(measured: Measured, margin: float | None) -> Outcome:
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        return "pass"
+        return "undecided" if measured.n_lost else "pass"
     return "worse" if high < -margin else "undecided"
 
 
