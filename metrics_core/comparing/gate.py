@@ -29,7 +29,8 @@ def decide(
     undecided_passes: bool,
 ) -> Decision:
     """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
-    `undecided` where there are success metrics and none is better.
+    `undecided` where there are success metrics and none is better; a model that is as it was at a revision has nothing
+    to be better at.
 
     Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
     easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
@@ -40,7 +41,7 @@ def decide(
     decided = tuple(
         ModelDecision(
             model,
-            _outcome(guardrails, tried[model], undecided_passes=undecided_passes),
+            _outcome(guardrails, tried[model], against=against, undecided_passes=undecided_passes),
             tuple(guardrails),
             tuple(tried[model]),
         )
@@ -54,7 +55,9 @@ def decide(
         undecided_passes=undecided_passes,
         outcome=outcome,
         models=decided,
-        lines=tuple(decision_lines(outcome, decided, reference, confidence)),
+        lines=tuple(
+            decision_lines(outcome, decided, reference, confidence, waives=undecided_passes)
+        ),
     )
 
 
@@ -102,12 +105,17 @@ def _guarded(measured: Measured, margin: float | None) -> Outcome:
 
 
 def _outcome(
-    guardrails: Sequence[Guardrail], success: Sequence[Success], *, undecided_passes: bool
+    guardrails: Sequence[Guardrail],
+    success: Sequence[Success],
+    *,
+    against: Kind,
+    undecided_passes: bool,
 ) -> Outcome:
     found = _worst(each.outcome for each in guardrails)
     if found == "undecided" and undecided_passes:
         found = "pass"
-    shown = not success or any(each.better for each in success)
+    as_it_was = against == "revision" and all(each.identical for each in success)
+    shown = as_it_was or any(each.better for each in success) or not success
     return "undecided" if found == "pass" and not shown else found
 
 

@@ -63,9 +63,17 @@ def lost(measured: Measured) -> str:
 
 
 def decision_lines(
-    outcome: Outcome, models: Sequence[ModelDecision], reference: str, confidence: float
+    outcome: Outcome,
+    models: Sequence[ModelDecision],
+    reference: str,
+    confidence: float,
+    *,
+    waives: bool,
 ) -> Iterator[str]:
-    """What is decided; what decided it; what else was found, or what to do."""
+    """What is decided; what decided it; what else was found, or what to do.
+
+    waives : do guardrails that are undecided pass?
+    """
     if not models:
         yield f"{outcome}, against {reference}: there is no model beside it to decide on."
         yield "A gate holds models against the baseline, or against their former selves: `concord gate HEAD`."
@@ -73,7 +81,8 @@ def decision_lines(
         return
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
-    deciding = [(m.model, g) for m in of_outcome for g in m.guardrails_that(outcome)]
+    waived = waives and outcome == "undecided"  # then it is for want of success
+    deciding = [(m.model, g) for m in of_outcome if not waived for g in m.guardrails_that(outcome)]
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:

@@ -107,8 +107,7 @@ class _Found:
                 "few_judged",
                 "notice",
                 [],
-                f"Of the top {self.k}, {percent(known[fewest])} ({fewest}) to {percent(known[most])} ({most}) is "
-                "judged; what is not counts as not relevant.",
+                f"Of the top {self.k}, {span} is judged; what is not counts as not relevant.",
                 "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
             )
 

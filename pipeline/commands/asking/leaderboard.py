@@ -33,7 +33,7 @@ def leaderboard(metrics: Sequence[str]) -> None:
     if changed := list(changed_since()):
         out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
-    for each in _serious(comparison):
+    for each in serious_warnings(comparison):
         out.print(f"\nbeware, {each.whose}: {each.sentence}")
 
 
@@ -53,11 +53,12 @@ def after_repro() -> None:
     comparison = comparison_of(read_params())
     out = console()
     print_leaderboard(out, comparison, comparison.primary, AFTER_REPRO)
-    if serious := len(_serious(comparison)):
+    if serious := len(serious_warnings(comparison)):
         out.print(f"beware, {in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
 
 
-def _serious(comparison: Comparison) -> list[Warned]:
+def serious_warnings(comparison: Comparison) -> list[Warned]:
+    """Those that a reader must know before any number."""
     return [each for each in comparison.warnings if each.severity == "serious"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from concord.metrics_core.comparing.gate import decide, guarded, successes
 from concord.metrics_core.comparing.sentences.phrases import PERCENT
-from concord.metrics_core.comparison.gate import Decision, Guardrail, Measured
+from concord.metrics_core.comparison.gate import Decision, Guardrail, Kind, Measured
 from concord.reports.sections import gate
 from tests.metrics_core.comparing import gate_reference
 
@@ -51,11 +51,14 @@ def measured(
 
 
 def decided(
-    models: dict[str, tuple[list[Guardrail], list[Measured]]], *, undecided_passes: bool = False
+    models: dict[str, tuple[list[Guardrail], list[Measured]]],
+    *,
+    undecided_passes: bool = False,
+    against: Kind = "baseline",
 ) -> Decision:
     return decide(
         models,
-        against="baseline",
+        against=against,
         reference="popularity",
         confidence=0.95,
         undecided_passes=undecided_passes,
@@ -163,6 +166,23 @@ def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
 
     assert decided(models).outcome == outcome
     assert decided(models, undecided_passes=True).outcome == where_undecided_passes
+
+
+def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
+    same = measured(difference=0.0, n_nonzero=0, p=None)
+    models: dict[str, tuple[list[Guardrail], list[Measured]]] = {"als": ([guarded(same, "2%", 0.004)], [same])}  # fmt: skip
+
+    assert decided(models, against="revision").outcome == "pass"
+    assert decided(models).outcome == "undecided"
+    assert decided({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome == "undecided"
+
+
+def test_what_is_waived_already_is_no_advice() -> None:
+    lines = decided({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
+
+    assert lines[1].startswith("No success metric of als is shown to be better: ")
+    assert "`undecided: pass`" not in "".join(lines)
+    assert "`undecided: pass`" in decided({"als": ([OPEN], NO_GAIN)}).lines[2]
 
 
 def test_every_model_has_to_pass() -> None:
