@@ -261,7 +261,7 @@ def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
 
 def test_an_effect_that_lacks_its_percent_sign_is_refused() -> None:
     with pytest.raises(
-        ValueError, match="is 2, and no two values of nDCG@5 are further apart than 1\n.*write 2%"
+        ValueError, match=r"is 2, and no two values of nDCG@5 are further apart than 1\n.*write 2%"
     ):
         cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": 2})
 
