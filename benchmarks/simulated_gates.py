@@ -163,6 +163,7 @@ def _of(means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: 
         ci_high=or_none(ends[1]),
         n_users=n,
         n_nonzero=n_nonzero,
+        n_lost=0,
         test="t",
         p=None,
     )

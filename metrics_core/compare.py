@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.compute import compared
 from concord.metrics_core.comparing.evidence.asked import (
@@ -23,6 +23,7 @@ from concord.metrics_core.comparing.evidence.asked import (
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
+from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
@@ -132,6 +133,9 @@ def compare(
     )
     if asked.gate is not None:
         _refuse(gate_findings(asked.gate, asked, list(models)))
+        if not challengers_of(asked, models):
+            what = f"there is no model beside the baseline, {baseline}, to decide on"
+            raise refuse("gate", what, "name another model, or leave out `gate`")
     roles = {
         **dict.fromkeys(models, "recs"),
         "truth": "truth",

@@ -154,7 +154,7 @@ def test_it_fails_the_gate_and_its_one_comment_says_why(
     assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
     assert "the whole interval lies beyond what is allowed" in text
     assert "| ease | activity “over 50” | nDCG@10 | worse | 0.3" in text
-    assert f"Evaluated at {request_.head[:12]}." in text
+    assert f"Evaluated for {request_.head[:12]}." in text
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == f"{text}\n"
     assert BOT not in "".join(each.stdout + each.stderr for each in (repro, gate)) + text
 
@@ -189,6 +189,9 @@ def test_the_input_undecided_takes_the_place_of_what_params_say(
     assert _post(request_, environment).returncode == 3
     assert _acted(server, request_, tmp_path, undecided="pass")[1].returncode == 0
     assert "## Gate: pass, though undecided" in server.texts[0]
+    assert f"This changes what is asked of it**, in params.yaml since {request_.base[:12]}" in server.texts[0]  # fmt: skip
+    assert "| gate.segments.activity.nDCG@10 | 5% | 0." in server.texts[0]
+    assert "| gate.guardrails.Coverage@10 | 0.5 | none |" in server.texts[0]
 
     change_params(request_.project, {"gate": {**about, "undecided": "pass"}})
 
@@ -250,6 +253,19 @@ def test_a_base_that_cannot_be_had_is_no_decision_and_is_told(
     assert "check out all history: `fetch-depth: 0`" in done.stderr
     assert "## Gate: no decision" in server.texts[0]
     assert "is no revision of a git repository here" in server.texts[0]
+
+
+@pytest.mark.whole
+def test_a_summary_that_cannot_be_written_prevents_no_comment(
+    server: Forge, request_: Request, tmp_path: Path
+) -> None:
+    run(request_.project, "dvc", "repro", "-q", "compare")
+    environment = _job(server, request_, tmp_path) | {"GITHUB_STEP_SUMMARY": str(tmp_path)}
+    done = _post(request_, {**environment, "GITHUB_TOKEN": BOT})
+
+    assert done.returncode == 1
+    assert "no summary of the job: Is a directory" in done.stderr
+    assert "## Gate: worse" in server.texts[0]
 
 
 @pytest.mark.whole

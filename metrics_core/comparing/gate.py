@@ -29,7 +29,8 @@ def decide(
     undecided_passes: bool,
 ) -> Decision:
     """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
-    `undecided` where there are success metrics and none is better.
+    `undecided` where there are success metrics and none is better; a model that is as it was at a revision has nothing
+    to be better at.
 
     Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
     easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
@@ -40,13 +41,13 @@ def decide(
     decided = tuple(
         ModelDecision(
             model,
-            _outcome(guardrails, tried[model], undecided_passes=undecided_passes),
+            _outcome(guardrails, tried[model], against=against, undecided_passes=undecided_passes),
             tuple(guardrails),
             tuple(tried[model]),
         )
         for model, (guardrails, _) in models.items()
     )
-    outcome = _worst(each.outcome for each in decided)
+    outcome = _worst(each.outcome for each in decided) if decided else "undecided"
     return Decision(
         against=against,
         reference=reference,
@@ -54,7 +55,9 @@ def decide(
         undecided_passes=undecided_passes,
         outcome=outcome,
         models=decided,
-        lines=tuple(decision_lines(outcome, decided, reference, confidence)),
+        lines=tuple(
+            decision_lines(outcome, decided, reference, confidence, waives=undecided_passes)
+        ),
     )
 
 
@@ -63,7 +66,7 @@ def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrai
 
     pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
     worse     : its upper end lies below -margin
-    undecided : neither, or there is no interval
+    undecided : neither, or there is no interval, or it would pass, but a user has a value with the reference alone
     """
     outcome = _guarded(measured, margin)
     return Guardrail(
@@ -76,13 +79,15 @@ def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrai
 
 
 def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
-    """One a success metric: better where it gained and its p, by Holm over these metrics, is below 1 - confidence."""
+    """One a success metric: better where it gained, its p, by Holm over these metrics, is below 1 - confidence, and
+    every user with a value with the reference has one with the model.
+    """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
         Success(
             **vars(each),
             p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0,
+            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0 and not each.n_lost,
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
@@ -95,17 +100,22 @@ def _guarded(measured: Measured, margin: float | None) -> Outcome:
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        return "pass"
+        return "undecided" if measured.n_lost else "pass"
     return "worse" if high < -margin else "undecided"
 
 
 def _outcome(
-    guardrails: Sequence[Guardrail], success: Sequence[Success], *, undecided_passes: bool
+    guardrails: Sequence[Guardrail],
+    success: Sequence[Success],
+    *,
+    against: Kind,
+    undecided_passes: bool,
 ) -> Outcome:
     found = _worst(each.outcome for each in guardrails)
     if found == "undecided" and undecided_passes:
         found = "pass"
-    shown = not success or any(each.better for each in success)
+    as_it_was = against == "revision" and all(each.identical for each in success)
+    shown = as_it_was or any(each.better for each in success) or not success
     return "undecided" if found == "pass" and not shown else found
 
 

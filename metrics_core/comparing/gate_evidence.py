@@ -1,6 +1,6 @@
 """What a gate looks at: each model against the reference, over all users and in the segments that it names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from concord.metrics_core.comparing.differences import differences
@@ -27,21 +27,24 @@ Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be 
 
 
 def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
-    """The decision on each challenger against the baseline, from differences that are there; None without a gate or challenger."""
+    """The decision on each challenger against the baseline, from differences that are there; None without a gate."""
     asked = evidence.asked
     if asked.gate is None:
         return None
-    models = asked.gate.models or tuple(evidence.models)
-    challengers = [model for model in models if model != asked.baseline]
-    if not challengers:
-        return None
+    challengers = challengers_of(asked, evidence.models)
     return decide(
-        checked(evidence, asked.gate, challengers, pairs),
+        checked(evidence, asked.gate, challengers, pairs) if challengers else {},
         against="baseline",
         reference=asked.baseline,
         confidence=asked.confidence,
         undecided_passes=asked.gate.undecided_passes,
     )
+
+
+def challengers_of(asked: Asked, models: Iterable[str]) -> list[str]:
+    """Whom a gate decides on against the baseline: nobody, where only the baseline is named or there."""
+    named = (asked.gate.models if asked.gate else ()) or models
+    return [model for model in named if model != asked.baseline]
 
 
 def for_gate(evidence: Evidence, gate: Gate) -> Evidence:
@@ -99,15 +102,17 @@ def _over_all_users(
     known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
     intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
     found = {}
-    for model in models:
-        for label in wanted:
+    for label in wanted:
+        metric = parse(label).metric
+        n_reference = 0 if metric.of_catalogue else _n_of_reference(evidence, label)
+        for model in models:
             pair = known[model, label]
             low, high = pair.ci_low, pair.ci_high
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = intervals[label, model]
             found[model, label] = Measured(
                 label=label,
-                higher_is_better=parse(label).metric.higher_is_better,
+                higher_is_better=metric.higher_is_better,
                 segmentation=None,
                 segment=None,
                 mean=pair.mean_a,
@@ -117,10 +122,17 @@ def _over_all_users(
                 ci_high=high,
                 n_users=pair.n_users,
                 n_nonzero=pair.n_nonzero,
+                n_lost=max(n_reference - pair.n_users, 0),
                 test="jackknife" if pair.test == "swap" else "none" if pair.test == "none" else "t",
                 p=pair.p,
             )
     return found
+
+
+def _n_of_reference(evidence: Evidence, text: str) -> int:
+    """How many users have a value with the reference."""
+    policy = parse(text).conventions(evidence.asked.conventions).undefined
+    return Column(evidence.aligned.values(text, policy)[evidence.asked.baseline]).n_defined
 
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
@@ -161,6 +173,7 @@ def _in_segment(
         ci_high=or_none(pair.ci_high),
         n_users=pair.n_users,
         n_nonzero=pair.n_nonzero,
+        n_lost=theirs.n_defined - pair.n_users,
         test="t",
         p=or_none(pair.p),
     )

@@ -42,6 +42,7 @@ class Measured:
     segmentation, segment : None over all users
     ci_low, ci_high       : at the gate's confidence, two-sided
     n_nonzero             : users with different values; of a number over all users, with different lists
+    n_lost                : users with a value with the reference and none with the model
     test                  : `t`; `jackknife` of a number over all users; `none` where there can be no interval
     p                     : of no difference, two-sided: paired t, or swapping lists
     """
@@ -57,13 +58,15 @@ class Measured:
     ci_high: float | None
     n_users: int
     n_nonzero: int
+    n_lost: int
     test: Literal["t", "jackknife", "none"]
     p: float | None
 
     @property
     def identical(self) -> bool:
         """Has every user the same value, or the same list, with both?"""
-        return self.n_users > 0 and self.n_nonzero == 0 and self.difference == 0
+        same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
+        return same and self.n_users > 0
 
     @property
     def gain(self) -> float | None:

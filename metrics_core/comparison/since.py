@@ -71,6 +71,7 @@ class Since:
     segmented   : was there any group to look at?
     conventions : those that have changed
     data        : tables that have changed, with their hashes
+    rules       : keys of params.yaml by which is decided, of no model: `gate`, `comparison`, `segments`
     """
 
     revision: str
@@ -81,3 +82,4 @@ class Since:
     segmented: bool
     conventions: tuple[Setting, ...]
     data: tuple[Setting, ...]
+    rules: tuple[Setting, ...] = ()

@@ -1,7 +1,8 @@
 """An interval for a number over all users, such as coverage: by leaving out one group of users after the other.
 
 A bootstrap of users fails here, for a resample holds fewer distinct users; leaving out 1 % of them hardly changes what
-is measured. Its variance is on average no smaller than the true one, whatever the metric (Efron & Stein).
+is measured. The sum of squares below is on average no smaller than the variance of the number without one of the groups,
+whatever the metric (Efron & Stein); times (G - 1) / G it is, of a plain sum, 0.98 of the true variance at G = 100.
 """
 
 import math

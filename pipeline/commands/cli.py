@@ -204,6 +204,12 @@ def _add(commands: "argparse._SubParsersAction[Parser]", name: str, command: Com
 def _init(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.init import init, upgrade
 
+    if chosen.upgrade and (chosen.truth is not None or chosen.model):
+        from concord.metrics_core.checking.problems import refuse
+        from concord.pipeline.terminal.arguments import PLACE
+
+        what = "--upgrade keeps the tables that params.yaml names, so --truth and --model ask for nothing"
+        raise refuse(PLACE, what, "leave them out, and change params.yaml")
     if chosen.upgrade:
         upgrade(chosen.dir, dry_run=chosen.dry_run)
     else:

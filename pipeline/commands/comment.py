@@ -2,15 +2,17 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
-from concord.pipeline.commands.asking.leaderboard import changed_since, comparison_of
-from concord.pipeline.commands.gate import EXIT_CODES
+from concord.pipeline.commands.asking.leaderboard import comparison_of
+from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.gate import EXIT_CODES, tell
 from concord.pipeline.diffing.base import SHORT, at_hand, folder_in_git
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.diffing.since import since
-from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.posting.job import this_job
 from concord.pipeline.posting.place import post
@@ -46,26 +48,36 @@ def comment_and_decide(revision: str | None, undecided: str | None) -> int:
     if request is not None:
         found = replace(found, head=request.head and request.head[:SHORT])
     text = render_comment(found)
-    if job.summary is not None:
-        with job.summary.open("a", encoding="utf-8") as summary:
-            summary.write(f"{text}\n")
-    _tell(found)
+    summed = job.summary is not None and _summed(job.summary, text)
+    tell(found.no_decision or (found.decision.lines if found.decision else ()))
     done, said = (False, "no comment: this job is of no pull or merge request")
     if request is not None:
         done, said = post(request.place, marker(found.folder), text)
-    if not done and job.summary is None:
+    if not done and not summed:
         print(text)
-    print(said)
+    tell([said])
     return _exit_code(params, found)
+
+
+def _summed(summary: Path, text: str) -> bool:
+    """Writes the summary of the job; that it cannot be written keeps nobody from the comment."""
+    try:
+        with summary.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        LOG.warning("no summary of the job: %s", error.strerror)
+        return False
+    return True
 
 
 def _comment(
     params: Params, revision: str | None, undecided: str | None, former: Since | None
 ) -> Comment:
     comparison = comparison_of(params)
-    if changed := list(changed_since()):
-        LOG.warning("beware, %s has changed since these results were made (%s): run `dvc repro`", PARAMS, ", ".join(changed))  # fmt: skip
-    found = Comment(folder_in_git(), comparison, None, since=former)
+    stale = told_stale(params)
+    if stale:
+        LOG.warning("beware, %s", stale)
+    found = Comment(folder_in_git(), comparison, None, since=former, stale=stale)
     if params.gate is None:
         return found
     passes = None if undecided is None else undecided == "pass"
@@ -86,12 +98,6 @@ def _since(params: Params, revision: str | None) -> Since | None:
     except InputError as error:
         doubts = tuple(f"{problem.where}: {problem.what}; {problem.fix}" for problem in error.problems)  # fmt: skip
         return Since(revision, doubts, (), (), (), False, (), ())
-
-
-def _tell(found: Comment) -> None:
-    """The decision, in the log of the job."""
-    for line in found.no_decision or (found.decision.lines if found.decision else ()):
-        print(line)
 
 
 def _exit_code(params: Params, found: Comment) -> int:

@@ -1,24 +1,41 @@
 """`concord gate [REV]`: may these models go out? The decision in three lines, and as the exit code."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.comparing.sentences.phrases import one_line
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
+from concord.pipeline.commands.asking.leaderboard import comparison_of, serious_warnings
+from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import LOG
 
 EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "worse": 1, "undecided": 3}
 
 
 def gate(revision: str | None, *, as_json: bool = False) -> int:
     """Prints the decision against the baseline or a revision; the exit code that says it."""
-    found = gated(read_params(), revision)
+    params = read_params()
+    found = gated(params, revision)
+    if stale := told_stale(params):
+        LOG.warning("beware, %s", stale)
+    if serious := len(serious_warnings(comparison_of(params))):
+        LOG.warning(
+            "beware, %s on these results: see the report", in_words(serious, "serious warning")
+        )
     code = EXIT_CODES[found.decision.outcome]
     if as_json:
         content = {"exit_code": code, "notes": found.notes, **plain(found.decision)}
         print(json.dumps(content, indent=2, ensure_ascii=False))
         return code
-    for line in [*found.decision.lines, *(f"note: {note}" for note in found.notes)]:
-        print(line)
+    tell([*found.decision.lines, *(f"note: {note}" for note in found.notes)])
     return code
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Prints each in one line, whatever the names in it."""
+    for sentence in sentences:
+        print(one_line(sentence))

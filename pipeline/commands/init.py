@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import count
@@ -14,6 +14,7 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, repository
 from concord.pipeline.project.chosen import chosen
 from concord.pipeline.project.found import Found, found_in
+from concord.pipeline.project.outs import stage_of
 from concord.pipeline.project.taken_for import Role, Table, named_table
 from concord.pipeline.project.told import read, shown, tell, tell_changes, tell_next
 from concord.pipeline.project.upgraded import upgraded
@@ -24,11 +25,13 @@ from concord.pipeline.project.written import (
     logs_to_mlflow,
     params_yaml,
     plot_template,
+    run_files,
 )
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE
 
 BEFORE = ".before"  # what --force replaces is kept beside
+TEMPLATE = ".dvc/plots/model_lines.json"  # in the root
 NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
@@ -48,10 +51,9 @@ def init(
     found = _found(here, project, truth, models)
     made = chosen(found, project)
     entries, mlflow = made.content["models"], logs_to_mlflow()
-    trained = [name for name, entry in entries.items() if "training_run_id" in entry]
-    texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=trained), IGNORED, UNSEEN  # fmt: skip
+    texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=run_files(entries)), IGNORED, UNSEEN  # fmt: skip
     files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}
-    template = root / ".dvc" / "plots" / "model_lines.json"
+    template = root / TEMPLATE
     if not template.exists():
         files[template] = plot_template()
     tell(found, made.assumed, entries)
@@ -63,7 +65,8 @@ def init(
 
 
 def upgrade(folder: str, *, dry_run: bool) -> None:
-    """Carries a project to this version: new keys with their usual values, the version, and dvc.yaml anew.
+    """Carries a project to this version: new keys with their usual values, the version, and dvc.yaml anew;
+    so the template of its plot, unless somebody has changed it since the last commit.
 
     Raises
     ------
@@ -74,6 +77,9 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
     if not (project / PARAMS).is_file():
         raise refuse(shown(project / PARAMS), "is not there", "`concord init` writes it; `--dir` says where it is")  # fmt: skip
     files = upgraded(project, version("concord-eval"), mlflow=mlflow)
+    template = repository(project) / TEMPLATE
+    if not template.exists() or (_in_git(project) and not _is_changed(template)):
+        files[template] = plot_template()
     changed = {path: text for path, text in files.items() if read(path) != text}
     if not changed:
         print("nothing to change")
@@ -121,14 +127,15 @@ def _refuse_what_is_there(project: Path, there: Sequence[Path], *, may_be: bool)
 
 def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) -> Found:
     """What the command line names, and what lies there else."""
-    found = found_in(here, project if project != here else here / "results")
+    lists = _named(here, models)
+    named = [*lists.values(), *([] if truth is None else [_file(here, truth)])]
+    if truth is not None and named[-1] in named[:-1]:
+        raise refuse(PLACE, f"{truth!r} is named for the truth and for a model", "name another")
+    found = found_in(here, project / "results", named)
     if truth is not None:
-        found.tables["truth"] = _table(here, truth, "truth", found)
-    if models:
-        found.models = dict(_named(here, models, found))
-        refuse_names = [Problem(PLACE, what, fix) for _, what, fix in model_name_findings(found.models)]  # fmt: skip
-        if refuse_names:
-            raise InputError(refuse_names)
+        found.tables["truth"] = _table(named[-1], "truth", found)
+    if lists:
+        found.models = {name: _table(file, "lists", found) for name, file in lists.items()}
     root, problems = repository(here), []
     higher = "" if here == root else f"the repository begins at {shown(root)}: run there, or "
     if "truth" not in found.tables:
@@ -145,20 +152,32 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
     return found
 
 
-def _named(here: Path, models: Sequence[str], found: Found) -> Iterator[tuple[str, Table]]:
+def _named(here: Path, models: Sequence[str]) -> dict[str, Path]:
+    """The file of each model that the command line names."""
+    files: dict[str, Path] = {}
     for each in models:
         name, mark, path = each.partition("=")
         if not mark:
             fix = "write NAME=PATH: `--model als=out/als.csv`"
             raise refuse(PLACE, f"{each!r} names no file", fix)
-        yield name, _table(here, path, "lists", found)
+        if name in files:
+            raise refuse(PLACE, f"two models are called {name!r}", "give one of them another name")
+        files[name] = _file(here, path)
+    if problems := [Problem(PLACE, what, fix) for _, what, fix in model_name_findings(files)]:
+        raise InputError(problems)
+    return files
 
 
-def _table(here: Path, path: str, role: Role, found: Found) -> Table:
-    file = Path(os.path.abspath(here / path))  # noqa: PTH100  # links are kept
-    if not file.resolve().is_relative_to(repository(here)):
-        raise refuse(PLACE, f"{path!r} lies outside the repository", "copy it into the repository")
-    return replace(named_table(file, role), made_by=found.outs.get(file, ""))
+def _file(here: Path, path: str) -> Path:
+    return Path(os.path.abspath(here / path))  # noqa: PTH100  # links are kept
+
+
+def _table(file: Path, role: Role, found: Found) -> Table:
+    """A link of an out may lead out of the repository, as into a shared cache."""
+    stage = stage_of(file, found.outs)
+    if stage is None and not file.resolve().is_relative_to(repository()):
+        raise refuse(shown(file), "lies outside the repository", "copy it into the repository")
+    return replace(named_table(file, role), made_by=stage or "")
 
 
 def _write(files: Mapping[Path, str], *, keep: bool = True) -> None:

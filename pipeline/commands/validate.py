@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
@@ -25,6 +26,8 @@ from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.read import examined
+from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.project.written import dvc_yaml, run_files
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.leftovers import spill_folder
 from concord.pipeline.tracking.content.training_ids import training_ids
@@ -43,7 +46,7 @@ def validate() -> None:
     if params is None:
         print("the files are read once params.yaml is right", flush=True)
         raise refusal or InputError([])
-    problems = [*refusal.problems] if refusal else []
+    problems = [*(refusal.problems if refusal else ()), *_unlike_dvc_yaml(params)]
     with spill_folder() as folder:  # swept away even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = _readable(params.model_copy(update={"results": elsewhere}))
@@ -52,6 +55,29 @@ def validate() -> None:
     if problems:
         raise InputError(problems)
     print("no problem found: `dvc repro` evaluates")
+
+
+def _unlike_dvc_yaml(params: Params) -> Iterator[Problem]:
+    """Does the dvc.yaml of `concord init` know the files with ids of training runs that params.yaml names?"""
+    path = Path("dvc.yaml")
+    if params.concord is None or not path.is_file():
+        return
+    content = load_yaml(path.read_text(encoding="utf-8"), str(path))
+    made = load_yaml(dvc_yaml(trained=run_files(params.model_dump()["models"])), "")
+    there, wanted = ({*_deps_of_log(each)} for each in (content, made))
+    if there and there != wanted:
+        differing = {"lacks": wanted - there, "names": there - wanted}
+        what = " and ".join(f"{how} {', '.join(sorted(deps))}" for how, deps in differing.items() if deps)  # fmt: skip
+        fix = "`concord init --upgrade` writes dvc.yaml as params.yaml asks for"
+        yield Problem(f"{path}: stages.log.deps", f"{what}, unlike `models` of {PARAMS}", fix)
+
+
+def _deps_of_log(content: Any) -> list[str]:
+    """Nothing where there is no such stage."""
+    try:
+        return [str(dep) for dep in content["stages"]["log"]["deps"]]
+    except (KeyError, TypeError):
+        return []
 
 
 def _readable(params: Params) -> Params:

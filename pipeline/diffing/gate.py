@@ -72,7 +72,7 @@ def _example(asked: Asked) -> str:
 
 def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
     found = decided(evidence, gate_differences(evidence, gate))
-    if found is None:
+    if found is None or not found.models:
         what = f"there is no model beside the baseline, {evidence.asked.baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
         raise refuse(PLACE, what, fix)
@@ -170,6 +170,7 @@ def _nothing(label: str, segmentation: str | None = None) -> Measured:
         ci_high=None,
         n_users=0,
         n_nonzero=0,
+        n_lost=0,
         test="none",
         p=None,
     )

@@ -21,9 +21,10 @@ _SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  #
 
 @dataclass(frozen=True)
 class Former:
-    """A revision: the models that it named, and the evaluations of those that were asked for."""
+    """A revision: its params.yaml, the models that it named, and the evaluations of those that were asked for."""
 
     name: str
+    params: Mapping[str, Any]
     models: list[str]
     evaluations: dict[str, Evaluated]
 
@@ -40,7 +41,7 @@ def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iter
     from dvc.api import DVCFileSystem
 
     files = DVCFileSystem(".", rev=revision)
-    named, folders = _read_params(files, revision)
+    params, named, folders = _read_params(files, revision)
     asked = [model for model in models if model in named]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -54,7 +55,9 @@ def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iter
             what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
             fix = f"`dvc fetch --rev {revision}`, or check out {revision}, run `dvc repro` and come back"
             raise InputError([Problem(str(path), what, fix) for path in lost])
-        yield Former(revision, named, {model: _evaluation(folder, model) for model in asked})
+        yield Former(
+            revision, params, named, {model: _evaluation(folder, model) for model in asked}
+        )
 
 
 def _refuse_unknown(revision: str) -> None:
@@ -66,13 +69,15 @@ def _refuse_unknown(revision: str) -> None:
         raise refuse(PLACE, what, fix)
 
 
-def _read_params(files: Any, revision: str) -> tuple[list[str], Mapping[str, Path]]:
-    """Models and folders of values, summaries and lists; all else may be of an older version."""
+def _read_params(
+    files: Any, revision: str
+) -> tuple[Mapping[str, Any], list[str], Mapping[str, Path]]:
+    """All of it, models, and folders of values, summaries and lists; all else may be of an older version."""
     try:
         text = files.read_text(_in_repository(PARAMS), encoding="utf-8")
         content = load_yaml(text, str(PARAMS))
         folders = content["results"]
-        return list(content["models"]), {kind: Path(folders[kind]) for kind in _SUFFIXES}
+        return content, list(content["models"]), {kind: Path(folders[kind]) for kind in _SUFFIXES}
     except (OSError, KeyError, TypeError, UnicodeDecodeError, InputError):
         what = f"{revision} holds no {PARAMS} with models and results"
         fix = "name a revision in which this folder was a project of Concord"

@@ -16,9 +16,11 @@ from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike
 from concord.pipeline.diffing.revision import Former, former
 from concord.pipeline.params.asked import asked_of
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.yaml_lines import read_yaml
 
 _WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
+_RULES = ("gate", "comparison", "segments")  # sections of params.yaml
 _HASH = 12  # characters of a hash that are shown
 Settings = dict[tuple[str, str, str], list[str]]  # name, then, now -> models
 
@@ -48,7 +50,25 @@ def since(params: Params, revision: str) -> Since:
             segmented=bool(asked.segments) and not doubts,
             conventions=_settings(before, evaluations, _conventions),
             data=_settings(before, evaluations, _data),
+            rules=tuple(_rules(before.params, read_yaml(PARAMS).content)),
         )
+
+
+def _rules(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Setting]:
+    """A request that changes what it is judged by says so."""
+    was, is_now = ({k: v for name in _RULES for k, v in _leaves(name, each.get(name))} for each in (then, now))  # fmt: skip
+    for key in dict.fromkeys([*was, *is_now]):
+        if was.get(key) != is_now.get(key):
+            yield Setting(key, was.get(key, "none"), is_now.get(key, "none"), ())
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """`gate.guardrails.nDCG@10` and its value, for every value that is no dict."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(f"{key}.{name}", inner)
+    elif value is not None:
+        yield key, _plain(value)
 
 
 def _worse(
@@ -112,7 +132,7 @@ def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False).replace('"', "")  # fmt: skip
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str).replace('"', "")  # fmt: skip
 
 
 def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:

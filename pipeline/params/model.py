@@ -205,9 +205,12 @@ class Gate(_Section):
 
 
 def _checked_margins(given: Any) -> Any:
-    for margin in given.values() if isinstance(given, dict) else ():
+    margins = given if isinstance(given, dict) else {}
+    for margin in margins.values():
         if msg := gating.wrong_margin(margin):
             raise ValueError(msg)
+    for _, what, fix in gating.twice_findings("", map(str, margins)):
+        raise ValueError(f"{what}: {fix}")
     return given
 
 

@@ -18,10 +18,8 @@ from concord.pipeline.params.checks import (
 )
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.places import place_findings
-from concord.pipeline.params.repository import evaluations_below, where_to_run
+from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.yaml_lines import Finding, read_yaml
-
-_OURS = {"concord", "data", "models", "conventions", "evaluation", "comparison"}
 
 
 def read_params(path: Path = PARAMS) -> Params:
@@ -45,8 +43,7 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     InputError : the file is missing or is no YAML
     """
     yaml = read_yaml(path)
-    others = "concord" not in yaml.content and evaluations_below(path.parent)
-    if others or not _OURS & set(yaml.content):
+    if "concord" not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
         raise refuse(str(path), "is not a params.yaml of Concord", where_to_run(path.parent))
     if other := [*_version_findings(yaml.content.get("concord"))]:
         return None, yaml.refusal(other)

@@ -3,9 +3,12 @@
 import os
 import re
 import shlex
+from itertools import islice
 from pathlib import Path
 
+PARAMS = "params.yaml"
 _MOST_BYTES = 1_000_000
+_MOST_FOLDERS, _DEEPEST = 10_000, 5  # that are looked into for an evaluation
 
 
 def repository(folder: Path | None = None) -> Path:
@@ -28,15 +31,26 @@ def original_project() -> Path:
 def is_concords(folder: Path) -> bool:
     """Does the params.yaml of a folder say which Concord made it?"""
     try:
-        with (folder / "params.yaml").open("rb") as file:
+        with (folder / PARAMS).open("rb") as file:
             return re.search(rb"^concord:", file.read(_MOST_BYTES), re.MULTILINE) is not None
     except OSError:
         return False
 
 
 def evaluations_below(folder: Path) -> list[str]:
-    """The names of its folders that hold a params.yaml of Concord."""
-    return [at.parent.name for at in sorted(folder.glob("*/params.yaml")) if is_concords(at.parent)]
+    """The paths of folders below that hold a params.yaml of Concord, the shortest first.
+
+    Hidden folders and those below many others are passed by.
+    """
+    found = []
+    walk = islice(os.walk(folder), _MOST_FOLDERS)
+    for where, folders, names in walk:
+        path = Path(where).relative_to(folder)
+        deep = len(path.parts) == _DEEPEST
+        folders[:] = [] if deep else sorted(name for name in folders if not name.startswith("."))
+        if path.parts and PARAMS in names and is_concords(folder / path):
+            found.append(path)
+    return [path.as_posix() for path in sorted(found, key=lambda path: (len(path.parts), path))]
 
 
 def where_to_run(folder: Path) -> str:

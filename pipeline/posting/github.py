@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.pipeline.posting.place import Posted, Request
-from concord.pipeline.posting.requests import Api, RefusedError
+from concord.pipeline.posting.requests import Api, RefusedError, token_of
 
 
 def request_of(environment: Mapping[str, str]) -> Request | None:
@@ -14,7 +14,7 @@ def request_of(environment: Mapping[str, str]) -> Request | None:
     asked = _event(environment).get("pull_request")
     if not asked:
         return None
-    token = environment.get("GITHUB_TOKEN", "")
+    token = token_of(environment, "GITHUB_TOKEN")
     address = environment.get("GITHUB_API_URL", "https://api.github.com")
     headers = {"X-GitHub-Api-Version": "2022-11-28"}
     api = Api(address, headers | ({"Authorization": f"Bearer {token}"} if token else {}))

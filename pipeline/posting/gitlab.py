@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from concord.pipeline.posting.place import Posted, Request
-from concord.pipeline.posting.requests import Api, RefusedError
+from concord.pipeline.posting.requests import Api, RefusedError, token_of
 
 
 def request_of(environment: Mapping[str, str]) -> Request | None:
@@ -17,8 +17,8 @@ def request_of(environment: Mapping[str, str]) -> Request | None:
     base = environment.get("CI_MERGE_REQUEST_TARGET_BRANCH_SHA")
     base = base or environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")
     head = environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or environment.get("CI_COMMIT_SHA")
-    token = environment.get("GITLAB_TOKEN")
-    headers = {"PRIVATE-TOKEN": token} if token else {"JOB-TOKEN": environment.get("CI_JOB_TOKEN", "")}  # fmt: skip
+    token = token_of(environment, "GITLAB_TOKEN")
+    headers = {"PRIVATE-TOKEN": token} if token else {"JOB-TOKEN": token_of(environment, "CI_JOB_TOKEN")}  # fmt: skip
     api = Api(environment["CI_API_V4_URL"], headers)
     project = environment.get("CI_MERGE_REQUEST_PROJECT_ID") or environment["CI_PROJECT_ID"]
     address = f"{environment.get('CI_MERGE_REQUEST_PROJECT_URL', '')}/-/merge_requests/{number}"

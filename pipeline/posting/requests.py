@@ -8,9 +8,25 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from concord.metrics_core.checking.problems import refuse
+
 SECONDS = 30
 A_PAGE, MOST_PAGES = 100, 100
 _SHOWN = 200  # characters of what a server says
+
+
+def token_of(environment: Mapping[str, str], variable: str) -> str:
+    """The token that a variable holds, without white space around it; empty if it holds none.
+
+    Raises
+    ------
+    InputError : it cannot be sent, in words that do not quote it
+    """
+    token = environment.get(variable, "").strip()
+    if not (token.isascii() and token.isprintable()):
+        fix = "store the token again: one line, without quotes"
+        raise refuse(variable, "holds a character that no token has", fix)
+    return token
 
 
 class RefusedError(Exception):
@@ -52,9 +68,11 @@ class Api:
         except HTTPError as error:
             with error:
                 raise RefusedError(f"{error.code} {error.reason}{_said(error)}", error.code) from None  # fmt: skip
-        except (OSError, HTTPException, ValueError) as error:
+        except OSError as error:
             reason = getattr(error, "reason", error)
             raise RefusedError(f"no answer that can be read: {reason}") from None
+        except (HTTPException, ValueError) as error:  # whose words may quote a header
+            raise RefusedError(f"no answer that can be read: {type(error).__name__}") from None
 
     def pages(self, path: str, **query: str) -> Iterator[Any]:
         """All entries of a list that comes in pages."""

@@ -18,7 +18,7 @@ from concord.pipeline.project.scanned import (
     value_range,
 )
 from concord.pipeline.project.taken_for import Table
-from concord.pipeline.project.training_run import training_run
+from concord.pipeline.project.training_run import Place, training
 
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
@@ -51,12 +51,17 @@ def chosen(found: Found, project: Path) -> Chosen:
     background = {name: table for name, table in found.tables.items() if name != "truth"}
     shared = _shared(truth)
     entries = {name: _entry(each, shared, project) for name, each in found.tables.items()}
-    models = {name: _model(each, shared, project, found) for name, each in found.models.items()}
+    trained = training(found.models, found.outs, found.folders, project)
+    models = {
+        name: {**_entry(each, shared, project), **_run(trained.runs.get(name), project)}
+        for name, each in found.models.items()
+    }
     baseline = next(filter(is_baseline, models), next(iter(models)))
     ks, threshold, highest = _cutoffs(found), *_scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
     tables = [*found.tables.values(), *found.models.values()]
     root = repository(project)
+    files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
     content: Content = {
         "columns": shared,
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
@@ -64,7 +69,7 @@ def chosen(found: Found, project: Path) -> Chosen:
         "models": models,
         "rank_base": 0 if _starts_at_0(found) else 1,
         "repeated_grade": "highest" if _is_repeated(truth) else "error",
-        "allow_outside": any(not each.path.resolve().is_relative_to(root) for each in tables),
+        "allow_outside": any(not file.resolve().is_relative_to(root) for file in files),
         "metrics": [*METRICS, *_beyond(background, k)],
         "ks": ks,
         "baseline": baseline,
@@ -75,10 +80,11 @@ def chosen(found: Found, project: Path) -> Chosen:
         "highest": highest,
         "title": root.name,
         "experiment": root.name,
-        "tracking_uri": _tracking_uri(project),
+        "tracking_uri": trained.uri,
         "NEEDS": NEEDS,
     }
-    return Chosen(content, tuple(_assumed(content, truth)))
+    assumed = [*_assumed(content, truth), *_unlinked(trained.unknown, project)]
+    return Chosen(content, tuple(assumed))
 
 
 def _shared(truth: Table) -> dict[str, str]:
@@ -105,13 +111,11 @@ def _entry(table: Table, shared: Mapping[str, str], project: Path) -> Content:
     }
 
 
-def _model(table: Table, shared: Mapping[str, str], project: Path, found: Found) -> Content:
-    entry, run = _entry(table, shared, project), training_run(table, found.outs)
-    if run is None:
-        return entry
-    file, key = run
-    named = {"file": os.path.relpath(file, project), **({"key": key} if key else {})}
-    return {**entry, "training_run_id": named}
+def _run(place: Place | None, project: Path) -> Content:
+    if place is None:
+        return {}
+    key = {"key": place.key} if place.key else {}
+    return {"training_run_id": {"file": os.path.relpath(place.file, project), **key}}
 
 
 def _cutoffs(found: Found) -> list[int]:
@@ -150,13 +154,10 @@ def _beyond(background: Mapping[str, Table], k: int) -> Iterator[str]:
         yield f"Novelty@{k}"
 
 
-def _tracking_uri(project: Path) -> str:
-    """The server that the environment names, the repository's own database, or one beside params.yaml."""
-    named = os.environ.get("MLFLOW_TRACKING_URI", "")
-    if named.startswith(("http://", "https://")) and "@" not in named:
-        return named
-    database = repository(project) / "mlflow.db"
-    return f"sqlite:///{os.path.relpath(database, project) if database.exists() else 'mlflow.db'}"
+def _unlinked(unknown: Mapping[str, Place], project: Path) -> Iterator[str]:
+    for model, place in unknown.items():
+        what = f"MLflow run in {os.path.relpath(place.file, project)}: no store found that holds it"
+        yield f"{what}; name it by mlflow.tracking_uri and models.{model}.training_run_id"
 
 
 def _assumed(content: Content, truth: Table) -> Iterator[str]:

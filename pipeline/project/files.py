@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from concord.pipeline.params.repository import is_concords
+from concord.pipeline.project.outs import stage_of
 
 MOST_FILES = 20_000  # that are looked at
 _PASSED_BY = {"node_modules", "mlruns", "mlartifacts", "dvc_plots", "venv", "env", "site-packages"}
@@ -22,8 +23,7 @@ def files_below(folder: Path, but: Path, outs: Mapping[Path, str]) -> tuple[dict
         for path in _below(start, but):
             if len(found) >= MOST_FILES:
                 return found, True
-            above = (at for at in (path, *path.parents) if at in outs)
-            found.setdefault(path, outs[at] if (at := next(above, None)) else "")
+            found.setdefault(path, stage_of(path, outs) or "")
     return found, False
 
 
@@ -56,7 +56,8 @@ def _below(start: Path, but: Path) -> Iterator[Path]:
 def _passed_by(path: Path, but: Path) -> bool:
     if path.name.startswith((".", "__")) or path.name in _PASSED_BY or path == but:
         return True
-    other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir() or is_concords(path)
+    another = is_concords(path) and path != but.parent  # `--force` looks into its own folder again
+    other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir() or another
     return other or not _is_text(path.name)
 
 

@@ -1,14 +1,15 @@
 """What lies in a DVC repository: lists of models, truth, train, catalogue and users."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.files import files_below
 from concord.pipeline.project.names import named
-from concord.pipeline.project.outs import outs_below
+from concord.pipeline.project.outs import outs_below, stage_of
 from concord.pipeline.project.peek import peeked
+from concord.pipeline.project.recognised import columns_meant
 from concord.pipeline.project.scanned import stands_twice
 from concord.pipeline.project.taken_for import Role, Table, as_table, taken_for
 
@@ -16,6 +17,7 @@ _ROLES: tuple[Role, ...] = ("truth", "train", "items", "users")
 _ONE_ROW_EACH: Mapping[Role, str] = {"items": "item", "users": "user"}
 _LEFT: Mapping[Role, str] = {
     "validation": "for validation",
+    "validation lists": "lists for validation",
     "unsaid": "users and items, and neither test nor train in its path",
 }
 
@@ -33,6 +35,7 @@ class Found:
     """What a repository holds: by role, by model, what is left alone, and outs that are not there yet.
 
     outs        : of all stages, with the names of these
+    folders     : from which training may run: here, those of the stages, and all above in the repository
     has_more    : are there more files than are looked at?
     """
 
@@ -41,34 +44,45 @@ class Found:
     left: list[Left] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
+    folders: Sequence[Path] = ()
     has_more: bool = False
 
 
-def found_in(folder: Path, but: Path) -> Found:
-    """What lies below a folder, but for what lies below `but`.
+def found_in(folder: Path, but: Path, asked: Collection[Path] = ()) -> Found:
+    """What lies below a folder, but for what lies below `but`, and for those that are `asked` for by name.
 
     Raises
     ------
     InputError : DVC cannot read one of its own files
     """
-    outs = outs_below(folder, but)
+    outs, run_in = outs_below(folder, but)
     files, has_more = files_below(folder, but, outs)
     missing = sorted(path for path in outs if not path.exists())
-    found = Found(outs=outs, missing=missing, has_more=has_more)
+    folders = _with_parents((folder, *sorted(run_in)), repository(folder))
+    found = Found(outs=outs, folders=folders, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
-    for table, role in _tables(files, folder):
-        if table.path.resolve().is_relative_to(repository(folder)) or table.path in outs:
+    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*asked}}
+    for table, role in _tables(free, folder):
+        inside = table.path.resolve().is_relative_to(repository(folder))
+        if inside or stage_of(table.path, outs) is not None:
             tables.setdefault(role, []).append(table)
         else:
             found.left.append(Left(table.path, "a link leads out of the repository"))
     if "truth" not in tables and "validation" in tables:
         tables["truth"] = tables.pop("validation")
+        tables["lists"] = [*tables.get("lists", []), *tables.pop("validation lists", [])]
     for role in _ROLES:
         found.left += _take(found.tables, role, sorted(tables.get(role, []), key=_likely))
     for role, why in _LEFT.items():
         found.left += [Left(table.path, why) for table in tables.get(role, [])]
     found.models = named(tables.get("lists", []), folder)
     return found
+
+
+def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:
+    """Each folder and those above it, up to the root, once."""
+    above = (at for folder in folders for at in (folder, *folder.parents))
+    return list(dict.fromkeys(at for at in above if at.is_relative_to(root)))
 
 
 def _tables(files: Mapping[Path, str], folder: Path) -> Iterator[tuple[Table, Role]]:
@@ -91,6 +105,7 @@ def _take(taken: dict[str, Table], role: Role, tables: list[Table]) -> Iterator[
             taken[role] = table
 
 
-def _likely(table: Table) -> tuple[bool, int, str]:
-    """What a stage makes before what lies there, the shorter path before the longer."""
-    return (not table.made_by, len(table.path.parts), str(table.path))
+def _likely(table: Table) -> tuple[bool, bool, int, str]:
+    """What could be no lists first, what a stage makes before what lies there, the shorter path before the longer."""
+    ordered = {"rank", "score"} & set(columns_meant(table.peeked.columns))
+    return (bool(ordered), not table.made_by, len(table.path.parts), str(table.path))

@@ -1,5 +1,6 @@
 """What a table is taken for: told by its columns and, where these leave it open, by the words of its path."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,7 +10,10 @@ from concord.pipeline.project.peek import Peeked, peeked
 from concord.pipeline.project.recognised import columns_meant, list_meant, role_said
 
 Columns = dict[str, str]  # ours -> theirs
-Role = Literal["truth", "validation", "train", "items", "users", "lists", "unsaid"]
+Role = Literal[
+    "truth", "validation", "train", "items", "users", "lists", "validation lists", "unsaid"
+]
+_SPLITS = ("truth", "validation", "train")
 _READ = {  # which of our columns are read in which role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
@@ -17,6 +21,7 @@ _READ = {  # which of our columns are read in which role
     "items": ("item", "categories", "title"),
     "users": ("user",),
     "lists": ("user", "item", "rank", "score"),
+    "validation lists": ("user", "item", "rank", "score"),
     "unsaid": ("user", "item"),
 }
 
@@ -48,21 +53,28 @@ def taken_for(seen: Peeked, path: str) -> Role | None:
 
 
 def _of_pairs(seen: Peeked, path: str, meant: Columns) -> Role:
-    """A rank or a score makes lists, unless there are grades as well; so do items of which a row holds many."""
-    said = role_said(path, ("truth", "validation", "train", "lists"))
-    if ("rank" in meant or "score" in meant) and not ("grade" in meant and said != "lists"):
-        return "lists"
+    """A rank or a score makes lists, unless there are grades as well or the name of the file or of its folder
+    says something else; so do items of which a row holds many.
+    """
+    said = role_said(path, (*_SPLITS, "lists"))
+    split = role_said("/".join(Path(path).parts[-2:]), _SPLITS)
+    if ("rank" in meant or "score" in meant) and "grade" not in meant:
+        said = "lists" if split is None or role_said(path, ("lists",)) else split
+    if said == "lists" and split == "validation":
+        return "validation lists"
     return said or ("lists" if meant["item"] in seen.lists else "unsaid")  # type: ignore[return-value]
 
 
 def as_table(seen: Peeked, role: Role, made_by: str = "") -> Table:
     """The table with the columns that are read in this role."""
     meant = _meant(seen)
-    if role == "lists" and not {"rank", "score"} & set(meant) and "grade" in meant:
+    if role.endswith("lists") and not {"rank", "score"} & set(meant) and "grade" in meant:
         meant["score"] = meant["grade"]
     columns = {ours: meant[ours] for ours in _READ[role] if ours in meant}
     has_order = {"rank", "score"} & set(columns) or columns.get("item") in seen.lists
-    return Table(seen, columns, made_by, "file" if role == "lists" and not has_order else None)
+    return Table(
+        seen, columns, made_by, "file" if role.endswith("lists") and not has_order else None
+    )
 
 
 def named_table(path: Path, role: Role) -> Table:
@@ -72,19 +84,19 @@ def named_table(path: Path, role: Role) -> Table:
     ------
     InputError : it cannot be read as a table, or no column of users and items is known in it
     """
+    where = os.path.relpath(path)
     if not path.exists():
-        raise refuse(
-            str(path), "there is no such file", "name one; `dvc pull` or `dvc repro` may bring it"
-        )
+        fix = "name one; `dvc pull` or `dvc repro` may bring it"
+        raise refuse(where, "there is no such file", fix)
     seen = peeked(path)
     if seen is None:
         fix = (
             "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
         )
-        raise refuse(str(path), "is no table that can be read", fix)
+        raise refuse(where, "is no table that can be read", fix)
     if not {"user", "item"} <= set(_meant(seen)):
         what = f"has no columns that are known for user and item: {', '.join(seen.columns)}"
-        raise refuse(str(path), what, "rename them to user and item, or write params.yaml by hand")
+        raise refuse(where, what, "rename them to user and item, or write params.yaml by hand")
     return as_table(seen, role)
 
 

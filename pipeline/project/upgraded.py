@@ -12,7 +12,8 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, where_to_run
 from concord.pipeline.params.yaml_lines import read_yaml
 from concord.pipeline.project.chosen import NEEDS
-from concord.pipeline.project.written import dvc_yaml, params_yaml
+from concord.pipeline.project.told import shown
+from concord.pipeline.project.written import dvc_yaml, flow, params_yaml, run_files
 
 _OWN = {"segments", "background", "models", "gate"}  # sections whose keys are the user's
 _USUAL: Mapping[str, Any] = {
@@ -30,19 +31,17 @@ def upgraded(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
     ------
     InputError : params.yaml is no YAML, or `concord init` did not write it
     """
-    path = project / PARAMS
+    path = Path(shown(project / PARAMS))
     models = read_yaml(path).content.get("models")
     if not is_concords(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", where_to_run(project))
-    trained = [
-        name
-        for name, model in models.items()
-        if isinstance(model, dict) and isinstance(model.get("training_run_id"), dict)
-    ]
     text = path.read_bytes().decode("utf-8")
     filled = _filled(text, params_yaml(_USUAL, version), str(path))
-    filled = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {version}", filled, count=1, flags=re.MULTILINE)  # fmt: skip
-    return {path: filled, project / "dvc.yaml": dvc_yaml(mlflow=mlflow, trained=trained)}
+    filled = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {flow(version)}", filled, count=1, flags=re.MULTILINE)  # fmt: skip
+    return {
+        path: filled,
+        path.with_name("dvc.yaml"): dvc_yaml(mlflow=mlflow, trained=run_files(models)),
+    }
 
 
 def _filled(text: str, usual: str, where: str) -> str:
@@ -67,8 +66,9 @@ def _filled(text: str, usual: str, where: str) -> str:
                 block = [indent + line[2:] for line in _block(new, content, key)]
                 added.append((_place(lines, theirs[section], content, key), block))
     added.reverse()  # so that of two blocks at one place the first ends up first
+    end = "\r" if "\r\n" in text else ""
     for place, block in sorted(added, key=lambda each: each[0], reverse=True):
-        lines[place:place] = block
+        lines[place:place] = [f"{line}{end}" for line in block]
     return "\n".join(lines)
 
 

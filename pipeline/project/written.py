@@ -41,9 +41,18 @@ def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
 def dvc_yaml(*, code: bool = False, mlflow: bool = True, trained: Iterable[str] = ()) -> str:
     """The text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
 
-    trained : models whose training writes its run's id into a file
+    trained : files that hold the ids of training runs, by their paths: a reference to the key of a model
+              would break every command of DVC once the model is removed
     """
-    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, trained=list(trained))
+    files = [flow(file.replace("${", "\\${")) for file in trained]  # DVC looks for keys in `${`
+    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, trained=files)
+
+
+def run_files(models: Mapping[str, Any]) -> list[str]:
+    """The files that hold the ids of training runs, as models name them in params.yaml, each once."""
+    named = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
+    files = (run.get("file") for run in named if isinstance(run, dict))
+    return list(dict.fromkeys(file for file in files if isinstance(file, str)))
 
 
 def plot_template() -> str:

@@ -35,6 +35,7 @@ from concord.pipeline.tracking.evaluator_input import Asked, asked_for, lists_an
 
 MODEL_TYPES = ("ranker", "recommender")
 _MOST_METRICS = 1000  # of a request, as MLflow allows
+_INPUT = {"empty_lists": "keep"}  # a row with an empty list is a user whose list is empty
 _LISTS = "recs"  # what the lists are called in messages and in the report
 
 
@@ -70,7 +71,9 @@ class ConcordEvaluator(ModelEvaluator):
         client = MlflowClient()
         _refuse_cut(client, run_id, dataset)
         recs, truth = lists_and_truth(dataset, asked.user)
-        result = evaluate(recs, truth, metrics=asked.metrics, conventions=asked.conventions)
+        result = evaluate(
+            recs, truth, metrics=asked.metrics, conventions=asked.conventions, input=_INPUT
+        )
         for each in result.warnings:
             LOG.warning("warning: %s %s", each.sentence, each.fix)
         points = [point for point in _points(result) if math.isfinite(point.value)]
@@ -147,6 +150,7 @@ def _report(recs: Any, truth: Any, asked: Asked) -> str:
         metrics=asked.metrics,
         baseline=_LISTS,
         conventions=asked.conventions,
+        input=_INPUT,
         title="Evaluation",
         panel=False,
     )

@@ -52,13 +52,29 @@ def asked_for(config: Mapping[str, Any]) -> Asked:
     if not isinstance(knobs, Mapping):
         fix = "write a dict of the knobs that differ from the preset, such as {'gain': 'exp2'}"
         raise refuse(f"{_CONFIG}: 'conventions'", f"is {knobs!r}", fix)
+    user = config.get("user")
+    if not (user is None or isinstance(user, str)):
+        raise refuse(f"{_CONFIG}: 'user'", f"is {user!r}", "write the name of one column")
     return Asked(
         metrics=config.get("metrics", list(DEFAULT_METRICS)),
-        conventions=conventions_of({"preset": config.get("preset", "standard"), **knobs}),
-        user=config.get("user"),
+        conventions=_conventions(config.get("preset", "standard"), knobs),
+        user=user,
         per_user=config.get("per_user", False),
         report=config.get("report", True),
     )
+
+
+def _conventions(preset: Any, knobs: Mapping[str, Any]) -> Conventions:
+    where = f"{_CONFIG}: 'conventions'"
+    if "preset" in knobs:
+        fix = f"write `'preset': {knobs['preset']!r}` beside `conventions`"
+        raise refuse(where, "names a preset, and holds nothing but knobs", fix)
+    if isinstance(preset, Conventions):
+        if knobs:
+            fix = "leave `conventions` out, or name the preset"
+            raise refuse(where, "is given beside whole conventions", fix)
+        return preset
+    return conventions_of({"preset": preset, **knobs})
 
 
 def lists_and_truth(dataset: Any, user: str | None) -> tuple[Cells, Cells]:
@@ -106,8 +122,9 @@ def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Ce
     """User -> list of items, or, with `grades`, dict of item and grade."""
     found: Cells = {}
     problems = []
+    filled = len({frozenset(cell) for cell in column if isinstance(cell, Mapping)}) == 1
     for row, (user, cell) in enumerate(zip(users, column, strict=True), 1):
-        held = _held(cell, grades=grades)
+        held = _held(cell, grades=grades, filled=filled)
         if held is None:
             shown = repr(cell)[:60]
             what = f"holds {shown} ({type(cell).__name__}), which is no list of items"
@@ -122,10 +139,13 @@ def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Ce
     return found
 
 
-def _held(cell: Any, *, grades: bool) -> Any:
-    """None where it is neither list nor dict; frames that hold records fill in items of other users with None."""
+def _held(cell: Any, *, grades: bool, filled: bool) -> Any:
+    """None where it is neither list nor dict.
+
+    filled : do all dicts have the same items? Frames that hold records fill in those of other users with None.
+    """
     if grades and isinstance(cell, Mapping):
-        return {item: _plain(grade) for item, grade in cell.items() if grade is not None}
+        return {item: _plain(grade) for item, grade in cell.items() if not (filled and grade is None)}  # fmt: skip
     if isinstance(cell, np.ndarray):
         cell = cell.tolist()
     if isinstance(cell, list | tuple):

@@ -91,7 +91,8 @@ def _found(client: MlflowClient, run_id: str) -> Run | None:
 
 def _problem(model: str, run_id: str, run: Run | None) -> Problem:
     where = f"{PARAMS}: models.{model}.training_run_id"
-    without = f"remove the key to give {model} a run of its own"
+    own = f"remove the key to give {model} a run of its own"
+    without = f"{own} (then `concord init --upgrade`, if that made dvc.yaml)"
     if run is None:
         return Problem(
             where, f"MLflow knows no run {run_id!r}", f"name a run of this MLflow, or {without}"

@@ -61,6 +61,17 @@ def worse_segments(since: Since, most: int) -> str:
     return f"### Segments that are worse\n\n{table(f'Model;Segment;Metric;{_HEADS}', rows, most)}"
 
 
+def changed_rules(since: Since, most: int) -> str:
+    """By what is decided, where it is another than it was: a request may widen its own gate."""
+    if not since.rules:
+        return ""
+    rows = [(each.name, each.then, each.now) for each in since.rules]
+    title = (
+        f"**This changes what is asked of it**, in params.yaml since {sentence(since.revision)}:"
+    )
+    return f"{title}\n\n{table('Key;Before;After', rows, most)}"
+
+
 def changed_inputs(since: Since, most: int) -> str:
     """Conventions and tables that have another value than they had."""
     parts = []

@@ -9,6 +9,7 @@ from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.since import Since
 from concord.reports.commenting.changed import (
     changed_inputs,
+    changed_rules,
     in_short,
     other_changes,
     primary_changes,
@@ -43,7 +44,8 @@ class Comment:
     decision    : of the gate; None without a gate, and where it cannot decide
     no_decision : why the gate cannot decide, one a reason
     since       : against another revision; None where none was named
-    head        : the commit that was evaluated, where a job names it
+    head        : the commit that the request brings, where a job names it; evaluated is often its merge with the base
+    stale       : what has changed since the results were made; None where nothing has
     """
 
     folder: str
@@ -52,6 +54,7 @@ class Comment:
     no_decision: tuple[str, ...] = ()
     since: Since | None = None
     head: str | None = None
+    stale: str | None = None
 
 
 Section = tuple[str, Callable[[Comment, int], str]]
@@ -109,15 +112,21 @@ def _decision(comment: Comment, most: int) -> str:
 
 
 def _keys_as_code(escaped: str) -> str:
-    """With the two keys that a decision names set as code; all else stays escaped."""
-    for key in ("gate:", "undecided: pass"):
+    """With the keys that a decision names set as code; all else stays escaped."""
+    for key in ("gate:", "undecided: pass", "user_no_recs: zero"):
         escaped = escaped.replace(rf"\`{key}\`", f"`{key}`")
     return escaped
 
 
 def _beware(comment: Comment, most: int) -> str:
-    told = [f"> **Read this first:** {sentence(w.sentence)}" for w in serious(comment.comparison)]
+    said = [f"{comment.stale}."] if comment.stale else []
+    said += [warned.sentence for warned in serious(comment.comparison)]
+    told = [f"> **Read this first:** {sentence(each)}" for each in said]
     return "\n\n".join(told[:most])
+
+
+def _rules(comment: Comment, most: int) -> str:
+    return "" if comment.since is None else changed_rules(comment.since, most)
 
 
 def _since(comment: Comment, most: int) -> str:
@@ -226,7 +235,7 @@ def _footer(comment: Comment, _: int) -> str:
     if comment.decision is None and not comment.no_decision:
         said.append("No `gate:` is declared, so nothing is decided.")
     where = [f"in {cell(comment.folder)}"] if comment.folder else []
-    where += [f"at {cell(comment.head)}"] if comment.head else []
+    where += [f"for {cell(comment.head)}"] if comment.head else []
     if where:
         said.append(f"Evaluated {' '.join(where)}.")
     return f"<sub>{' '.join(said)}</sub>"
@@ -234,6 +243,7 @@ def _footer(comment: Comment, _: int) -> str:
 
 _SECTIONS: tuple[Section, ...] = (
     ("the decision", _decision),
+    ("what is asked", _rules),
     ("warnings", _beware),
     ("changes", _since),
     ("segments", _segments),

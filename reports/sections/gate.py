@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from concord.metrics_core.comparing.sentences.gating import allowed, lost, place
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import (
-    MIN_EFFECT,
     Decision,
-    Guardrail,
     Measured,
     ModelDecision,
     Outcome,
@@ -34,7 +33,9 @@ class Line:
 
 
 def head(decision: Decision) -> str:
-    """`Gate: pass`, or what was let through."""
+    """`Gate: pass`, or what was let through; `no decision` where there is nobody to decide on."""
+    if not decision.models:
+        return "no decision"
     return "pass, though undecided" if decision.outcome == "pass" and decision.waived else decision.outcome  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield Line(
             model=model.model,
             **_measured(each),
-            allowed=_allowed(each),
+            allowed=allowed(each),
             outcome=each.outcome,
             said=each.outcome,
             why=each.why,
@@ -72,15 +73,14 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
             allowed="better" if len(model.success) == 1 else "one of these better",
             outcome="pass" if success.better else "undecided",
             said="better" if success.better else "not shown",
-            why=_p(success),
+            why=f"{_p(success)}; {lost(success)}" if success.n_lost else _p(success),
         )
 
 
 def _measured(found: Measured) -> dict[str, str]:
     digits = numbers.decimals([found], [found.mean, found.reference])
-    where = "" if found.segment is None else f", {found.segmentation} “{found.segment}”"
     return {
-        "what": found.label + where,
+        "what": place(found),
         "difference": numbers.signed(found.difference, digits),
         "interval": numbers.signed_interval(found.ci_low, found.ci_high, digits),
     }
@@ -92,13 +92,3 @@ def _p(success: Success) -> str:
         if success.p_adjusted is None
         else f"p {numbers.p_value(success.p_adjusted)}, adjusted by Holm"
     )
-
-
-def _allowed(found: Guardrail) -> str:
-    if found.margin is None:
-        return found.asked
-    margin = float(f"{found.margin:.3g}")
-    text = numbers.exact(-margin if found.higher_is_better else margin)
-    text = text if found.higher_is_better else f"+{text}"
-    asked = {MIN_EFFECT: " (min_effect)"}.get(found.asked, "")
-    return text + (f" ({found.asked})" if found.asked.endswith("%") else asked)

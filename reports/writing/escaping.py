@@ -5,8 +5,9 @@ import re
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # Names and addresses are looked for in the text as it is shown, behind every escape: only a break inside stops that.
+# What stands before counts in ASCII, as there: `é@team` is a mention.
 _LOOKED_FOR = re.compile(
-    r"(?<!\w)[@#!~$%&](?=[\w\"])"  # @team, #12, !12, ~label, $12, %milestone, &12
+    r"(?<![A-Za-z0-9_])[@#!~$%&](?=[\w\"])"  # @team, #12, !12, ~label, $12, %milestone, &12
     r"|(?<=\w)@(?=[\w-]+\.\w)"  # a@b.c
     r"|(?<=\w)[#!](?=\d)"  # owner/project#12
     r"|\bGH-(?=\d)"

@@ -249,7 +249,7 @@ def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
         cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": effect}).difference(
             "near", "far", "nDCG@5"
         )
-        for effect in (0.0, 1.0)
+        for effect in (0.0, 0.99)
     ]
     strict, lax = (pair.verdict for pair in verdicts if pair is not None)
 
@@ -257,6 +257,13 @@ def test_verdicts_follow_the_smallest_difference_that_matters() -> None:
     twins = cc.compare(MODELS, TRUTH, **ASKED).difference("near", "twin", "nDCG@5")
     assert twins is not None
     assert twins.verdict == "identical"
+
+
+def test_an_effect_that_lacks_its_percent_sign_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"is 2, and no two values of nDCG@5 are further apart than 1\n.*write 2%"
+    ):
+        cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": 2})
 
 
 def test_the_leaderboard_is_a_frame_and_verdicts_are_sentences() -> None:

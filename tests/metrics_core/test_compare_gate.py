@@ -88,9 +88,36 @@ def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
     assert {each.why for each in comparison.gate.models[0].guardrails} == {"every user has the same with both"}  # fmt: skip
 
 
-def test_without_a_gate_or_a_challenger_there_is_no_decision() -> None:
+@pytest.mark.parametrize("kept", [1, 20, 39])
+def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(kept: int) -> None:
+    """Their users have no value with it, so that those who are left would decide alone: over all users and in segments."""
+    pinned = cc.preset("standard", user_no_recs="nan")
+    models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:kept])}
+    gate = {"guardrails": {"nDCG@5": 0.9}, "segments": {"country": {"nDCG@5": 0.9}}, "success": ["nDCG@5"]}  # fmt: skip
+    asked = {**ASKED, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "conventions": pinned}
+    decision = cc.compare(models, TRUTH, **{**asked, **DATA}, gate=gate).gate
+
+    assert decision is not None
+    (model,) = decision.models
+    assert decision.outcome == "undecided"
+    over_all, *inside = model.guardrails
+    assert over_all.outcome == "undecided"
+    assert "undecided" in {each.outcome for each in inside}
+    assert over_all.n_lost == len(TRUTH) - kept
+    assert f"{40 - kept} of the 40 users" in over_all.why
+    assert not model.gains
+
+
+def test_without_a_gate_there_is_no_decision() -> None:
     assert _compared(None).gate is None
-    assert _compared({"guardrails": {"nDCG@5": 0}, "models": ["far"]}).gate is None
+
+
+def test_a_gate_that_has_nobody_to_decide_on_is_refused() -> None:
+    gate = {"guardrails": {"nDCG@5": 0}}
+    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+        _compared({**gate, "models": ["far"]})
+    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+        cc.compare({"far": MODELS["far"]}, TRUTH, **ASKED, gate=gate)
 
 
 def test_a_decision_is_read_back_as_it_was() -> None:
@@ -112,6 +139,8 @@ def test_a_gate_changes_nothing_else() -> None:
         ([], r"gate: \[\] is no dict"),
         ({"guardrail": {"nDCG@5": "2%"}}, "'guardrail' is not a key of a gate\n  fix: did you mean 'guardrails'"),
         ({"guardrails": ["nDCG@5"]}, "is no dict of margins"),
+        ({"guardrails": {"P@5": 0.0001, "P@05": 0.9}}, "gate.guardrails: names P@5 as 'P@5' and 'P@05'"),
+        ({"segments": {"country": {"P@5": 0.0001, "P @5": 0.9}}}, "gate.segments.country: names P@5 as"),
         ({"guardrails": {"nDCG@5": "2"}}, "gate.guardrails.nDCG@5: '2' is no margin"),
         ({"guardrails": {"nDCG@5": -1}}, "is no margin"),
         ({"guardrails": {"ndcg@5": "2%"}}, "gate.guardrails: 'ndcg@5' is not evaluated\n  fix: did you mean 'nDCG@5'"),

@@ -133,6 +133,24 @@ def test_changed_conventions_and_data_are_named_before_and_after() -> None:
     assert "| truth | a.csv, sha256 0a… | a.csv, sha256 0b… | als, knn |" in text
 
 
+def test_a_request_that_widens_its_own_gate_says_so_below_the_decision() -> None:
+    rules = (Setting("gate.guardrails.nDCG@10", "2%", "50%", ()), Setting("gate.undecided", "none", "pass", ()))  # fmt: skip
+    text = _visible(render_comment(replace(_gated(), since=_since(rules=rules))))
+
+    assert "**This changes what is asked of it**, in params.yaml since v1:" in text
+    assert "| gate.guardrails.nDCG@10 | 2% | 50% |" in text
+    assert "| gate.undecided | none | pass |" in text
+    assert text.index("| gate.undecided") < text.index("### Since v1")
+
+
+def test_results_that_are_older_than_what_they_rest_on_are_told_first() -> None:
+    stale = "a.csv has changed since these results were made: run `dvc repro`"
+    text = render_comment(replace(_gated(), stale=stale))
+
+    assert "> **Read this first:** a.csv has changed since these results were made" in text
+    assert text.index("Read this first") < text.index("### Leaderboard")
+
+
 def test_the_same_inputs_give_the_same_bytes() -> None:
     assert render_comment(_gated()) == render_comment(_gated())
 

@@ -42,7 +42,21 @@ def test_the_decision_stands_before_the_findings_in_page_and_markdown() -> None:
     for line in content["gate"]["lines"][1:]:
         assert " ".join(line.split()).replace("`", "") in shown
     assert "**Gate: worse**" in markdown(content)
-    assert "| random-walk | nDCG@10, activity “0 to 5” |" in markdown(content).replace("&#64;", "@")
+    assert "| random-walk | nDCG@10 of activity “0 to 5” |" in markdown(content).replace(
+        "&#64;", "@"
+    )
+
+
+def test_page_and_sentences_have_the_same_words_for_a_margin_and_a_place() -> None:
+    content = sample.gated()
+    line = content["gate"]["lines"][1]
+    (shown,) = (
+        each for each in gate.lines(typed(content))
+        if each.what in line and each.allowed in line and each.model in line
+    )  # fmt: skip
+
+    assert f"{shown.allowed} allowed" in line
+    assert "5\N{NO-BREAK SPACE}%" in {each.allowed[-4:-1] for each in gate.lines(typed(content))}
 
 
 def test_every_guardrail_has_a_line_and_the_worst_stand_first() -> None:

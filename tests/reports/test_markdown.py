@@ -91,6 +91,8 @@ def test_names_cannot_become_markup() -> None:
     [
         ("@team nDCG@10", "@&#8203;team nDCG@10"),
         ("a@b.org", "a@&#8203;b.org"),
+        ("é@octocat", "é@&#8203;octocat"),
+        ("é#12", r"é\#&#8203;12"),
         ("#12, o/p#12, GH-12", r"\#&#8203;12, o/p\#&#8203;12, GH-&#8203;12"),
         ("https://a.b www.a.b", "https:&#8203;//a.b www&#8203;.a.b"),
         (":smile: $x$", r":&#8203;smile: \$&#8203;x\$"),

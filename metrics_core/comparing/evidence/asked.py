@@ -193,6 +193,24 @@ def choice_findings(
     yield from _primary_findings(primary, evaluated, settings)
     if isinstance(effects, Mapping):
         yield from _effect_findings(effects, evaluated, settings)
+    elif isinstance(effects, (int, float)):
+        yield from _wide_findings(effects, [x for x in primary if spelled(x) in evaluated])
+
+
+def _wide_findings(effect: float, labels: Sequence[str]) -> Iterator[Finding]:
+    """A number that no difference reaches: a share without its %."""
+    for text in labels:
+        low, high = parse(text).metric.range
+        if effect >= high - low:
+            what = (
+                f"is {effect:g}, and no two values of {text} are further apart than {high - low:g}"
+            )
+            yield (
+                "min_effect",
+                what,
+                f"write {effect:g}% for a share of the baseline, or a smaller number",
+            )
+            return
 
 
 def _primary_findings(

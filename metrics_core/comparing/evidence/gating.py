@@ -1,6 +1,6 @@
 """A gate as a dict says it, and what is wrong with one: labels, segments, models and margins that cannot be."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
@@ -99,6 +99,21 @@ def _margin_findings(place: str, margins: Any) -> Iterator[Finding]:
         if said := wrong_margin(margin):
             what, _, fix = said.partition(": ")
             yield f"{place}.{text}", what, fix
+    yield from twice_findings(place, margins)
+
+
+def twice_findings(place: str, margins: Iterable[str]) -> Iterator[Finding]:
+    """Labels that stand in two spellings, of which one margin would be lost."""
+    spellings: dict[str, list[str]] = {}
+    for text in margins:
+        spellings.setdefault(spelled(text), []).append(text)
+    for label, texts in spellings.items():
+        if len(texts) > 1:
+            yield (
+                place,
+                f"names {label} as {' and '.join(map(repr, texts))}",
+                "name each label once",
+            )
 
 
 def gate_findings(gate: Gate, asked: Asked, models: Sequence[str]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from concord.metrics_core.comparing.sentences.phrases import (
     exact,
     listed,
     number,
+    one_line,
 )
 from concord.metrics_core.comparison.gate import (
     MIN_EFFECT,
@@ -22,6 +23,7 @@ from concord.metrics_core.comparison.gate import (
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _NAMED = 3  # guardrails in one sentence
+_WHOLE = 10  # times the users: from here on without decimals
 _MANY_TIMES = 1000  # as many users: nobody gets them
 
 
@@ -29,16 +31,12 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     """What the outcome of a guardrail rests on."""
     if measured.identical:
         return "every user has the same with both"
+    if measured.n_lost and outcome == "undecided":
+        return lost(measured)
     if margin is None:
         return "the margin is a share of a mean that does not exist"
-    if measured.difference is None:
-        return "no user has a value with both"
-    if measured.test == "none":
-        return "such a number has no interval"
     if measured.gain_low is None:
-        few = measured.n_nonzero < FEWEST_INFORMATIVE
-        users = counted(measured.n_nonzero, "user")
-        return f"only {users} of {measured.n_users:,} differ, too few for an interval" if few else "there is no interval"  # fmt: skip
+        return _without_interval(measured)
     return {
         "pass": "the whole interval lies within what is allowed",
         "worse": "the whole interval lies beyond what is allowed",
@@ -46,13 +44,45 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     }[outcome]
 
 
+def _without_interval(measured: Measured) -> str:
+    if measured.difference is None:
+        return "no user has a value with both"
+    if measured.test == "none":
+        return "such a number has no interval"
+    if measured.n_nonzero >= FEWEST_INFORMATIVE:
+        return "there is no interval"
+    users = counted(measured.n_nonzero, "user")
+    return f"only {users} of {measured.n_users:,} differ, too few for an interval"
+
+
+def lost(measured: Measured) -> str:
+    """`37 of the 40 users who have a value with the reference have none with the model`."""
+    known = measured.n_users + measured.n_lost
+    have = "has" if measured.n_lost == 1 else "have"
+    return f"{measured.n_lost:,} of the {counted(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip
+
+
 def decision_lines(
-    outcome: Outcome, models: Sequence[ModelDecision], reference: str, confidence: float
+    outcome: Outcome,
+    models: Sequence[ModelDecision],
+    reference: str,
+    confidence: float,
+    *,
+    waives: bool,
 ) -> Iterator[str]:
-    """What is decided; what decided it; what else was found, or what to do."""
+    """What is decided; what decided it; what else was found, or what to do.
+
+    waives : do guardrails that are undecided pass?
+    """
+    if not models:
+        yield f"{outcome}, against {reference}: there is no model beside it to decide on."
+        yield "A gate holds models against the baseline, or against their former selves: `concord gate HEAD`."
+        yield "Checked: nothing."
+        return
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
-    deciding = [(m.model, g) for m in of_outcome for g in m.guardrails_that(outcome)]
+    waived = waives and outcome == "undecided"  # then it is for want of success
+    deciding = [(m.model, g) for m in of_outcome if not waived for g in m.guardrails_that(outcome)]
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:
@@ -70,26 +100,26 @@ def told(model: str, found: Measured, confidence: float) -> str:
             f"{_signed(found.ci_low, digits([found]))} to {_signed(found.ci_high, digits([found]))}"
         )
         size += f" ({100 * confidence:.12g}{PERCENT} interval {ends})"
-    return f"{size}, {allowed(found)}" if isinstance(found, Guardrail) else size
+    return f"{size}, {allowed(found)} allowed" if isinstance(found, Guardrail) else size
 
 
 def place(found: Measured) -> str:
     """`nDCG@10`, or `nDCG@10 of activity “0”`."""
     where = "" if found.segment is None else f" of {found.segmentation} “{found.segment}”"
-    return found.label + where
+    return one_line(found.label + where)
 
 
 def allowed(found: Guardrail) -> str:
-    """`−0.005 allowed`, with where the number comes from."""
+    """`−0.005`, `−0.0191 (5 %)`: the loss that is allowed, with where the number comes from."""
     if found.margin is None:
-        return f"{found.asked} allowed"
+        return found.asked
     sign = 1 if not found.higher_is_better else -1
     margin = _exactly(sign * found.margin)
     if found.asked.endswith("%"):
         margin += f" ({found.asked.removesuffix('%')}{PERCENT})"
     elif found.asked == MIN_EFFECT:
         margin += f" ({MIN_EFFECT})"
-    return f"{margin} allowed"
+    return margin
 
 
 def _exactly(value: float) -> str:
@@ -142,7 +172,8 @@ def _room(named: tuple[str, Guardrail]) -> float:
 
 def _success(model: str, found: Success, confidence: float) -> str:
     p = "no test" if found.p_adjusted is None else f"adjusted p {exact(found.p_adjusted)}"
-    return f"{told(model, found, confidence)}, {p}"
+    left = f", but {lost(found)}" if found.n_lost else ""
+    return f"{told(model, found, confidence)}, {p}{left}"
 
 
 def _not_better(model: ModelDecision, confidence: float) -> str:
@@ -179,13 +210,16 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     if not deciding:
         return "More users show smaller gains."
     found = deciding[0][1]
+    if found.n_lost:
+        return "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; `undecided: pass` lets what is undecided pass."  # fmt: skip
     gain, low, high, margin = found.gain, found.gain_low, found.gain_high, found.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
     half, room = (high - low) / 2, abs(gain + margin)
     if half**2 >= _MANY_TIMES * room**2:
         return f"The difference is about the margin, which no number of users decides; {ways}"
-    return f"With this difference, {max((half / room) ** 2, 1.1):.2g} times the users would decide it; {ways}"
+    times = max((half / room) ** 2, 1.1)
+    return f"With this difference, {times:{'.2g' if times < _WHOLE else ',.0f'}} times the users would decide it; {ways}"
 
 
 def _checked(models: Sequence[ModelDecision]) -> str:

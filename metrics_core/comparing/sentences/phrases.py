@@ -21,6 +21,17 @@ def number(value: float | None, digits: int) -> str:
     return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
 
 
+def one_line(text: str) -> str:
+    """The text in one line of characters that can be printed: a log of CI obeys a line that begins with `::`."""
+    return "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character.isprintable() or character == PERCENT[0]:
+        return character
+    return " " if character.isspace() else ascii(character)[1:-1]
+
+
 def exact(value: float) -> str:
     """A threshold, as short as it is."""
     return f"{value:.3g}"

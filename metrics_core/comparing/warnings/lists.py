@@ -100,12 +100,14 @@ class _Found:
         known = {model: share for model, share in shares.items() if share is not None}
         if known and min(known.values()) < 0.5:  # noqa: PLR2004 - most of the list is unknown
             fewest, most = (f(known, key=known.__getitem__) for f in (min, max))
+            span = f"{percent(known[fewest])} ({fewest}) to {percent(known[most])} ({most})"
+            if percent(known[fewest]) == percent(known[most]):
+                span = percent(known[most])
             yield warned(
                 "few_judged",
                 "notice",
                 [],
-                f"Of the top {self.k}, {percent(known[fewest])} ({fewest}) to {percent(known[most])} ({most}) is "
-                "judged; what is not counts as not relevant.",
+                f"Of the top {self.k}, {span} is judged; what is not counts as not relevant.",
                 "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
             )
 

@@ -1,5 +1,6 @@
 """A table as somebody gives it, and what a reader makes of it."""
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,7 +106,9 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
     for name in asked:
         if file.theirs(name) not in found:
-            fix = f"name its own column: {file.settings.columns(name)}"
+            near = difflib.get_close_matches(file.theirs(name), found, n=1, cutoff=0.7)
+            meant = f"did you mean {near[0]!r}? Else " if near else ""
+            fix = f"{meant}name its own column: {file.settings.columns(name)}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}

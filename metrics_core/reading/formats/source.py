@@ -188,6 +188,11 @@ def refuse_missing(path: Path, settings: Settings) -> None:
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
         what = "there is no such file" + (f"; near it: {', '.join(near)}" if near else "")
+        above = Path("..") / path
+        if not path.is_absolute() and above.exists():
+            raise refuse(
+                str(path), "there is no such file below this folder", f"write {str(above)!r}"
+            )
         raise refuse(str(path), what, settings.path())
     if not path.is_file() and not path.is_dir():
         what = "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"

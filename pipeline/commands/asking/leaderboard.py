@@ -1,26 +1,21 @@
 """`concord leaderboard`: means, differences to the baseline and verdicts, from the results on disk."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.commands.asking.stale import changed_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
-from concord.pipeline.params.yaml_lines import read_yaml
 from concord.pipeline.terminal.arguments import evaluated_label
 from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard
 from concord.pipeline.terminal.table import console
 
-LOCK = Path("dvc.lock")
-# What `compare` was run with, in dvc.lock: two spaces before a stage's name.
-COMPARE = re.compile(r"^  compare:\n(?:    .*\n)*", re.MULTILINE)
 AFTER_REPRO = 12  # lines
 
 
@@ -38,7 +33,7 @@ def leaderboard(metrics: Sequence[str]) -> None:
     if changed := list(changed_since()):
         out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
-    for each in _serious(comparison):
+    for each in serious_warnings(comparison):
         out.print(f"\nbeware, {each.whose}: {each.sentence}")
 
 
@@ -58,11 +53,12 @@ def after_repro() -> None:
     comparison = comparison_of(read_params())
     out = console()
     print_leaderboard(out, comparison, comparison.primary, AFTER_REPRO)
-    if serious := len(_serious(comparison)):
+    if serious := len(serious_warnings(comparison)):
         out.print(f"beware, {in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
 
 
-def _serious(comparison: Comparison) -> list[Warned]:
+def serious_warnings(comparison: Comparison) -> list[Warned]:
+    """Those that a reader must know before any number."""
     return [each for each in comparison.warnings if each.severity == "serious"]
 
 
@@ -72,26 +68,3 @@ def comparison_of(params: Params) -> Comparison:
     if not file.exists():
         raise refuse(str(file), "is not there yet", "run `dvc repro` first")
     return read_comparison(file)
-
-
-def changed_since() -> Iterator[str]:
-    """The keys of params.yaml that have another value than dvc.lock says the comparison was made with."""
-    content = read_yaml(PARAMS).content
-    for key, value in _made_with().items():
-        if _value(content, key) != value:
-            yield key
-
-
-def _made_with() -> dict[str, Any]:
-    if not LOCK.is_file():
-        return {}
-    found = COMPARE.search(LOCK.read_text(encoding="utf-8", errors="replace"))
-    stage = load_yaml(found[0], str(LOCK))["compare"] if found else {}
-    params: dict[str, Any] = stage.get("params", {}).get(PARAMS.name, {})
-    return params
-
-
-def _value(content: Any, key: str) -> Any:
-    for name in key.split("."):
-        content = content.get(name) if isinstance(content, dict) else None
-    return content

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from concord.metrics_core.comparing.gate import decide, guarded, successes
 from concord.metrics_core.comparing.sentences.phrases import PERCENT
-from concord.metrics_core.comparison.gate import Decision, Guardrail, Measured
+from concord.metrics_core.comparison.gate import Decision, Guardrail, Kind, Measured
+from concord.reports.sections import gate
 from tests.metrics_core.comparing import gate_reference
 
 RANK: dict[str, int] = {"worse": 0, "undecided": 1, "pass": 2}
@@ -41,6 +42,7 @@ def measured(
             "ci_high": high,
             "n_users": 1000,
             "n_nonzero": n_nonzero,
+            "n_lost": 0,
             "test": "t",
             "p": p,
             **other,
@@ -49,11 +51,14 @@ def measured(
 
 
 def decided(
-    models: dict[str, tuple[list[Guardrail], list[Measured]]], *, undecided_passes: bool = False
+    models: dict[str, tuple[list[Guardrail], list[Measured]]],
+    *,
+    undecided_passes: bool = False,
+    against: Kind = "baseline",
 ) -> Decision:
     return decide(
         models,
-        against="baseline",
+        against=against,
         reference="popularity",
         confidence=0.95,
         undecided_passes=undecided_passes,
@@ -89,6 +94,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
         (measured(difference=0.1, n_nonzero=1), 0.001, "undecided", "only 1 user of 1,000 differ, too few for an interval"),
         (measured(difference=-0.1, test="none"), 0.001, "undecided", "such a number has no interval"),
         (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided", "no user has a value with both"),
+        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided", "1 of the 1,001 users who have a value with the reference has none with the model"),
+        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided", "37 of the 40 users who have a value with the reference have none with the model"),
+        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse", "the whole interval lies beyond what is allowed"),
         (measured(0.1, 0.2), None, "undecided", "the margin is a share of a mean that does not exist"),
     ],
 )  # fmt: skip
@@ -117,6 +125,16 @@ def test_what_fell_significantly_is_no_success() -> None:
     assert not successes([fell], confidence=0.95)[0].better
     assert successes([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
     assert not successes([replace(fell, p=None)], confidence=0.95)[0].better
+
+
+def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
+    gained = measured(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
+    assert not successes([gained], confidence=0.95)[0].better
+
+    lines = decided({"als": ([], [gained])}).lines
+    assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
+    lines = decided({"als": ([guarded(gained, 0.004, 0.004)], [])}).lines
+    assert lines[2].startswith("Give every user a list, or let those without one count as 0, `user_no_recs: zero`")  # fmt: skip
 
 
 GOOD = guarded(measured(-0.001, 0.005), 0.004, 0.004)
@@ -150,6 +168,23 @@ def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
     assert decided(models, undecided_passes=True).outcome == where_undecided_passes
 
 
+def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
+    same = measured(difference=0.0, n_nonzero=0, p=None)
+    models: dict[str, tuple[list[Guardrail], list[Measured]]] = {"als": ([guarded(same, "2%", 0.004)], [same])}  # fmt: skip
+
+    assert decided(models, against="revision").outcome == "pass"
+    assert decided(models).outcome == "undecided"
+    assert decided({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome == "undecided"
+
+
+def test_what_is_waived_already_is_no_advice() -> None:
+    lines = decided({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
+
+    assert lines[1].startswith("No success metric of als is shown to be better: ")
+    assert "`undecided: pass`" not in "".join(lines)
+    assert "`undecided: pass`" in decided({"als": ([OPEN], NO_GAIN)}).lines[2]
+
+
 def test_every_model_has_to_pass() -> None:
     models: dict[str, tuple[list[Guardrail], list[Measured]]] = {
         "als": ([GOOD], []), "ease": ([OPEN], []), "knn": ([BAD], []),
@@ -180,6 +215,25 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
     )
 
 
+def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
+    segment = "x\n::warning title=pwn::hi\r\n# y\x1b[2J\u2028z"
+    inside = [
+        guarded(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
+        for ends in ((-0.020, -0.010), (-0.020, -0.010), (-0.001, 0.001))
+    ]
+    for guardrails in (inside, inside[2:]):
+        for line in decided({"als": (guardrails, [])}).lines:
+            assert line.splitlines() == [line]
+            assert "\x1b" not in line
+
+
+def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
+    found = decided({})
+
+    assert (found.outcome, gate.head(found)) == ("undecided", "no decision")
+    assert "there is no model beside it" in gate.first(found)
+
+
 def test_what_is_undecided_says_how_many_users_would_decide_it() -> None:
     # -0.002 ± 0.004, and -0.004 is allowed: half the width would reach it, which takes 4 times the users
     found = guarded(measured(-0.006, 0.002), "min_effect", 0.004)
@@ -187,6 +241,9 @@ def test_what_is_undecided_says_how_many_users_would_decide_it() -> None:
 
     assert "−0.004 (min_effect) allowed" in lines[1]
     assert "With this difference, 4 times the users would decide it" in lines[2]
+    # -0.0039 ± 0.0011, and -0.004 is allowed: 121 times the users; not 1.2e+02
+    lines = decided({"als": ([guarded(measured(-0.0050, -0.0028), 0.004, 0.004)], [])}).lines
+    assert "With this difference, 121 times the users would decide it" in lines[2]
     on_the_margin = guarded(measured(-0.0081, 0.0001), 0.004, 0.004)
     lines = decided({"als": ([on_the_margin], [])}).lines
     assert "The difference is about the margin, which no number of users decides" in lines[2]

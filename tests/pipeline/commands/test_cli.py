@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT
+from tests.project import ROOT, attempt
 
 CONCORD = str(Path(sys.executable).parent / "concord")
 
@@ -126,6 +126,14 @@ def test_a_wrong_word_is_refused_with_a_remedy(arguments: tuple[str, ...], messa
     done = _run(*arguments)
 
     assert (done.returncode, done.stderr) == (2, message)
+
+
+@pytest.mark.parametrize("more", [("--truth", "a.csv"), ("--model", "a=b.csv")])
+def test_upgrade_takes_no_tables(more: tuple[str, str], tmp_path: Path) -> None:
+    done = attempt(tmp_path, "concord", "init", "--upgrade", *more)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("command line: --upgrade keeps the tables that params.yaml names")
 
 
 def test_outside_a_project_it_says_where_to_run(tmp_path: Path) -> None:

@@ -226,6 +226,41 @@ def test_what_cannot_be_decided_is_refused_with_2(
     assert not done.stdout
 
 
+def test_a_decision_on_results_that_are_older_than_their_files_says_so(project: Path) -> None:
+    lists = project / "data/demo/ease.parquet"
+    kept = lists.read_bytes()
+    assert "beware" not in attempt(project, "concord", "gate").stderr
+    change_params(project, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
+    assert "beware" not in attempt(project, "concord", "gate").stderr
+
+    for spoilt in (kept[:-1], kept[:-1] + b"?"):
+        lists.write_bytes(spoilt)
+        assert "beware, data/demo/ease.parquet has changed since" in attempt(project, "concord", "gate").stderr  # fmt: skip
+    lists.write_bytes(kept)
+    change_params(project, {"conventions.gain": "exp2", "conventions.preset": "custom"})
+    text = attempt(project, "concord", "comment")
+
+    assert "beware, params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
+    assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
+
+
+def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
+    users = project / "results/data/users.parquet"
+    kept = users.read_bytes()
+    odd = pl.read_parquet(users).with_columns(channel=pl.lit("x\n::warning title=pwn::hi\n# y"))
+    users.unlink()
+    odd.write_parquet(users)
+    cut = {"channel": {"by": "user", "column": "channel"}}
+    change_params(project, {"segments": cut, "gate": {"segments": {"channel": {"nDCG@10": 0.0}}}})
+    done = attempt(project, "concord", "gate")
+    users.unlink()
+    users.write_bytes(kept)
+
+    assert "of channel “x ::warning title=pwn::hi # y”" in done.stdout
+    assert len(done.stdout.splitlines()) == 3
+    assert not [line for line in done.stdout.splitlines() if line.startswith(("::", "#"))]
+
+
 def test_other_conventions_are_refused(project: Path) -> None:
     change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
     run(project, "dvc", "repro", "-q", "evaluate")

@@ -555,6 +555,25 @@ def test_a_missing_file_is_refused_with_names_that_are_near() -> None:
     assert refusal("popularity.csv") == message((what, "set `models.m.path` to the file"))
 
 
+def test_a_path_that_begins_a_folder_higher_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("recs").mkdir()
+    Path("recs/a.csv").write_text("user,item,rank\nu,a,1\n")
+    Path("evaluation").mkdir()
+    monkeypatch.chdir("evaluation")
+
+    assert refusal("recs/a.csv") == message(
+        ("recs/a.csv: there is no such file below this folder", "write '../recs/a.csv'")
+    )
+
+
+def test_a_column_of_nearly_the_same_name_is_asked_for() -> None:
+    Path("a.csv").write_text("user,item,prediction\nu,a,1\n")
+
+    assert "fix: did you mean 'prediction'? Else name its own column: " in refusal(
+        "a.csv", columns={"score": "predicted"}
+    )
+
+
 def test_an_address_is_refused_as_what_it_is() -> None:
     what = "s3:/lists/als.csv: is an address, not a file of this machine"
     fix = "fetch what stands there first, and set `models.m.path` to the file"

@@ -43,6 +43,7 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
     ("gate", "said"),
     [
         ("gate:\n  guardrails: {nDCG@11: 2%}", ", gate.guardrails: 'nDCG@11' is not evaluated"),
+        ("gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}", "names nDCG@10 as 'nDCG@10' and 'nDCG@010'"),
         ("gate:\n  guardrails: {nDCG@10: -0.1}", "-0.1 is no margin"),
         ("gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
         ("gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}", "gate.segments.activity: 'map@10' is not evaluated"),

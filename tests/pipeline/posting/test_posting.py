@@ -9,6 +9,7 @@ import pytest
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.posting.job import this_job
 from concord.pipeline.posting.place import post
+from concord.pipeline.posting.requests import Api, RefusedError
 from tests.pipeline.posting.forge import BOT, PERSON, READER, STRANGER, Forge, forge
 
 MARKER = "<!-- concord: evaluation -->"
@@ -179,6 +180,35 @@ def test_no_message_holds_a_token(server: Forge, tmp_path: Path) -> None:
         assert token not in _posted(gitlab(server, token))[1]
 
 
+@pytest.mark.parametrize("around", ["\n", " ", "\r\n"])
+def test_a_token_that_was_stored_with_a_line_break_is_used_without(
+    server: Forge, tmp_path: Path, around: str
+) -> None:
+    assert _posted(github(server, tmp_path, f"{BOT}{around}"))[0]
+    assert _posted(gitlab(server, f"{around}{PERSON}{around}"))[0]
+    assert {token for _, token in server.asked} == {BOT, PERSON}
+
+
+@pytest.mark.parametrize("token", ["SECRET\nX-Other: 1", "SECRET\x00", "SECRET\u2026", "“SECRET”"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_quoted(
+    server: Forge, tmp_path: Path, token: str
+) -> None:
+    for environment in (
+        github(server, tmp_path, token),
+        gitlab(server, token),
+        gitlab(server, None, CI_JOB_TOKEN=token),
+    ):
+        with pytest.raises(InputError, match="TOKEN: holds a character that no token has") as said:
+            this_job(environment)
+        assert "SECRET" not in str(said.value)
+
+
+def test_a_header_that_cannot_be_sent_is_not_quoted(server: Forge) -> None:
+    with pytest.raises(RefusedError, match="no answer that can be read: ValueError") as said:
+        Api(server.address, {"Other": "SECRET\n"}).call("GET", "/user")
+    assert "SECRET" not in str(said.value)
+
+
 def test_a_pipeline_of_the_merged_result_is_held_against_the_target(server: Forge) -> None:
     environment = gitlab(
         server,
@@ -198,6 +228,18 @@ def test_a_push_has_a_summary_and_no_request(server: Forge, tmp_path: Path) -> N
     assert job.summary == tmp_path / "summary.md"
     branch = {k: v for k, v in gitlab(server).items() if not k.startswith("CI_MERGE")}
     assert this_job(branch).request is None
+
+
+def test_a_job_that_no_server_set_up_is_refused_in_words(server: Forge, tmp_path: Path) -> None:
+    whole = github(server, tmp_path)
+    without = {k: v for k, v in whole.items() if k != "GITHUB_REPOSITORY"}
+    with pytest.raises(InputError, match="cannot be read, which lacks GITHUB_REPOSITORY"):
+        this_job(without)
+    (tmp_path / "event.json").write_text('{"pull_request": ', encoding="utf-8")
+    with pytest.raises(InputError, match="the event of this job cannot be read"):
+        this_job(whole)
+    with pytest.raises(InputError, match="cannot be read, which lacks CI_API_V4_URL"):
+        this_job({k: v for k, v in gitlab(server).items() if k != "CI_API_V4_URL"})
 
 
 def test_elsewhere_nothing_can_be_posted() -> None:

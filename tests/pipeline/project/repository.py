@@ -1,7 +1,9 @@
 """Small DVC repositories of other people: tables of three users, and stages that are never run."""
 
+import sqlite3
 import subprocess
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from dvc.repo import Repo
@@ -28,6 +30,15 @@ def write(root: Path, files: Mapping[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def runs_in(database: Path, *run_ids: str) -> None:
+    """A database with what MLflow's own has of each run."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE runs (run_uuid TEXT, lifecycle_stage TEXT)")
+        rows = [*((run_id, "active") for run_id in run_ids), ("d" * 32, "deleted")]
+        connection.executemany("INSERT INTO runs VALUES (?, ?)", rows)
+        connection.commit()
 
 
 def commit(root: Path) -> None:

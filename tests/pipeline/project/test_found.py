@@ -2,10 +2,10 @@
 
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
+from mlflow import MlflowClient
 
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.checks import is_model_name
@@ -15,10 +15,19 @@ from concord.pipeline.project.names import named
 from concord.pipeline.project.outs import outs_below
 from concord.pipeline.project.peek import Peeked
 from concord.pipeline.project.taken_for import Table
-from concord.pipeline.project.training_run import training_run
-from tests.pipeline.project.repository import ITEMS, LISTS, TRAIN, TRUTH, USUAL, repository, write
+from concord.pipeline.project.training_run import Place, Training, training
+from tests.pipeline.project.repository import (
+    ITEMS,
+    LISTS,
+    TRAIN,
+    TRUTH,
+    USUAL,
+    repository,
+    runs_in,
+    write,
+)
 
-ID = "0123456789abcdef0123456789abcdef"
+ID, OTHER = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 STAGES = """
 vars: [{where: out}]
 stages:
@@ -35,7 +44,7 @@ stages:
 
 def found(root: Path) -> Found:
     with chdir(root):  # stages are called as they are seen from here
-        return found_in(root, root / "evaluation")
+        return found_in(root, root / "evaluation" / "results")
 
 
 def paths(found: Found, root: Path) -> dict[str, tuple[str, str]]:
@@ -65,7 +74,7 @@ def test_what_dvc_add_keeps_and_plain_files_are_made_by_no_stage(tmp_path: Path)
     kept = "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
     root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": kept})
 
-    assert outs_below(root, root / "evaluation") == {root / "data/test.csv": ""}
+    assert outs_below(root, root / "evaluation").stages == {root / "data/test.csv": ""}
     assert paths(found(root), root)["truth"] == ("data/test.csv", "")
 
 
@@ -155,6 +164,22 @@ def test_validation_data_is_the_truth_where_there_is_no_other(tmp_path: Path) ->
     assert [each.why for each in found(both).left] == ["for validation"]
 
 
+def test_lists_for_validation_are_left_alone_where_the_truth_is_another(tmp_path: Path) -> None:
+    lists = {f"preds/als_{split}.csv": LISTS for split in ("val", "test")}
+    both = repository(tmp_path / "both", {**lists, "data/test.csv": TRUTH, "out/test_2.csv": LISTS})
+    one = repository(tmp_path / "one", {"preds/als_val.csv": LISTS, "data/val.csv": TRUTH})
+
+    assert paths(seen := found(both), both) == {
+        "truth": ("data/test.csv", ""),
+        "als_test": ("preds/als_test.csv", ""),
+    }
+    assert [(each.path.name, each.why) for each in seen.left] == [
+        ("test_2.csv", "another truth is taken"),
+        ("als_val.csv", "lists for validation"),
+    ]
+    assert set(paths(found(one), one)) == {"truth", "als_val"}
+
+
 def test_a_catalogue_with_an_item_in_two_rows_is_left_alone(tmp_path: Path) -> None:
     daily = ITEMS + "a,One,x\n"
     seen = found(root := repository(tmp_path, {"a/movies.csv": daily, "b/movies.csv": ITEMS}))
@@ -174,7 +199,7 @@ def test_another_evaluation_another_repository_and_environments_are_passed_by(tm
         "sub/als.csv": LISTS,
         "env39/pyvenv.cfg": "",
         "env39/als.csv": LISTS,
-        "evaluation/als.csv": LISTS,
+        "evaluation/results/als.csv": LISTS,
     }
 
     assert found(repository(tmp_path, others)).models == {}
@@ -204,16 +229,18 @@ def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> No
     assert set(paths(found(root), root)) == {"truth", "als", "popular"}
 
 
-def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("out", ["made/als.csv", "made"])
+def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, out: str) -> None:
     elsewhere = tmp_path / "elsewhere.csv"
     elsewhere.write_text(LISTS)
-    stages = "stages:\n  train: {cmd: x, outs: [als.csv]}\n"
+    stages = f"stages:\n  train: {{cmd: x, outs: [{out}]}}\n"
     root = repository(tmp_path / "repository", {"dvc.yaml": stages})
-    (root / "als.csv").symlink_to(elsewhere)
+    (root / "made").mkdir()
+    (root / "made/als.csv").symlink_to(elsewhere)
     (root / "bpr.csv").symlink_to(elsewhere)
     seen = found(root)
 
-    assert list(seen.models) == ["als"]
+    assert paths(seen, root) == {"als": ("made/als.csv", "train")}
     assert [(e.path.name, e.why) for e in seen.left] == [
         ("bpr.csv", "a link leads out of the repository")
     ]
@@ -227,7 +254,8 @@ def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path) -> Non
         ("run_id.txt", f"{ID}\n", None),
         ("run.json", '{"run_id": "7"}', "no"),
         ("run.json", f'{{"seed": "{ID}"}}', "no"),
-        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{ID}"}}', "no"),
+        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{OTHER}"}}', "no"),
+        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{ID}"}}', "run_id"),
         ("run.json", "{", "no"),
         ("weights.bin", "\0", "no"),
     ],
@@ -238,10 +266,92 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
     stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
     seen = found(root)
-    expected: Any = None if place == "no" else (root / file, place)
+    runs_in(root / "mlflow.db", ID, OTHER)
+    expected = {} if place == "no" else {"als": Place(root / file, place, ID)}
 
-    assert training_run(seen.models["als"], seen.outs) == expected
-    assert training_run(seen.models["bpr"], seen.outs) is None
+    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    assert made == ("sqlite:///../mlflow.db", expected, {})
+
+
+@pytest.mark.parametrize(
+    ("store", "environment", "uri"),
+    [
+        ("services/rec/mlflow.db", "", "sqlite:///../mlflow.db"),
+        ("services/rec/src/mlflow.db", "", "sqlite:///../src/mlflow.db"),
+        ("mlflow.db", "", "sqlite:///../../../mlflow.db"),
+        ("other/mlflow.db", "", "sqlite:///mlflow.db"),
+        ("services/rec/src/my runs.db", "sqlite:///my%20runs.db", "sqlite:///../src/my runs.db"),
+        ("services/rec/runs?.db", "sqlite:///ROOT/services/rec/runs%3F.db", "sqlite:///../runs%3F.db"),
+        ("../runs.db", "sqlite:///ABOVE/runs.db", "sqlite:///ABOVE/runs.db"),
+        ("services/rec/mlflow.db", "http://tracking:5000", "http://tracking:5000"),
+        ("services/rec/mlflow.db", "http://me:secret@tracking", "sqlite:///../mlflow.db"),
+        ("services/rec/mlflow.db", "sqlite:///nowhere.db", "sqlite:///../mlflow.db"),
+    ],
+)  # fmt: skip
+def test_the_store_of_the_training_is_found_where_its_stages_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, environment: str, uri: str
+) -> None:  # fmt: skip
+    root = repository(tmp_path / "repository", {})
+    here = root / "services/rec"
+    stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
+    write(here, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
+    for at in (here / "src", root / "other"):
+        at.mkdir()
+    runs_in(root / "decoy.db")
+    runs_in(root / store, ID)
+    for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
+        environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
+    seen = found(here)
+    place = {"als": Place(here / "run.txt", None, ID)}
+
+    made = training(seen.models, seen.outs, seen.folders, here / "evaluation")
+    assert made == Training(uri, *([{}, place] if "other" in store else [place, {}]))
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "allowed", "linked"), [("active", "true", True), ("active", "", False)]
+)
+def test_runs_in_files_are_found_if_the_mlflow_that_is_installed_keeps_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lifecycle: str, allowed: str, linked: bool
+) -> None:
+    stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
+    root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
+    write(root, {f"mlruns/0/{ID}/meta.yaml": f"lifecycle_stage: {lifecycle}\n"})
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", allowed)
+    seen = found(root)
+    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+
+    assert made.uri == ("file:../mlruns" if linked else "sqlite:///mlflow.db")
+    assert (list(made.runs), list(made.unknown)) == ((["als"], []) if linked else ([], ["als"]))
+
+
+def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path: Path) -> None:
+    root = repository(tmp_path, {f"{name}.csv": LISTS for name in ("als", "bpr")})
+    client = MlflowClient(f"sqlite:///{root / 'mlflow.db'}")
+    kept, gone = (client.create_run("0").info.run_id for _ in range(2))
+    client.delete_run(gone)
+    files = {"als.run.json": f'{{"run_id": "{kept}"}}', "bpr.run.json": f'{{"run_id": "{gone}"}}'}
+    stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
+    stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
+    write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
+    seen = found(root)
+    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+
+    assert (list(made.runs), list(made.unknown)) == (["als"], ["bpr"])
+
+
+@pytest.mark.parametrize("server", ["", "http://tracking:5000"])
+def test_a_sum_of_bytes_is_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    stages = "stages:\n  train: {cmd: x, outs: [recs/2024.csv, recs/2024.md5]}\n"
+    root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    runs_in(root / "mlflow.db", "f" * 32)
+    seen = found(root)
+
+    assert training(seen.models, seen.outs, seen.folders, root)[1:] == ({}, {})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.commands.init import init
+from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.commands.validate import validate
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -23,6 +23,7 @@ from tests.pipeline.project.repository import (
     USUAL,
     commit,
     repository,
+    runs_in,
     tree,
     write,
 )
@@ -182,18 +183,73 @@ def test_cutoffs_are_no_deeper_than_the_lists(root: Path, monkeypatch: pytest.Mo
     assert params(root / "evaluation", monkeypatch).evaluation.ks == [5, 10, 20]
 
 
+def trained(root: Path) -> None:
+    """Lists of als whose training leaves the id of its run beside them."""
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
+    ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
+    runs_in(root / "mlflow.db", ID)
+    write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
+
+
 def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
-    write(root, {"dvc.yaml": stages, "out/als.json": f'{{"run_id": "{ID}"}}'})
+    trained(root)
     run()
     made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
     stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
 
     assert made["models"]["als"]["training_run_id"] == {"file": "../out/als.json", "key": "run_id"}
-    assert stage["deps"][-1] == "${models.als.training_run_id.file}"
+    assert stage["deps"][-1] == "../out/als.json"
     assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
+
+
+def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(root)
+    (root / "mlflow.db").unlink()
+    run()
+    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+
+    assert made["models"]["als"] == {"path": "../out/als.csv"}
+    assert made["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
+    assert (
+        "  MLflow run in ../out/als.json: no store found that holds it;"
+        " name it by mlflow.tracking_uri and models.als.training_run_id\n"
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (", training_run_id: {file: ../out/als.json, key: run_id}", "", "names ../out/als.json, unlike"),
+        ("  als: {", "  als2: {", ""),
+        ("../out/als.json", "../out/run.json", "lacks ../out/run.json and names ../out/als.json, unlike"),
+    ],
+)  # fmt: skip
+def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
+    root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, said: str
+) -> None:
+    trained(root)
+    path = root / "evaluation/params.yaml"
+    run()
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    commit(root)
+    monkeypatch.chdir(root / "evaluation")
+    for command in (["status"], ["stage", "list"], ["params", "diff"]):
+        subprocess.run([sys.executable, "-m", "dvc", *command], check=True)
+
+    if said:
+        with pytest.raises(
+            InputError, match=r"`concord init --upgrade` writes dvc\.yaml"
+        ) as refused:
+            validate()
+        assert f"dvc.yaml: stages.log.deps: {said}" in str(refused.value)
+        upgrade(".", dry_run=False)
+    validate()
 
 
 def test_lists_and_truth_may_be_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +270,12 @@ def test_lists_and_truth_may_be_named(root: Path, monkeypatch: pytest.MonkeyPatc
         ({"models": ("als",)}, "'als' names no file"),
         ({"models": ("a: b=out/als.csv",)}, "'a: b' is no name of a model"),
         ({"models": ("train=out/als.csv",)}, "'train' is no name of a model"),
-        ({"models": ("als=out/nothing.csv",)}, "out/nothing.csv: there is no such file"),
+        ({"models": ("a=out/als.csv", "a=out/popular.csv")}, "two models are called 'a'"),
+        (
+            {"models": ("a=out/als.csv",), "truth": "out/als.csv"},
+            "is named for the truth and for a model",
+        ),
+        ({"models": ("als=out/nothing.csv",)}, "\nout/nothing.csv: there is no such file"),
         ({"truth": "dvc.lock"}, "dvc.lock: there is no such file"),
         ({"truth": ".dvc/config"}, "is no table that can be read"),
         ({"truth": "/etc/hostname"}, "lies outside the repository"),
@@ -231,8 +292,57 @@ def test_what_the_command_line_names_is_refused_in_these_words(
     with pytest.raises(InputError) as refused:
         run(**how)
 
-    assert said in str(refused.value)
+    assert said in f"\n{refused.value}"
     assert tree(root) == before
+
+
+def test_a_file_that_is_named_has_no_other_role(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
+    run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
+    made = params(root / "evaluation", monkeypatch)
+
+    assert made.data.truth.path == "../data/train.csv"
+    assert made.background["train"].path == "../data/old/train.csv"
+    assert "left alone" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("out", ["data", "recs"])
+def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    root = repository(tmp_path / "repository", {"data/test.csv": TRUTH, "recs/als.csv": LISTS})
+    part = {"user": ["u1", "u2"], "item": ["a", "b"], "score": [1.0, 2.0]}
+    (root / "recs/bpr.parquet").mkdir()
+    pl.DataFrame(part).write_parquet(root / "recs/bpr.parquet/0.parquet")
+    monkeypatch.chdir(root)
+    for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", out]):  # fmt: skip
+        subprocess.run([sys.executable, "-m", "dvc", *command], check=True)
+    assert any(path.is_symlink() for path in (root / out).rglob("*"))
+    run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
+    run(force=True)
+    made = params(root / "evaluation", monkeypatch)
+    validate()
+
+    assert made.input.allow_outside
+    assert {name: model.path for name, model in made.models.items()} == {
+        "als": "../recs/als.csv",
+        "bpr": "../recs/bpr.parquet",
+    }
+
+
+def test_what_lies_in_the_folder_of_the_evaluation_is_found_but_for_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"evaluation/{name}": text for name, text in USUAL.items()}
+    monkeypatch.chdir(repository(tmp_path, {**files, "evaluation/results/lists/bpr.csv": LISTS}))
+    run()
+    run(force=True)
+    made = params(tmp_path / "evaluation", monkeypatch)
+
+    assert made.data.truth.path == "data/test.csv"
+    assert set(made.models) == {"als", "popular"}
 
 
 @pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
@@ -404,14 +514,20 @@ def test_whatever_becomes_of_its_words_all_files_are_written_or_none(
 def test_the_users_own_params_lead_to_those_of_concord(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run()
-    for own in ("lr: 1\n", "models: {als: {factors: 8}}\ndata: {seed: 1}\n"):
-        write(root, {"params.yaml": own})
-        with pytest.raises(InputError) as refused:
-            read_params()
-        assert str(refused.value) == (
-            "params.yaml: is not a params.yaml of Concord\n  fix: `cd evaluation`, where Concord's params.yaml is"
-        )
+    before = "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+    after = "`cd ml/offline/ev`, where Concord's params.yaml is"
+    for fix in (before, after):
+        for own in (
+            "lr: 1\n",
+            "models: {als: {factors: 8}}\ndata: {seed: 1}\nevaluation: {k: 5}\n",
+        ):
+            write(root, {"params.yaml": own})
+            with pytest.raises(InputError) as refused:
+                read_params()
+            assert (
+                str(refused.value) == f"params.yaml: is not a params.yaml of Concord\n  fix: {fix}"
+            )
+        run("ml/offline/ev") if fix == before else None
 
 
 @pytest.mark.parametrize("data", [ROOT / "data" / "demo", None])

@@ -11,6 +11,7 @@ from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.project.upgraded import upgraded
 from tests.pipeline.project.repository import USUAL, commit, repository, tree, write
 
 ID = "0123456789abcdef0123456789abcdef"
@@ -131,6 +132,20 @@ def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
     assert subprocess.run(show, capture_output=True, text=True, check=True).stdout == edited
 
 
+@pytest.mark.parametrize("state", ["committed", "changed", "missing"])
+def test_the_template_of_the_plot_is_carried_over_unless_somebody_works_on_it(
+    root: Path, state: str
+) -> None:
+    path = root / ".dvc/plots/model_lines.json"
+    wanted = path.read_text()
+    path.write_text("{}\n")
+    commit(root) if state == "committed" else None
+    path.unlink() if state == "missing" else None
+    upgrade("evaluation", dry_run=False)
+
+    assert path.read_text() == ("{}\n" if state == "changed" else wanted)
+
+
 def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -> None:
     remove = ["git", "rm", "-q", "--cached", "evaluation/params.yaml"]
     subprocess.run(remove, check=True)
@@ -150,9 +165,7 @@ def test_files_of_training_runs_come_under_the_deps_of_log(root: Path) -> None:
     upgrade("evaluation", dry_run=False)
     stages = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]
 
-    assert [dep for dep in stages["log"]["deps"] if "training" in dep] == [
-        "${models.als.training_run_id.file}"
-    ]
+    assert [dep for dep in stages["log"]["deps"] if "results" not in dep] == ["../run.txt"]
 
 
 def test_without_git_what_was_there_is_kept_beside(
@@ -184,10 +197,24 @@ def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> No
     path.write_text(f"{head}mlflow: {{experiment: a}}\n\n{rest[rest.index('results:') :]}")
     commit(root)
 
-    with pytest.raises(
-        InputError, match="mlflow: lacks tracking_uri, required, attach, and stands"
-    ):
+    with pytest.raises(InputError) as refused:
         upgrade("evaluation", dry_run=False)
+    assert str(refused.value).startswith(
+        "evaluation/params.yaml: mlflow: lacks tracking_uri, required, attach, and stands"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [("1.0", 'concord: "1.0" #'), ("0.1.0", "concord: 0.1.0 #")]
+)
+def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str) -> None:
+    project = root / "evaluation"
+    for _ in range(2):  # the second time it replaces what the first time wrote
+        text = upgraded(project, number, mlflow=True)[Path("evaluation/params.yaml")]
+        (project / "params.yaml").write_text(text)
+
+        assert f"\n{line} that made" in text
+        assert content(root)["concord"] == number
 
 
 def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
@@ -200,7 +227,7 @@ def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
 
     assert after.startswith("\ufeff# Every choice")
     assert "\n    wilcoxon: false #" in after
-    assert after.count("\r\n") == text.count("\r\n")
+    assert after.count("\r\n") == after.count("\n") > text.count("\r\n")
     assert content(root)["comparison"]["wilcoxon"] is False
 
 

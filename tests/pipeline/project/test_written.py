@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dvc.parsing.context import Context
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from concord.pipeline.project.written import (
     flow,
     params_yaml,
     plot_template,
+    run_files,
 )
 from tests.project import ROOT
 
@@ -93,6 +95,11 @@ def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert params.report.title == "a: shop"
 
 
+def test_a_version_that_looks_like_a_number_is_a_text() -> None:
+    assert load_yaml(params_yaml(CONTENT, "1.0"), "")["concord"] == "1.0"
+    assert "\nconcord: 0.1.0 #" in params_yaml(CONTENT, "0.1.0")
+
+
 def test_stages_depend_on_the_version_or_on_the_code() -> None:
     stages = load_yaml(dvc_yaml(), "")["stages"]
     bodies = [stage.get("do", stage) for stage in stages.values()]
@@ -101,8 +108,16 @@ def test_stages_depend_on_the_version_or_on_the_code() -> None:
     assert code == []
     assert all("concord" in body["params"] for body in bodies)
     assert "log" not in load_yaml(dvc_yaml(mlflow=False), "")["stages"]
-    deps = load_yaml(dvc_yaml(trained=["als"]), "")["stages"]["log"]["deps"]
-    assert deps[-1] == "${models.als.training_run_id.file}"
+
+
+def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
+    named = ["../als.json", "../als.json", "a: b/${x} #.txt"]
+    models = {str(place): {"training_run_id": {"file": file}} for place, file in enumerate(named)}
+    files = run_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
+    deps = load_yaml(dvc_yaml(trained=files), "")["stages"]["log"]["deps"]
+
+    assert files == ["../als.json", "a: b/${x} #.txt"]
+    assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
 
 
 @given(

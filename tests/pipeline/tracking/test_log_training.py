@@ -145,10 +145,10 @@ def test_runs_that_are_unknown_or_deleted_are_refused_at_once_before_anything_is
 
     assert str(refused.value) == (
         "params.yaml: models.popularity.training_run_id: MLflow knows no run 'no-such-run'\n"
-        "  fix: name a run of this MLflow, or remove the key to give popularity a run of its own\n"
+        "  fix: name a run of this MLflow, or remove the key to give popularity a run of its own (then `concord init --upgrade`, if that made dvc.yaml)\n"
         f"params.yaml: models.als.training_run_id: the run '{trained}' is deleted\n"
         f"  fix: `mlflow runs restore --run-id {trained}`, "
-        "or remove the key to give als a run of its own"
+        "or remove the key to give als a run of its own (then `concord init --upgrade`, if that made dvc.yaml)"
     )
     assert client.get_experiment_by_name("demo") is None
 

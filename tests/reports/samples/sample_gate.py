@@ -33,6 +33,7 @@ def decision(
 
 def _measured(row: dict[str, Any]) -> Measured:
     own = {
+        "n_lost": 0,
         "higher_is_better": True,
         "segmentation": None,
         "segment": None,

@@ -151,6 +151,29 @@ def test_data_sets_of_mlflow_are_taken_too(client: MlflowClient, kind: str) -> N
     assert result.artifacts["per_user"].content["user"].tolist() == [1, 2]
 
 
+def test_whole_conventions_are_taken(client: MlflowClient) -> None:
+    pinned = cc.preset("standard", gain="exp2")
+    result = _evaluated(_frame(), {"metrics": ["nDCG@3"], "preset": pinned, "report": False})
+
+    expected = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned)["nDCG@3"]
+    assert result.metrics["accuracy/ndcg_at_3"] == expected
+
+
+def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
+    client: MlflowClient,
+) -> None:
+    filled = [{"b": 3, "d": None, "x": None}, {"b": None, "d": 1, "x": 2}]
+    found, expected = (_evaluated(_frame(truth=truth), {}) for truth in (filled, [*GRADES.values()]))  # fmt: skip
+
+    assert found.metrics == expected.metrics
+
+
+def test_a_model_that_lists_nothing_has_a_score(client: MlflowClient) -> None:
+    result = _evaluated(_frame(recs=[[], []]), {"metrics": ["RR@3"]})
+
+    assert result.metrics["accuracy/rr_at_3"] == 0.0
+
+
 @pytest.mark.parametrize("kind", ["regressor", "question-answering", "retriever", None])
 def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
     assert not ConcordEvaluator.can_evaluate(model_type=kind, evaluator_config={})  # type: ignore[arg-type]
@@ -164,6 +187,10 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' stands in row 1 too"),
     "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is no id of a user"),
     "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
+    "a list of columns": ({}, {"user": ["user"]}, "evaluator_config: 'user': is ['user']\n  fix: write the name of one column"),
+    "two presets": ({}, {"conventions": {"preset": "ms_recommenders"}}, "evaluator_config: 'conventions': names a preset"),
+    "knobs beside conventions": ({}, {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}}, "evaluator_config: 'conventions': is given beside whole conventions"),
+    "a grade that is missing": ({"truth": [{"a": 1}, {"e": None, "f": 1}]}, {}, "user 2, item 'e'): is missing"),
     "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
 }  # fmt: skip
 
