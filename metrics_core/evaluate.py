@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.checking.settings import Arguments
@@ -139,7 +139,7 @@ def evaluate(
     """
     pinned = pinned_by(conventions)
     task = Task(labels_of(metrics), pinned, only_known=users is not None)
-    with connect() as connection:
+    with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
         opened = open_inputs(
             connection, recs, truth, pinned, columns=columns, policies=input, **how

@@ -8,7 +8,7 @@ import duckdb
 import polars as pl
 
 from concord.metrics_core.checking.id_types import share_id_types
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
 from concord.metrics_core.explaining.derivation import One, Steps, steps
@@ -158,8 +158,10 @@ def explain(
     other = None if versus is None else conventions_of(versus)
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
-    with connect() as connection:
-        opened = open_inputs(connection, recs, truth, pinned, columns=columns, policies=input)
+    with in_memory() as connection:
+        opened = open_inputs(
+            connection, recs, truth, pinned, columns=columns, policies=input, again=True
+        )
         opened.keep_user(user)
         data = _One(user, connection, lambda own: opened.rank(own.rankings))
         found = _explained(data, label, pinned, other)
@@ -190,7 +192,7 @@ def explain_ranked(
     frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
     if not any(len(frame) for frame in frames):
         raise nobody(user)
-    with connect() as connection:
+    with in_memory() as connection:
         for name, frame in zip(("ranked", "judgements"), frames, strict=True):
             connection.register(name, frame.to_arrow())
         views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}

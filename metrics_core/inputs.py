@@ -16,6 +16,7 @@ from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.given import Columns, columns_named, table_given
 from concord.metrics_core.reading.lists import rank_source, read_lists
+from concord.metrics_core.reading.loaded import InMemory, keep_lists
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.truth import read_truth
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of
@@ -25,7 +26,7 @@ from concord.metrics_core.scoring.background import Catalogue, catalogue_of
 class Opened:
     """The relations of a connection: `lists`, `truth`, `known`, `train` and `items`; the last two may be empty.
 
-    lists     : as they were read, in the table `given`; ranked they stand in `ranked`
+    lists     : as they were read, in the table `given`, where they are ranked again; ranked they stand in `ranked`
     fit       : what the ids of lists, truth and catalogue have in common; see `fit_of`
     has_train : is there a train?
     catalogue : the items, and what is known of them; None: none was given
@@ -33,13 +34,14 @@ class Opened:
 
     connection: DuckDBPyConnection
     policies: Policies
-    lists: Source
+    lists: Source | None
     fit: Mapping[str, Any]
     has_train: bool = False
     catalogue: Catalogue | None = None
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists anew, under other conventions."""
+        assert self.lists is not None
         self.connection.execute("DROP TABLE ranked")
         rank_source(self.connection, self.lists, self.policies, rankings, rows="given")
         _share(self.connection)
@@ -81,8 +83,11 @@ def open_inputs(
     items: Data | None = None,
     columns: Columns | None = None,
     policies: Mapping[str, Any] | None = None,
+    again: bool = False,
 ) -> Opened:
     """Read, check and register everything.
+
+    again : will the lists be ranked anew?
 
     Raises
     ------
@@ -92,8 +97,15 @@ def open_inputs(
     if isinstance(recs, Mapping):  # it says no ranks of its own: those that it is given begin at 1
         allowed = replace(allowed, rank_base=1)
     table = table_given("recs", recs, named)
-    found = read_lists(connection, table, allowed, conventions.rankings)
-    connection.execute("ALTER TABLE source RENAME TO given")
+    source = None
+    if again:
+        source = read_lists(connection, table, allowed, conventions.rankings).source
+        connection.execute("ALTER TABLE source RENAME TO given")
+    else:
+        kept = InMemory()
+        keep_lists(connection, table, allowed, conventions, kept.keep)
+        for relation in ("ranked", "given"):
+            connection.register(relation, kept.table)
     _read_truth(connection, judgements, allowed, named)
     _register_known(connection, judgements, users, named)
     if train is None:
@@ -113,7 +125,7 @@ def open_inputs(
     fit = fit_of(connection, met)
     if users is not None:
         _refuse_nobody(connection)
-    return Opened(connection, allowed, found.source, fit, train is not None, catalogue)
+    return Opened(connection, allowed, source, fit, train is not None, catalogue)
 
 
 def _share(connection: DuckDBPyConnection) -> None:

@@ -6,22 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import Met, fit_of
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.inputs import users_without_items
 from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, table_given
-from concord.metrics_core.reading.loaded import LOADERS, Loaded, keep_lists, load_truth
+from concord.metrics_core.reading.loaded import LOADERS, InMemory, Loaded, keep_lists, load_truth
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
@@ -101,12 +99,15 @@ class ModelTables:
         table = table_given(model, recs, self.columns, role="recs")
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
-        lists, found = _lists(table, own, pinned)
+        with in_memory() as connection:
+            kept = InMemory()
+            found = keep_lists(connection, table, own, pinned, kept.keep)()
+        lists = pl.DataFrame(kept.table)
         gathered = Gathered(task_of(asked.labels, pinned, self.panels))
         fit = self._fit(table, lists, data)
         judgements = ground.truth
         assert isinstance(judgements, pl.DataFrame)
-        with connect() as connection:
+        with in_memory() as connection:
             background = Background(ground.train, ground.items)
             part = evaluate_tables(
                 connection, lists, judgements, gathered.task, background, known=data.known
@@ -133,14 +134,14 @@ class ModelTables:
         policy = self.policies.unknown_items
         met = Met(table.name, table.columns, catalogue, policy, table.settings)
         tables = {"lists": lists, "truth": data.ground.truth}
-        with connect() as connection:
+        with in_memory() as connection:
             id_views(connection, _there(tables, items=data.ground.items))
             return fit_of(connection, met)
 
 
 def _validity(gathered: Gathered, lists: pl.DataFrame, ground: Ground) -> dict[str, Any]:
     """What lists, truth and train say of the evaluation."""
-    with connect() as connection:
+    with in_memory() as connection:
         id_views(connection, _there({"lists": lists, "truth": ground.truth}, train=ground.train))
         return validity(
             connection,
@@ -155,26 +156,9 @@ def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Tab
     return {**tables, **{name: table for name, table in others.items() if table is not None}}
 
 
-def _lists(
-    table: InputTable, policies: Policies, pinned: Conventions
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The rows of a model's lists, and what was found in them."""
-    kept: list[pa.Table] = []
-
-    def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-        tables = (
-            row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
-        )
-        kept[:] = [schema.empty_table(), *tables]
-
-    with connect() as connection:
-        found = keep_lists(connection, table, policies, pinned, keep)
-    return pl.DataFrame(pa.concat_tables(kept)), found
-
-
 def _kept(load: Callable[[DuckDBPyConnection], Loaded]) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The rows of a table, and what was found in it."""
-    with connect() as connection:
+    with in_memory() as connection:
         found = load(connection)
         return pl.DataFrame(connection.sql(found.query).to_arrow_table()), found.quality
 
@@ -183,7 +167,7 @@ def _known(judgements: pl.DataFrame, without_items: Sequence[Any]) -> pl.DataFra
     """The users of the truth and those of whom it holds no item; None where there are none of the latter."""
     if not without_items:
         return None
-    with connect() as connection:
+    with in_memory() as connection:
         read_users(connection, table_given("users", without_items, {}))
         others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
     users = judgements.select("user")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.conventions.conventions import KNOBS, Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
 from concord.metrics_core.evaluate import mean_of
@@ -115,8 +115,8 @@ def reconcile(
     """
     label, pinned = of_lists_and_truth(metric, asks="reconcile"), conventions_of(conventions)
     given(value)
-    with connect() as connection:
-        open_inputs(connection, recs, truth, pinned, columns=columns, policies=input)
+    with in_memory() as connection:
+        open_inputs(connection, recs, truth, pinned, columns=columns, policies=input, again=True)
         query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
         grades = [grade for (grade,) in connection.execute(query).fetchall()]
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -58,8 +59,8 @@ def keep_lists(
     *,
     order: str | None = None,
     watch: Watch = unwatched,
-) -> dict[str, Any]:
-    """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; what was found in them.
+) -> Callable[[], dict[str, Any]]:
+    """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; tells on demand what was found in them.
 
     keep : takes their schema, and the rows in tables or batches. It is called again, from the first row, where lists
            do not go on in the order in which they began
@@ -77,16 +78,28 @@ def keep_lists(
                 batches,
             ):
                 keep(schema_of(source), pass_on(connection, source, batches, wanted, passed))
-            return describe_passed(replace(source, rows=passed.rows), passed, pinned)
+            return partial(describe_passed, replace(source, rows=passed.rows), passed, pinned)
         except UsersOutOfOrder:
             continue
         except OutOfOrder:
             break
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
-    quality = describe_lists(connection, found, pinned)
     reader = connection.sql(f"SELECT * FROM {found.ranked.relation}").to_arrow_reader(AT_A_TIME)
     keep(reader.schema, reader)
-    return quality
+    return partial(describe_lists, connection, found, pinned)
+
+
+class InMemory:
+    """What `keep_lists` hands on, as a table."""
+
+    def __init__(self) -> None:
+        self.table = pa.table({})
+
+    def keep(self, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
+        tables = (
+            row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
+        )
+        self.table = pa.concat_tables([schema.empty_table(), *tables])
 
 
 def load_truth(

@@ -41,7 +41,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
                 write_rows(beside, schema, chain(first, left))
                 refuse_changed()
 
-        found = keep_lists(
+        describe = keep_lists(
             connection,
             table,
             policies(params),
@@ -50,6 +50,6 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             order=params.models[model].order,
             watch=counted,
         )
-    quality = {"model": model} | found
+    quality = {"model": model} | describe()
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)
