@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -38,22 +39,25 @@ def render_html(comparison: Comparison) -> str:
     """The page of a comparison."""
     script = _file("sort.js") + _file("interact.js")
     page = environment(autoescape=True).get_template("report.html.j2")
-    return page.render(
-        comparison=comparison,
-        style=Markup(palette.stylesheet() + "\n" + _file("style.css")),
-        script=Markup(script),
-        script_hash=_sha256(script),
-        difference_chart=difference_chart,
-        distribution_chart=distributions.distribution_chart,
-        tradeoff_chart=tradeoffs.tradeoff_chart,
-        curve_chart=curve_chart,
-        pair_heatmap=pair_heatmap,
-        bump_chart=bump_chart,
-        has_chart=has_chart,
-        curve_stems=curve_stems(comparison),
-        curve_ks=curve_ks(comparison),
-        curve_labels=curve_labels,
-    )
+    with debug_mode(
+        False
+    ):  # the tests check every part of a chart against the schema: it takes half of the time
+        return page.render(
+            comparison=comparison,
+            style=Markup(palette.stylesheet() + "\n" + _file("style.css")),
+            script=Markup(script),
+            script_hash=_sha256(script),
+            difference_chart=difference_chart,
+            distribution_chart=distributions.distribution_chart,
+            tradeoff_chart=tradeoffs.tradeoff_chart,
+            curve_chart=curve_chart,
+            pair_heatmap=pair_heatmap,
+            bump_chart=bump_chart,
+            has_chart=has_chart,
+            curve_stems=curve_stems(comparison),
+            curve_ks=curve_ks(comparison),
+            curve_labels=curve_labels,
+        )
 
 
 def environment(*, autoescape: bool) -> Environment:

@@ -179,8 +179,10 @@ def _ground(
         for rank in sorted({point["row"] for point in points})
     ]
     return [
-        bands.mark_rect(color=light("band")).encode(*axes, x2="x2", y2="y2"),
-        values(ends).mark_rule(color=light("line"), strokeWidth=1).encode(*axes, x2="x2", y2="y2"),
+        bands.mark_rect(color=light("band")).encode(*axes, x2=alt.X2("x2"), y2=alt.Y2("y2")),
+        values(ends)
+        .mark_rule(color=light("line"), strokeWidth=1)
+        .encode(*axes, x2=alt.X2("x2"), y2=alt.Y2("y2")),
         _rank_numbers(points, frame, axes),
     ]
 
@@ -207,7 +209,7 @@ def _rank_numbers(points: Sequence[Mapping[str, Any]], frame: Frame, axes: Axes)
     return (
         values(rows)
         .mark_text(fontSize=12, color=light("ink-faint"), align="center", limit=0)
-        .encode(*axes, text="text:N")
+        .encode(*axes, text=alt.Text("text:N"))
     )
 
 
@@ -222,7 +224,13 @@ def _lines(points: Sequence[dict[str, Any]], axes: Axes) -> list[Layer]:
     return [
         values(points)
         .mark_line(strokeWidth=1.75, aria=True)
-        .encode(*axes, order="at:Q", detail="model:N", stroke=stroke, description="whose:N"),
+        .encode(
+            *axes,
+            order=alt.Order("at:Q"),
+            detail=alt.Detail("model:N"),
+            stroke=stroke,
+            description=alt.Description("whose:N"),
+        ),
         values(points)
         .mark_point(size=56, opacity=1, strokeWidth=1.25, aria=True)
         .encode(
@@ -230,7 +238,7 @@ def _lines(points: Sequence[dict[str, Any]], axes: Axes) -> list[Layer]:
             stroke=stroke,
             fill=alt.Fill("inside:N", scale=None),
             shape=alt.Shape("shape:N", scale=None),
-            description="about:N",
+            description=alt.Description("about:N"),
         ),
     ]
 
@@ -253,7 +261,7 @@ def _definition_names(entry: Entry, frame: Frame, axes: Axes) -> Layer:
         color=light("ink-soft"),
         limit=0,
     )
-    return text.encode(*axes, text="text:N")
+    return text.encode(*axes, text=alt.Text("text:N"))
 
 
 def _model_names(points: Sequence[dict[str, Any]], frame: Frame, axes: Axes) -> list[Layer]:
@@ -283,4 +291,6 @@ def _names(
         align=align, baseline="middle", fontSize=13, fontWeight=600, angle=angle, limit=0, aria=True
     )
     colour = alt.Color("colour:N", scale=None)
-    return text.encode(*axes, text="name:N", color=colour, description="whose:N")
+    return text.encode(
+        *axes, text=alt.Text("name:N"), color=colour, description=alt.Description("whose:N")
+    )

@@ -136,17 +136,27 @@ def _layers(
     colour, shape = alt.Stroke("colour:N", scale=None), alt.Shape("shape:N", scale=None)
     fill = alt.Fill("colour:N", scale=None)
     lines = [
-        values(part).mark_line(strokeWidth=width, aria=True).encode(description="whose:N")
+        values(part)
+        .mark_line(strokeWidth=width, aria=True)
+        .encode(description=alt.Description("whose:N"))
         for part, width in ((crowd, 1.25), (named, 1.75))
     ]
     return [
-        *(line.encode(x=x, y=y, detail="model:N", stroke=colour) for line in lines),
+        *(line.encode(x=x, y=y, detail=alt.Detail("model:N"), stroke=colour) for line in lines),
         values(named)
         .mark_rule(strokeWidth=1.25, opacity=0.55, aria=True)
-        .encode(x=x, y="low:Q", y2="high", stroke=colour, description="whose:N"),
+        .encode(
+            x=x,
+            y=alt.Y("low:Q"),
+            y2=alt.Y2("high"),
+            stroke=colour,
+            description=alt.Description("whose:N"),
+        ),
         values(named)
         .mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
-        .encode(x=x, y=y, shape=shape, stroke=colour, fill=fill, description="about:N"),
+        .encode(
+            x=x, y=y, shape=shape, stroke=colour, fill=fill, description=alt.Description("about:N")
+        ),
         *_names(named, ks[-1], domain),
     ]
 
@@ -164,20 +174,20 @@ def _names(rows: list[dict[str, Any]], last_k: int, domain: tuple[float, float])
         ]
     )
     ties = placed.mark_rule(strokeWidth=1, opacity=0.6, aria=True).encode(
-        description="whose:N",
+        description=alt.Description("whose:N"),
         x=alt.value(width),
         x2=alt.value(width + 10),
-        y="mean:Q",
-        y2="place",
+        y=alt.Y("mean:Q"),
+        y2=alt.Y2("place"),
         stroke=alt.Stroke("colour:N", scale=None),
     )
     names = placed.mark_text(
         align="left", baseline="middle", fontSize=12, limit=0, aria=True
     ).encode(
-        description="whose:N",
+        description=alt.Description("whose:N"),
         x=alt.value(width + 14),
-        y="place:Q",
-        text="text:N",
+        y=alt.Y("place:Q"),
+        text=alt.Text("text:N"),
         color=alt.Color("colour:N", scale=None),
     )
     return [ties, names]

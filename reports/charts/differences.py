@@ -125,13 +125,15 @@ def _ground(
     band = values(stripes).mark_rect(color=light("band"), aria=True)
     y = alt.Y("from:Q", axis=None)
     return [
-        band.encode(x=x, x2="end", y=y, y2="to", description="about:N"),
+        band.encode(
+            x=x, x2=alt.X2("end"), y=y, y2=alt.Y2("to"), description=alt.Description("about:N")
+        ),
         values(stripes)
         .mark_rule(color=light("ink-soft"), strokeWidth=1)
-        .encode(x="zero:Q", y=y, y2="to"),
+        .encode(x=alt.X("zero:Q"), y=y, y2=alt.Y2("to")),
         name.mark_text(
             color=light("ink-soft"), fontSize=12, dy=-12, align=_alignment(domain), limit=0
-        ).encode(x=x, y=alt.value(0), text="name:N"),
+        ).encode(x=x, y=alt.value(0), text=alt.Text("name:N")),
     ]
 
 
@@ -157,14 +159,20 @@ def _marks(points: list[dict[str, Any]], x: alt.X, y: alt.Y) -> list[Layer]:
     whole = values(with_interval).mark_rule(strokeWidth=2, strokeCap="round", aria=True)
     dots = values(with_value).mark_point(size=130, strokeWidth=1.75, opacity=1, aria=True)
     return [
-        whole.encode(x="low:Q", x2="high", y=y, color=colour, description="about:N"),
+        whole.encode(
+            x=alt.X("low:Q"),
+            x2=alt.X2("high"),
+            y=y,
+            color=colour,
+            description=alt.Description("about:N"),
+        ),
         dots.encode(
             x=x,
             y=y,
             shape=shape,
             stroke=colour,
             fill=alt.Fill("inside:N", scale=None),
-            description="about:N",
+            description=alt.Description("about:N"),
         ),
     ]
 
@@ -174,20 +182,23 @@ def _texts_beside(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     text = _names(points)
     return [
         text(align="left", fontSize=14, color=light("ink"), limit=0).encode(
-            x=alt.value(-140), y=y, text="name:N"
+            x=alt.value(-140), y=y, text=alt.Text("name:N")
         ),
         text(align="right", fontSize=14, fontWeight=600, limit=0).encode(
-            x=alt.value(width + 72), y=y, text="written:N", color=alt.Color("colour:N", scale=None)
+            x=alt.value(width + 72),
+            y=y,
+            text=alt.Text("written:N"),
+            color=alt.Color("colour:N", scale=None),
         ),
         text(align="left", fontSize=13, color=light("ink-soft"), limit=0).encode(
-            x=alt.value(width + 88), y=y, text="word:N"
+            x=alt.value(width + 88), y=y, text=alt.Text("word:N")
         ),
     ]
 
 
 def _names(points: list[dict[str, Any]]) -> Callable[..., Layer]:
     """Texts that belong to the model of their row."""
-    rows = values(points).encode(description="whose:N")
+    rows = values(points).encode(description=alt.Description("whose:N"))
     return partial(rows.mark_text, aria=True)
 
 
@@ -195,9 +206,12 @@ def _texts_above(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     text = _names(points)
     return [
         text(align="left", fontSize=13, dy=-17, color=light("ink"), limit=0).encode(
-            x=alt.value(0), y=y, text="long_name:N"
+            x=alt.value(0), y=y, text=alt.Text("long_name:N")
         ),
         text(align="right", fontSize=13, dy=-17, fontWeight=600, limit=0).encode(
-            x=alt.value(346), y=y, text="number_and_word:N", color=alt.Color("colour:N", scale=None)
+            x=alt.value(346),
+            y=y,
+            text=alt.Text("number_and_word:N"),
+            color=alt.Color("colour:N", scale=None),
         ),
     ]

@@ -60,14 +60,14 @@ def distribution_chart(comparison: Comparison, label: str, *, narrow: bool) -> M
     width = (350 if narrow else 940) - margins["left"] - margins["right"]
     layers = [
         zero.encode(x=alt.X("at:Q")),
-        _reach(strips, 1.5).encode(x=x, x2="p95", y=y),
-        _reach(strips, 7).encode(x="p25:Q", x2="p75", y=y),
+        _reach(strips, 1.5).encode(x=x, x2=alt.X2("p95"), y=y),
+        _reach(strips, 7).encode(x=alt.X("p25:Q"), x2=alt.X2("p75"), y=y),
         dots.encode(
-            x="p50:Q",
+            x=alt.X("p50:Q"),
             y=y,
             fill=alt.value(light("page")),
             stroke=alt.value(light("ink")),
-            description="about:N",
+            description=alt.Description("about:N"),
         ),
         *_texts(strips, y, width, narrow=narrow),
     ]
@@ -103,26 +103,28 @@ def _ends(strips: list[dict[str, Any]]) -> tuple[float, float]:
 
 def _reach(strips: list[dict[str, Any]], width: float) -> alt.Chart:
     rules = values(strips).mark_rule(strokeWidth=width, color=light("line-strong"), aria=True)
-    return rules.encode(description="whose:N")
+    return rules.encode(description=alt.Description("whose:N"))
 
 
 def _texts(strips: list[dict[str, Any]], y: alt.Y, width: int, *, narrow: bool) -> list[alt.Chart]:
-    text = partial(values(strips).encode(description="whose:N").mark_text, aria=True)
+    text = partial(
+        values(strips).encode(description=alt.Description("whose:N")).mark_text, aria=True
+    )
     if narrow:
         above: dict[str, Any] = {"fontSize": 13, "dy": -15, "limit": 0}
         return [
             text(align="left", color=light("ink"), **above).encode(
-                x=alt.value(0), y=y, text="long_name:N"
+                x=alt.value(0), y=y, text=alt.Text("long_name:N")
             ),
             text(align="right", color=light("ink-soft"), **above).encode(
-                x=alt.value(346), y=y, text="same:N"
+                x=alt.value(346), y=y, text=alt.Text("same:N")
             ),
         ]
     return [
         text(align="left", fontSize=14, color=light("ink"), limit=0).encode(
-            x=alt.value(-140), y=y, text="name:N"
+            x=alt.value(-140), y=y, text=alt.Text("name:N")
         ),
         text(align="right", fontSize=13, color=light("ink-soft"), limit=0).encode(
-            x=alt.value(width + 146), y=y, text="same:N"
+            x=alt.value(width + 146), y=y, text=alt.Text("same:N")
         ),
     ]

@@ -52,7 +52,7 @@ def _marks(
             shape=shape,
             stroke=alt.Stroke("colour:N", scale=None),
             fill=alt.Fill("inside:N", scale=None),
-            description="about:N",
+            description=alt.Description("about:N"),
         ),
     ]
 
@@ -65,9 +65,9 @@ def _names(models: list[str], rightwards: alt.Scale, downwards: alt.Scale) -> li
     beside = values(rows).mark_text(align="right", fontSize=11, color=light("ink-faint"), limit=0)
     above = values(rows).mark_text(fontSize=11, color=light("ink-faint"), limit=0)
     return [
-        name.encode(x=alt.value(-_MARGINS["left"]), y=y, text="name:N"),
-        beside.encode(x=alt.value(-10), y=y, text="number:N"),
-        above.encode(x=x, y=alt.value(-10), text="number:N"),
+        name.encode(x=alt.value(-_MARGINS["left"]), y=y, text=alt.Text("name:N")),
+        beside.encode(x=alt.value(-10), y=y, text=alt.Text("number:N")),
+        above.encode(x=x, y=alt.value(-10), text=alt.Text("number:N")),
     ]
 
 

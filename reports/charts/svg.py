@@ -28,7 +28,7 @@ Layers = Sequence[alt.Chart]
 
 def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
     """A chart on these rows; every mark says in `description` what a hover shows."""
-    return alt.Chart(alt.InlineData(values=list(rows)))
+    return alt.Chart(alt.InlineData(values=tuple(rows)))  # Altair copies lists at every step
 
 
 def told(text: str, *models: str) -> str:
@@ -50,13 +50,14 @@ def picture(
     own_scales : does each layer bring scales of its own for x and y?
     """
     width, height = size
-    chart = alt.layer(*layers).properties(
-        width=width, height=height, padding=margins, autosize=alt.AutoSizeParams(type="none")
-    )
+    spec = alt.layer(*layers).to_dict(
+        validate=False
+    )  # what is set below would each copy the whole chart
+    spec |= {"width": width, "height": height, "padding": margins, "autosize": {"type": "none"}}
     if own_scales:
-        chart = chart.resolve_scale(x="independent", y="independent")
-    chart = chart.configure_view(stroke=None).configure(aria=False, background="transparent")
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(chart.to_dict()))
+        spec["resolve"] = {"scale": {"x": "independent", "y": "independent"}}
+    spec["config"] = {"view": {"stroke": None}, "aria": False, "background": "transparent"}
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec))
     full_width = width + margins["left"] + margins["right"]
     full_height = height + margins["top"] + margins["bottom"]
     clean = ElementTree.Element(

@@ -62,23 +62,23 @@ def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
     marks = values(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
     names = values(_placed(points, ends))
     layers = [
-        line.encode(x=x.axis(None), y=y.axis(None), order="x:Q"),
+        line.encode(x=x.axis(None), y=y.axis(None), order=alt.Order("x:Q")),
         marks.encode(
             x=x.axis(_axis(ends["x"])),
             y=y.axis(_axis(ends["y"])),
             shape=alt.Shape("shape:N", scale=None),
             stroke=alt.Stroke("colour:N", scale=None),
             fill=alt.Fill("inside:N", scale=None),
-            description="about:N",
+            description=alt.Description("about:N"),
         ),
         *(
             names.transform_filter(alt.datum.align == side)
             .mark_text(align=side, baseline="middle", fontSize=12, limit=0, aria=True)
             .encode(
-                description="whose:N",
+                description=alt.Description("whose:N"),
                 x=alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None),
                 y=alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None),
-                text="name:N",
+                text=alt.Text("name:N"),
                 color=alt.Color("colour:N", scale=None),
             )
             for side in ("left", "right")
