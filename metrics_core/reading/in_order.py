@@ -149,10 +149,10 @@ def by_user(
         lengths.append(chunk.lengths)
         if passed.rows > MOST_KEPT:
             raise OutOfOrder
-    rows, whose, each = pa.concat_tables(tables), pa.chunked_array(users), np.concatenate(lengths)
+    rows, whose, each = pa.concat_tables(tables), pa.concat_arrays(users), np.concatenate(lengths)
     by_id = as_numpy(pc.array_sort_indices(whose))
     ordered = whose.take(pa.array(by_id))
-    if not _ascending(ordered.combine_chunks(), None):
+    if not _ascending(ordered, None):
         raise OutOfOrder  # the list of a user goes on elsewhere
     begins = (np.cumsum(each) - each)[by_id]
     for first in range(0, len(by_id), LISTS):
