@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.statistics.student import half_width
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _half_width(values: Floats, mean: float, confidence: float) -> float:
         return math.nan
     deviation = values - mean
     standard_error = math.sqrt(float((deviation * deviation).sum()) / (n - 1) / n)
-    return float(stdtrit(n - 1, (1 + confidence) / 2)) * standard_error
+    return half_width(n, confidence) * standard_error
 
 
 def _pooled(label: Label, first: Floats, second: Floats) -> float:

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import pdtr
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.statistics.exact import on_grid
@@ -60,6 +59,8 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
 
 def _weights(users: int, resamples: int, seed: int) -> Iterator[tuple[int, Floats]]:
     """Blocks of (resamples, users) weights and where they begin."""
+    from scipy.special import pdtr  # as for Student's t
+
     up_to = pdtr(np.arange(HEAVIEST + 1), 1.0)  # the distribution function of Poisson(1)
     table = np.searchsorted(up_to, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(np.float64)
     random = np.random.Generator(np.random.PCG64(seed))

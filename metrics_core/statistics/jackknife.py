@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.special import stdtrit
 
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.statistics.student import half_width
 from concord.metrics_core.statistics.swap import Measure, Shown
 
 GROUPS = 100  # of users; fewer where there are fewer users
@@ -48,7 +48,7 @@ def jackknife_intervals(
         of_a, of_b = (measure(Exposure(*side.without(left_out), k, items)) for side in sides)
         return of_a - of_b
 
-    factor = float(stdtrit(groups - 1, (1 + confidence) / 2))
+    factor = half_width(groups, confidence)
     found = {}
     for name, measure in measures.items():
         whole = gap(measure, None)

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.statistics.student import half_width, two_sided_p
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
@@ -155,13 +155,13 @@ def _tested(result: Paired, gaps: Floats, confidence: float) -> Paired:
     if spread == 0:
         return replace(result, ci_low=mean, ci_high=mean, p=0.0)
     standard_error = spread / math.sqrt(n)
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * standard_error
+    half = half_width(n, confidence) * standard_error
     return replace(
         result,
         ci_low=mean - half,
         ci_high=mean + half,
         effect_size=mean / spread,
-        p=2 * float(stdtr(n - 1, -abs(mean) / standard_error)),
+        p=two_sided_p(n, mean / standard_error),
     )
 
 

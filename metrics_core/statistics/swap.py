@@ -8,10 +8,10 @@ distribution of the difference under the null hypothesis, whatever the metric.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Ints
@@ -118,7 +118,7 @@ class _Pair:
     users_b: int
     n_users: int
     differing: Ints
-    moves: csc_array
+    moves: Any  # a scipy.sparse.csc_array
     gains: Ints
 
     @classmethod
@@ -126,6 +126,8 @@ class _Pair:
         n_users = 1 + max(a.user.max(initial=-1), b.user.max(initial=-1))
         keys_a, keys_b = (np.sort(shown.user * n_items + shown.item) for shown in (a, b))
         only_a, only_b = _without(keys_a, keys_b), _without(keys_b, keys_a)
+        from scipy import sparse  # as for Student's t: it takes its time
+
         moved = np.concatenate([only_b, only_a])
         sign = np.repeat(np.array([1, -1], dtype=np.int32), [len(only_b), len(only_a)])
         user = moved // n_items
@@ -139,7 +141,7 @@ class _Pair:
             int(has_b.sum()),
             int((has_a | has_b).sum()),
             differing,
-            csc_array((sign, (moved % n_items, place)), shape=(n_items, len(differing))),
+            sparse.csc_array((sign, (moved % n_items, place)), shape=(n_items, len(differing))),
             has_b[differing].astype(np.int64) - has_a[differing].astype(np.int64),
         )
 
