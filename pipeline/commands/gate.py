@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from concord.metrics_core.checking.row_checks import in_words
-from concord.metrics_core.comparing.sentences.phrases import one_line
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
+from concord.metrics_core.comparison.words import one_line
 from concord.pipeline.commands.asking.leaderboard import comparison_of, serious_warnings
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.comparing.sentences.gating import allowed, lost, place
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import (
     Decision,
@@ -12,6 +11,7 @@ from concord.metrics_core.comparison.gate import (
     Outcome,
     Success,
 )
+from concord.metrics_core.comparison.gate_words import allowed, lost, place
 from concord.reports.writing import numbers
 
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}

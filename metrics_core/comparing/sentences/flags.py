@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from concord.metrics_core.comparing.sentences.phrases import are, listed
 from concord.metrics_core.comparison.parts import Difference, SegmentCell
+from concord.metrics_core.comparison.words import are, listed
 
 
 def flags(

@@ -3,23 +3,16 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.comparing.sentences.phrases import (
-    PERCENT,
-    counted,
-    digits,
-    exact,
-    listed,
-    number,
-    one_line,
-)
+from concord.metrics_core.comparing.sentences.phrases import digits
 from concord.metrics_core.comparison.gate import (
-    MIN_EFFECT,
     Guardrail,
     Measured,
     ModelDecision,
     Outcome,
     Success,
 )
+from concord.metrics_core.comparison.gate_words import allowed, lost, place
+from concord.metrics_core.comparison.words import PERCENT, counted, exact, listed, number
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _NAMED = 3  # guardrails in one sentence
@@ -53,13 +46,6 @@ def _without_interval(measured: Measured) -> str:
         return "there is no interval"
     users = counted(measured.n_nonzero, "user")
     return f"only {users} of {measured.n_users:,} differ, too few for an interval"
-
-
-def lost(measured: Measured) -> str:
-    """`37 of the 40 users who have a value with the reference have none with the model`."""
-    known = measured.n_users + measured.n_lost
-    have = "has" if measured.n_lost == 1 else "have"
-    return f"{measured.n_lost:,} of the {counted(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip
 
 
 def decision_lines(
@@ -101,30 +87,6 @@ def told(model: str, found: Measured, confidence: float) -> str:
         )
         size += f" ({100 * confidence:.12g}{PERCENT} interval {ends})"
     return f"{size}, {allowed(found)} allowed" if isinstance(found, Guardrail) else size
-
-
-def place(found: Measured) -> str:
-    """`nDCG@10`, or `nDCG@10 of activity “0”`."""
-    where = "" if found.segment is None else f" of {found.segmentation} “{found.segment}”"
-    return one_line(found.label + where)
-
-
-def allowed(found: Guardrail) -> str:
-    """`−0.005`, `−0.0191 (5 %)`: the loss that is allowed, with where the number comes from."""
-    if found.margin is None:
-        return found.asked
-    sign = 1 if not found.higher_is_better else -1
-    margin = _exactly(sign * found.margin)
-    if found.asked.endswith("%"):
-        margin += f" ({found.asked.removesuffix('%')}{PERCENT})"
-    elif found.asked == MIN_EFFECT:
-        margin += f" ({MIN_EFFECT})"
-    return margin
-
-
-def _exactly(value: float) -> str:
-    text = exact(abs(value))
-    return f"{number(-1, 0)[0]}{text}" if value < 0 else f"+{text}" if value > 0 else text
 
 
 def _signed(value: float | None, places: int) -> str:

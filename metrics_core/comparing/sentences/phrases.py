@@ -1,40 +1,14 @@
 """Phrases that the sentences are made of: numbers, lists of names, the size of a difference, the reason of a verdict."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import Measured
 from concord.metrics_core.comparison.parts import Difference, Score
+from concord.metrics_core.comparison.words import MINUS, PERCENT, counted, exact, number, percent
 
-MINUS = "\N{MINUS SIGN}"
-PERCENT = "\N{NO-BREAK SPACE}%"
-AT_MOST = 6  # names in one list
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 6
-
-
-def number(value: float | None, digits: int) -> str:
-    """Without a minus where nothing is left after rounding; `no mean` where there is no number."""
-    if value is None:
-        return "no mean"
-    text = f"{abs(value):.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
-
-
-def one_line(text: str) -> str:
-    """The text in one line of characters that can be printed: a log of CI obeys a line that begins with `::`."""
-    return "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    if character.isprintable() or character == PERCENT[0]:
-        return character
-    return " " if character.isspace() else ascii(character)[1:-1]
-
-
-def exact(value: float) -> str:
-    """A threshold, as short as it is."""
-    return f"{value:.3g}"
 
 
 def threshold(label: str, effect: float, comparison: Comparison) -> str:
@@ -53,30 +27,6 @@ def digits(numbers: Iterable[Score | Difference | Measured]) -> int:
     widths = [half for half in known if half > 0]
     wanted = 1 - math.floor(math.log10(min(widths))) if widths else _FEWEST_DIGITS
     return min(max(wanted, _FEWEST_DIGITS), _MOST_DIGITS)
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`."""
-    shown = list(names[:AT_MOST])
-    if len(names) > AT_MOST:
-        shown.append(f"{len(names) - AT_MOST} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def are(names: Sequence[str]) -> str:
-    """`is` of one, `are` of several."""
-    return "is" if len(names) == 1 else "are"
-
-
-def counted(n: int, thing: str) -> str:
-    """`1 user`, `1,192 users`."""
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
-
-
-def percent(share: float) -> str:
-    """One decimal, more for small shares: something is never told as 0."""
-    written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
-    return f"{written.removesuffix('.0')}{PERCENT}"
 
 
 def size(gap: Difference, label: str, comparison: Comparison) -> str:

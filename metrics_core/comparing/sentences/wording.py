@@ -3,19 +3,10 @@
 from collections.abc import Iterator
 
 from concord.metrics_core.comparing.sentences.flags import flags
-from concord.metrics_core.comparing.sentences.phrases import (
-    AT_MOST,
-    are,
-    counted,
-    digits,
-    listed,
-    number,
-    reason,
-    size,
-    threshold,
-)
+from concord.metrics_core.comparing.sentences.phrases import digits, reason, size, threshold
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.comparison.words import AT_MOST, are, counted, listed, number
 from concord.metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from concord.metrics_core.checking.relations import files, view
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Ground
-from concord.metrics_core.comparing.sentences.phrases import counted, percent
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.words import counted, percent
 
 _TWICE = """
 SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Json, Models
-from concord.metrics_core.comparing.sentences.phrases import counted, listed
 from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.words import counted, listed
 
 Fits = Mapping[str, Json]
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
-from concord.metrics_core.comparing.sentences.phrases import counted, percent
 from concord.metrics_core.comparing.warnings.data import data_warnings
 from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.users import user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.words import counted, percent
 
 FEWEST = 10  # users, before a pattern in their lists says anything
 

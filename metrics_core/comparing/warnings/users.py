@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from concord.metrics_core.comparing.evidence.evaluated import Models
-from concord.metrics_core.comparing.sentences.phrases import counted, listed, percent
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.words import counted, listed, percent
 from concord.metrics_core.conventions.conventions import Conventions
 
 MANY = 0.5  # of the users: then the mean is more of the policy than of the lists

@@ -1,0 +1,55 @@
+"""Numbers, counts and names in words."""
+
+from collections.abc import Sequence
+
+MINUS = "\N{MINUS SIGN}"
+PERCENT = "\N{NO-BREAK SPACE}%"
+AT_MOST = 6  # names in one list
+
+
+def number(value: float | None, digits: int) -> str:
+    """Without a minus where nothing is left after rounding; `no mean` where there is no number."""
+    if value is None:
+        return "no mean"
+    text = f"{abs(value):.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
+
+
+def one_line(text: str) -> str:
+    """The text in one line of characters that can be printed: a log of CI obeys a line that begins with `::`."""
+    return "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character.isprintable() or character == PERCENT[0]:
+        return character
+    return " " if character.isspace() else ascii(character)[1:-1]
+
+
+def exact(value: float) -> str:
+    """A threshold, as short as it is."""
+    return f"{value:.3g}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`."""
+    shown = list(names[:AT_MOST])
+    if len(names) > AT_MOST:
+        shown.append(f"{len(names) - AT_MOST} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def are(names: Sequence[str]) -> str:
+    """`is` of one, `are` of several."""
+    return "is" if len(names) == 1 else "are"
+
+
+def counted(n: int, thing: str) -> str:
+    """`1 user`, `1,192 users`."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
+def percent(share: float) -> str:
+    """One decimal, more for small shares: something is never told as 0."""
+    written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
+    return f"{written.removesuffix('.0')}{PERCENT}"
