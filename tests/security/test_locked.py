@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.locked import connect, in_memory
 from concord.pipeline.running.connections import workspace
 from tests.project import ROOT
 
@@ -41,7 +41,7 @@ FORBIDDEN = {
 OPENING = {"connect", "execute", "sql", "query", "read_parquet", "read_csv", "read_json"}
 
 
-@pytest.fixture(params=["in memory", "with a file", "workspace"])
+@pytest.fixture(params=["in memory", "shared", "with a file", "workspace"])
 def locked(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DuckDBPyConnection]:
@@ -54,8 +54,11 @@ def locked(
         "with a file": lambda: connect(reads=[Path("given.parquet")]),
     }
     with ExitStack() as stack:
-        make = opened.get(request.param, lambda: stack.enter_context(workspace()))
-        yield make()
+        shared = {"shared": in_memory, "workspace": workspace}
+        if request.param in shared:
+            yield stack.enter_context(shared[request.param]())
+        else:
+            yield opened[request.param]()
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)
@@ -108,3 +111,39 @@ def test_nothing_opens_duckdb_but_the_locked_module() -> None:
         and node.attr in OPENING
     }
     assert found == {"metrics_core/checking/locked.py: duckdb.connect"}
+
+
+def test_uses_of_the_shared_database_see_nothing_of_each_other() -> None:
+    with in_memory() as one, in_memory() as other:
+        one.execute("CREATE TABLE lists AS SELECT 1 AS user")
+        one.register("given", pl.DataFrame({"user": [1]}).to_arrow())
+        for name in ("lists", "given"):
+            with pytest.raises(duckdb.CatalogException, match=f"{name} does not exist"):
+                other.execute(f"SELECT * FROM {name}")
+        other.execute("CREATE TABLE lists AS SELECT 2 AS user")
+        assert one.execute("SELECT user FROM lists").fetchall() == [(1,)]
+
+
+def test_a_use_that_fails_leaves_nothing() -> None:
+    def schemas(connection: DuckDBPyConnection) -> set[str]:
+        found = connection.execute("SELECT schema_name FROM duckdb_schemas() WHERE NOT internal")
+        return {name for (name,) in found.fetchall()}
+
+    with in_memory() as connection:
+        before = schemas(connection)
+    with pytest.raises(ZeroDivisionError), in_memory() as connection:
+        connection.execute("CREATE TABLE lists AS SELECT 1 AS user")
+        _ = 1 / 0
+    with in_memory() as connection:
+        assert len(schemas(connection)) == len(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_has_a_database_of_its_own() -> None:
+    with in_memory() as connection:
+        connection.execute("SELECT 1").fetchall()
+    child = os.fork()
+    if not child:
+        with in_memory() as connection:
+            os._exit(connection.execute("SELECT 7").fetchall()[0][0])
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
