@@ -53,7 +53,7 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
     Opening a database takes 12 ms, a schema 1 ms.
     """
     schema = f"use_{next(_numbers)}"
-    with _database().cursor() as connection:
+    with _database(os.getpid()).cursor() as connection:
         connection.execute(f"CREATE SCHEMA {schema}; USE {schema}")
         try:
             yield connection
@@ -62,10 +62,6 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
 
 @cache
-def _database() -> DuckDBPyConnection:
+def _database(_process: int) -> DuckDBPyConnection:
+    """That of a process: the threads of a database do not go along with a fork, nor may it be closed there."""
     return connect()
-
-
-os.register_at_fork(
-    after_in_child=_database.cache_clear
-)  # the threads of a database stay with the parent
