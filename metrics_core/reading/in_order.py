@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.checking.row_checks import ListsError, only_row
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.reading.columns.numbers import as_arrow, as_numpy
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.formats.whole_ids import written_by_floats
 from concord.metrics_core.reading.list_problems import Count
@@ -151,13 +152,13 @@ def by_user(
             raise OutOfOrder
     rows, whose, each = pa.concat_tables(tables), pa.concat_arrays(users), np.concatenate(lengths)
     by_id = as_numpy(pc.array_sort_indices(whose))
-    ordered = whose.take(pa.array(by_id))
+    ordered = whose.take(as_arrow(by_id))
     if not _ascending(ordered, None):
         raise OutOfOrder  # the list of a user goes on elsewhere
     begins = (np.cumsum(each) - each)[by_id]
     for first in range(0, len(by_id), LISTS):
         some = slice(first, first + LISTS)
-        yield rows.take(pa.array(_ranges(begins[some], each[by_id[some]])))
+        yield rows.take(as_arrow(_ranges(begins[some], each[by_id[some]])))
 
 
 def schema_of(source: Source) -> pa.Schema:
@@ -224,7 +225,7 @@ class _Lists:
         )
         passed.items = [pc.unique(pa.chunked_array([*passed.items, distinct]))]
         columns = {name: chunk.column(name) for name in ("user", "item")} | {
-            "rank": pa.array(place + 1)
+            "rank": as_arrow(place + 1)
         }
         if "score" in self.source.columns:
             columns["score"] = chunk.column("score")
@@ -250,7 +251,7 @@ class _Lists:
         if policies == {"input"}:
             return True
         item = chunk.column("item")
-        above, below = (item.take(pa.array(rows)) for rows in (equal, equal + 1))
+        above, below = (item.take(as_arrow(rows)) for rows in (equal, equal + 1))
         return policies == {"item_asc"} and bool(pc.all(pc.greater(below, above)).as_py())
 
     def _distinct_items(self, chunk: _Chunk) -> pa.Array:
@@ -274,13 +275,6 @@ class _Lists:
         self.connection.unregister("ids")
         if found:
             raise OutOfOrder
-
-
-def as_numpy(array: pa.Array) -> NDArray[Any]:
-    """Its numbers, none of which is null; `to_numpy` would import pandas, where it is installed."""
-    if pa.types.is_boolean(array.type):
-        return np.from_dlpack(array.cast(pa.uint8())).view(np.bool_)
-    return np.from_dlpack(array)
 
 
 def _more(count: Count, rows: Numbers, chunk: _Chunk) -> Count:
@@ -319,7 +313,7 @@ def _chunk(batches: Sequence[pa.RecordBatch]) -> _Chunk:
     user = table.column("user").chunk(0)
     above = as_numpy(pc.equal(user[1:], user[:-1]))
     starts = np.append(0, np.flatnonzero(~above) + 1)
-    return _Chunk(table, user.take(pa.array(starts)), starts, above)
+    return _Chunk(table, user.take(as_arrow(starts)), starts, above)
 
 
 def _upto(chunk: _Chunk, row: int) -> _Chunk:

@@ -99,7 +99,7 @@ class InMemory:
         tables = (
             row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
         )
-        self.table = pa.concat_tables([schema.empty_table(), *tables])
+        self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
 
 
 def load_truth(

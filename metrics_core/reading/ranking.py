@@ -25,6 +25,7 @@ from concord.metrics_core.checking.row_checks import (
 )
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.reading.columns.numbers import as_numpy
 from concord.metrics_core.reading.list_problems import (
     Count,
     Lists,
@@ -240,8 +241,8 @@ def _may_repeat(lists: Lists) -> bool:
     query = f"SELECT hash(user) AS user, hash(user, item) AS pair FROM {lists.into}"
     users = pairs = np.empty(0, dtype=np.uint64)  # of the list that goes on in the next batch
     for batch in lists.connection.sql(query).to_arrow_reader(ROWS):
-        users = np.concatenate([users, batch.column("user").to_numpy()])
-        pairs = np.concatenate([pairs, batch.column("pair").to_numpy()])
+        users = np.concatenate([users, as_numpy(batch.column("user"))])
+        pairs = np.concatenate([pairs, as_numpy(batch.column("pair"))])
         ordered = np.sort(pairs)
         if np.any(ordered[1:] == ordered[:-1]):
             return True

@@ -35,7 +35,7 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.Recor
 
 def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
     """Tables of ROW_GROUP rows, the last one shorter; how the rows are cut depends on threads."""
-    held = schema.empty_table()
+    held = pa.Table.from_batches([], schema)
     for some in rows:
         table = some if isinstance(some, pa.Table) else pa.Table.from_batches([some])
         held = pa.concat_tables([held, table])

@@ -22,7 +22,7 @@ class PerUserWriter:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
-        self._waiting = schema.empty_table()
+        self._waiting = pa.Table.from_batches([], schema)
 
     def write(self, values: pl.DataFrame) -> None:
         table = values.to_arrow().cast(self._schema)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.reading.columns.numbers import as_arrow
 
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"
@@ -164,7 +165,7 @@ def with_positions(
     def numbered() -> Iterator[pa.RecordBatch]:
         start = first
         for batch in batches:
-            position = pa.array(np.arange(start, start + len(batch), dtype=np.int64))
+            position = as_arrow(np.arange(start, start + len(batch)))
             yield pa.RecordBatch.from_arrays([*batch.columns, position], schema=whole)
             start += len(batch)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.reading.columns.arrow_types import HELD, bare, held, lengths
 from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind
+from concord.metrics_core.reading.columns.numbers import as_arrow
 from concord.metrics_core.reading.formats.shapes import Shape
 
 Numbers = NDArray[np.int64]
@@ -45,8 +46,8 @@ class Rows:
             values = {name: held(batch.column(names[name]), self.kinds[name]) for name in names}
             position = np.arange(before, before + len(batch), dtype=np.int64)
         if self.first_rank is not None:
-            values["rank"] = pa.array(found.places + (self.first_rank - 1))
-        values["position"] = pa.array(position)
+            values["rank"] = as_arrow(found.places + (self.first_rank - 1))
+        values["position"] = as_arrow(position)
         schema = self.schema
         return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
 
@@ -75,7 +76,7 @@ def _unfolded(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) ->
     places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
     values = {name: held(inside, kinds[name]) for name, inside in _inside(shape, batch).items()}
     user = held(batch.column(shape.chosen["user"][0]), kinds["user"])
-    return _Unfolded({"user": user.take(pa.array(rows)), **values}, rows, places)
+    return _Unfolded({"user": user.take(as_arrow(rows)), **values}, rows, places)
 
 
 def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
@@ -123,10 +124,10 @@ def _from_places(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind])
     each = n_places - np.argmax(there[:, ::-1], axis=1)
     each[~there.any(axis=1)] = 0
     rows, places = np.nonzero(np.arange(n_places) < each[:, np.newaxis])
-    columns = {"user": arrays["user"][0].take(pa.array(rows))}
+    columns = {"user": arrays["user"][0].take(as_arrow(rows))}
     for name, columns_of in arrays.items():
         if name != "user":
-            columns[name] = pa.concat_arrays(columns_of).take(pa.array(places * n_rows + rows))
+            columns[name] = pa.concat_arrays(columns_of).take(as_arrow(places * n_rows + rows))
     return _Unfolded(columns, rows, places + 1)
 
 

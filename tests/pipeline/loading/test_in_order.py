@@ -1,6 +1,10 @@
 """Lists that are passed on in one pass come out as those that are read into a table, ranked and sorted."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,6 +24,7 @@ from concord.metrics_core.reading.lists import read_lists
 from concord.metrics_core.reading.loaded import InMemory, keep_lists
 from concord.metrics_core.reading.quality import describe_lists
 from concord.metrics_core.reading.rules.policies import policies_of
+from tests.project import ROOT
 
 Outcome = tuple[Any, Any]
 
@@ -177,3 +182,35 @@ def test_an_overflowing_single_precision_score_is_left_to_the_table() -> None:
 
     assert passes(frame)
     assert not passes(frame, score_dtype="float32")
+
+
+_STAGES = """
+import sys
+from concord.pipeline.evaluating.evaluate import evaluate
+from concord.pipeline.loading.load import load
+from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.running.connections import workspace
+from tests.pipeline.loading.load_project import params_of
+
+params = params_of("a.parquet")
+for stage in (lambda c: load(c, params, "m"), lambda c: load_truth(c, params)):
+    with workspace() as connection:
+        stage(connection)
+print(evaluate(params, "m"), "pandas" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("ids", [pl.Int64, pl.String])
+def test_no_stage_imports_pandas_for_numbers(ids: type[pl.DataType], tmp_path: Path) -> None:
+    frame = pl.DataFrame(SOUND | {"grade": [1.0] * 6})
+    frame.cast({"user": ids, "item": ids}).write_parquet(tmp_path / "a.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", _STAGES],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "1 metrics for 3 users False\n"), done.stderr
