@@ -63,16 +63,34 @@ def fit_of(connection: DuckDBPyConnection, met: Met) -> dict[str, Any]:
     InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
         catalogue lacks, where the policy is `error`
     """
-    for column in ("user", "item"):
-        connection.execute(_DISTINCT.format(id=column))
-    unknown = _refuse_strangers(connection, met)
-    found = {f"{column}s": _overlap(connection, column) for column in ("user", "item")}
+    met_ids = {column: _counted(connection, column) for column in ("user", "item")}
+    unknown = _refuse_strangers(connection, met, met_ids)
+    found = {
+        f"{column}s": {
+            "listed": listed,
+            "known": known,
+            "alike": _written_alike(connection, column, listed - known),
+        }
+        for column, (listed, known) in met_ids.items()
+    }
     return found | {"unknown_items": unknown}
 
 
-def _refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
+def _counted(connection: DuckDBPyConnection, column: str) -> tuple[int, int]:
+    """How many ids are listed, and how many of them the truth knows."""
+    connection.execute(_DISTINCT.format(id=column))
+    listed, known = only_row(connection, _KNOWN.format(id=column))
+    return listed, known
+
+
+def _refuse_strangers(
+    connection: DuckDBPyConnection, met: Met, met_ids: Mapping[str, tuple[int, int]]
+) -> int | None:
     """Rows of items that the catalogue lacks; None without one."""
-    problems = [p for column in ("user", "item") for p in _column_problems(connection, met, column)]
+    strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
+    problems = [
+        p for column in strange for p in _column_problems(connection, met, column, *strange[column])
+    ]
     unknown = None if met.items is None else only_row(connection, _UNKNOWN)
     if unknown and unknown[0] and met.unknown_items == "error":
         problems.append(_not_in_catalogue(met, unknown))
@@ -81,10 +99,8 @@ def _refuse_strangers(connection: DuckDBPyConnection, met: Met) -> int | None:
     return None if unknown is None else int(unknown[0])
 
 
-def _overlap(connection: DuckDBPyConnection, column: str) -> dict[str, int]:
-    """Distinct ids -> `listed`; `known` to the truth; `alike`: known to it in another case or with other leading zeros."""
-    listed, known = only_row(connection, _KNOWN.format(id=column))
-    return {"listed": listed, "known": known, "alike": _alike(connection, column, _WRITTEN)[0]}
+def _written_alike(connection: DuckDBPyConnection, column: str, strange: int) -> int:
+    return int(_alike(connection, column, _WRITTEN)[0]) if strange else 0
 
 
 def _alike(connection: DuckDBPyConnection, column: str, spelling: str) -> tuple[int, Any]:
@@ -94,7 +110,9 @@ def _alike(connection: DuckDBPyConnection, column: str, spelling: str) -> tuple[
     return count, example
 
 
-def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> Iterator[Problem]:
+def _column_problems(
+    connection: DuckDBPyConnection, met: Met, column: str, listed: int, known: int
+) -> Iterator[Problem]:
     (kind,) = connection.sql(f"SELECT {column} FROM lists").types
     as_text = str(kind) == "VARCHAR"
     number, twins = _alike(connection, column, _FORM) if as_text else (0, None)
@@ -109,7 +127,6 @@ def _column_problems(connection: DuckDBPyConnection, met: Met, column: str) -> I
         )
         yield Problem(met.where(column), what, fix)
     elif column == "user":
-        listed, known = only_row(connection, _KNOWN.format(id=column))
         query = "SELECT (SELECT min(id) FROM users_listed), (SELECT min(id) FROM users_known)"
         here, there = only_row(connection, query)
         if listed and not known and there is not None:
