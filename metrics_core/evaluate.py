@@ -31,11 +31,12 @@ from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
+    KNOWN,
     Task,
-    count_users,
     evaluate_partition,
     evaluated,
     part_names,
+    without_list,
 )
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 
@@ -151,8 +152,8 @@ def evaluate(
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
         part = evaluate_partition(connection, task)
-    users = count_users(part.values, task)
-    lacking = few_lists(users["without_list"], users["in_truth"], pinned)
+    known = int(part.values[KNOWN].sum())
+    lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking))
 
 

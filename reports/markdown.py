@@ -1,23 +1,17 @@
 """The Markdown twin for pull requests: the same story in short, tables only, never longer than a comment may be."""
 
 import re
+from functools import partial
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.page import environment
 from concord.reports.writing.escaping import words
-
-COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
-_ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken
+from concord.reports.writing.fitting import fitting
 
 
 def render_markdown(comparison: Comparison) -> str:
     """The comparison in Markdown; tables are cut, with a note, until all of it fits in a comment."""
-    text = ""
-    for rows in _ROWS:
-        text = _rendered(comparison, rows)
-        if len(text) <= COMMENT_LIMIT:
-            break
-    return text
+    return fitting(partial(_rendered, comparison))
 
 
 def _rendered(comparison: Comparison, rows: int) -> str:

@@ -93,8 +93,7 @@ class Comparison:
         n = len(self.models)
         models = "1 model" if n == 1 else f"{n} models"
         said = f": {self.verdicts[0]}" if self.verdicts else ""
-        serious = [each for each in self.warnings if each.severity == "serious"]
-        beware = "".join(f" Beware, {each.whose}: {each.sentence}" for each in serious)
+        beware = "".join(f" Beware, {each.whose}: {each.sentence}" for each in self.serious)
         return f"<Comparison of {models} on {', '.join(self.primary)}{said}{beware}>"
 
     def _repr_html_(self) -> str:
@@ -107,6 +106,11 @@ class Comparison:
         except InputError as missing:
             told = "".join(f"<p>{escape(text)}</p>" for text in (repr(self), str(missing)))
             return self.leaderboard._repr_html_() + told
+
+    @property
+    def serious(self) -> tuple[Warned, ...]:
+        """The warnings that a reader must know before any number."""
+        return tuple(each for each in self.warnings if each.severity == "serious")
 
     @property
     def leaderboard(self) -> pl.DataFrame:

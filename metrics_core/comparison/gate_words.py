@@ -1,7 +1,8 @@
 """What a gate measured, in words that every face of its decision has."""
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.gate import MIN_EFFECT, Guardrail, Measured
-from concord.metrics_core.comparison.words import PERCENT, counted, exact, number, one_line
+from concord.metrics_core.comparison.words import PERCENT, exact, number, one_line
 
 
 def place(found: Measured) -> str:
@@ -32,4 +33,4 @@ def lost(measured: Measured) -> str:
     """`37 of the 40 users who have a value with the reference have none with the model`."""
     known = measured.n_users + measured.n_lost
     have = "has" if measured.n_lost == 1 else "have"
-    return f"{measured.n_lost:,} of the {counted(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip
+    return f"{measured.n_lost:,} of the {in_words(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip

@@ -44,11 +44,6 @@ def are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def counted(n: int, thing: str) -> str:
-    """`1 user`, `1,192 users`."""
-    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
-
-
 def percent(share: float) -> str:
     """One decimal, more for small shares: something is never told as 0."""
     written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004

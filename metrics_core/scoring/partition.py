@@ -171,13 +171,18 @@ def _parts(name: str, column: Column) -> list[pl.Series]:
     ]
 
 
+def without_list(values: pl.DataFrame) -> int:
+    """How many users whom the truth knows have no list."""
+    return int((values[KNOWN] & (values[LISTED] == 0)).sum())
+
+
 def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
     """Whole numbers about a partition's users and lists; those of partitions add up to those of the whole."""
     known, listed, relevant = values[KNOWN], values[LISTED], values[RELEVANT]
     counts = {
         "in_truth": known.sum(),
         "in_lists": (listed > 0).sum(),
-        "without_list": (known & (listed == 0)).sum(),
+        "without_list": without_list(values),
         "without_relevant": (known & (relevant == 0)).sum(),
         "only_in_lists": (~known & (listed > 0)).sum(),
     }

@@ -7,7 +7,7 @@ from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
 from concord.metrics_core.comparison.words import one_line
-from concord.pipeline.commands.asking.leaderboard import comparison_of, serious_warnings
+from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
@@ -22,7 +22,7 @@ def gate(revision: str | None, *, as_json: bool = False) -> int:
     found = gated(params, revision)
     if stale := told_stale(params):
         LOG.warning("beware, %s", stale)
-    if serious := len(serious_warnings(comparison_of(params))):
+    if serious := len(comparison_of(params).serious):
         LOG.warning(
             "beware, %s on these results: see the report", in_words(serious, "serious warning")
         )

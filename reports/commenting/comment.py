@@ -26,12 +26,10 @@ from concord.reports.commenting.markdown import (
 from concord.reports.sections import gate
 from concord.reports.sections.segments import entries
 from concord.reports.sections.summary import how_sure
-from concord.reports.sections.warnings import serious
 from concord.reports.writing import numbers
+from concord.reports.writing.fitting import COMMENT_LIMIT, FEWEST_ROWS, fitting
 from concord.reports.writing.verdicts import VERDICTS
 
-COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
-_ROWS = (200, 50, 25, 10, 3)  # of each table: the first that fits is taken
 _LEFT_OUT = "Left out, since a comment is too short for it: {}. The report has all of it."
 _ROOM = 1000  # characters for that
 
@@ -67,11 +65,8 @@ def marker(folder: str) -> str:
 
 def render_comment(comment: Comment) -> str:
     """The comment in Markdown, cut in words until it is as short as a comment may be."""
-    for rows in _ROWS:
-        text = _joined(comment, [section for _, section in _told(comment, rows)])
-        if len(text) <= COMMENT_LIMIT:
-            return text
-    return _shortened(comment, _told(comment, _ROWS[-1]))
+    text = fitting(lambda rows: _joined(comment, [text for _, text in _told(comment, rows)]))
+    return text if len(text) <= COMMENT_LIMIT else _shortened(comment, _told(comment, FEWEST_ROWS))
 
 
 def _told(comment: Comment, rows: int) -> list[tuple[str, str]]:
@@ -120,7 +115,7 @@ def _keys_as_code(escaped: str) -> str:
 
 def _beware(comment: Comment, most: int) -> str:
     said = [f"{comment.stale}."] if comment.stale else []
-    said += [warned.sentence for warned in serious(comment.comparison)]
+    said += [warned.sentence for warned in comment.comparison.serious]
     told = [f"> **Read this first:** {sentence(each)}" for each in said]
     return "\n\n".join(told[:most])
 

@@ -18,11 +18,6 @@ def warnings(comparison: Comparison) -> list[Warned]:
     return list(comparison.warnings)
 
 
-def serious(comparison: Comparison) -> list[Warned]:
-    """Those that a reader must know before any number."""
-    return [warning for warning in warnings(comparison) if warning.severity == "serious"]
-
-
 def who(warning: Warned) -> str:
     names = warning.who
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

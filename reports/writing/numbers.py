@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.words import MINUS as MINUS
+from concord.metrics_core.comparison.words import PERCENT as PERCENT
 
-MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
-PERCENT = "\N{NO-BREAK SPACE}%"
 SMALLEST_P = 0.0001
 
 

@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Metric, Score, Verdict
 from concord.metrics_core.comparison.since import Change, SegmentChange, Setting, Since
-from concord.reports.commenting.comment import COMMENT_LIMIT, Comment, marker, render_comment
+from concord.reports.commenting.comment import Comment, marker, render_comment
+from concord.reports.writing.fitting import COMMENT_LIMIT
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

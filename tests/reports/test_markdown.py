@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from concord.reports.markdown import COMMENT_LIMIT
 from concord.reports.writing.escaping import words
+from concord.reports.writing.fitting import COMMENT_LIMIT
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 

@@ -15,7 +15,7 @@ from concord.reports.sections.examples import examples, users
 from concord.reports.sections.segments import entries, gaps, grids
 from concord.reports.sections.summary import thresholds
 from concord.reports.sections.tables import main_labels
-from concord.reports.sections.warnings import serious, who
+from concord.reports.sections.warnings import who
 from concord.reports.sections.wins import likely, wins
 from concord.reports.writing import numbers
 from tests.reports.samples import sample
@@ -267,7 +267,7 @@ def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
 
 
 def test_serious_warnings_stand_above_every_number(five: Comparison, page: str) -> None:
-    (warning,) = serious(five)
+    (warning,) = five.serious
     alarm = page.index("Read this first</h2>")
 
     assert page.index("<h1>") < alarm < page.index('class="cards"')

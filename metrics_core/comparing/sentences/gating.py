@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparing.sentences.phrases import digits
 from concord.metrics_core.comparison.gate import (
     Guardrail,
@@ -12,7 +13,7 @@ from concord.metrics_core.comparison.gate import (
     Success,
 )
 from concord.metrics_core.comparison.gate_words import allowed, lost, place
-from concord.metrics_core.comparison.words import PERCENT, counted, exact, listed, number
+from concord.metrics_core.comparison.words import PERCENT, exact, listed, number
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _NAMED = 3  # guardrails in one sentence
@@ -44,7 +45,7 @@ def _without_interval(measured: Measured) -> str:
         return "such a number has no interval"
     if measured.n_nonzero >= FEWEST_INFORMATIVE:
         return "there is no interval"
-    users = counted(measured.n_nonzero, "user")
+    users = in_words(measured.n_nonzero, "user")
     return f"only {users} of {measured.n_users:,} differ, too few for an interval"
 
 
@@ -149,7 +150,7 @@ def _what_else(
     also = f"Also {outcome}: {_places(deciding[1:])}. " if deciding[1:] else ""
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
-        undecided = f"Undecided: {counted(n, 'guardrail')}. " if n else ""
+        undecided = f"Undecided: {in_words(n, 'guardrail')}. " if n else ""
         return f"{also}{undecided}A loss that is wanted needs a wider margin in `gate:`."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
@@ -187,6 +188,6 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
 def _checked(models: Sequence[ModelDecision]) -> str:
     guardrails = sum(len(each.guardrails) for each in models)
     successes = sum(len(each.success) for each in models)
-    parts = [counted(guardrails, "guardrail")] if guardrails else []
-    parts += [counted(successes, "success metric")] if successes else []
-    return f"{' and '.join(parts)} of {counted(len(models), 'model')}"
+    parts = [in_words(guardrails, "guardrail")] if guardrails else []
+    parts += [in_words(successes, "success metric")] if successes else []
+    return f"{' and '.join(parts)} of {in_words(len(models), 'model')}"

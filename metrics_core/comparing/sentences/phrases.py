@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import Measured
 from concord.metrics_core.comparison.parts import Difference, Score
-from concord.metrics_core.comparison.words import MINUS, PERCENT, counted, exact, number, percent
+from concord.metrics_core.comparison.words import MINUS, PERCENT, exact, number, percent
 
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 6
 
@@ -83,7 +84,7 @@ def _undecided(gap: Difference, comparison: Comparison) -> str:
     if low is not None and high is not None and low <= 0 <= high:
         return "not decided, as the interval includes 0"
     tests = sum(pair.p is not None for pair in comparison.primary_pairs)
-    of_all = counted(tests, "comparison")
+    of_all = in_words(tests, "comparison")
     if gap.adjustment == "max_t":
         return f"not significant by joint sign flips of {of_all}"
     return f"not significant once corrected for {of_all}"
@@ -94,4 +95,4 @@ def _too_few(gap: Difference) -> str:
     if not gap.n_users:
         return "no user has a value with both"
     have = "has" if differing == 1 else "have"
-    return f"only {counted(differing, 'user')} {have} different values, too few for an interval"
+    return f"only {in_words(differing, 'user')} {have} different values, too few for an interval"

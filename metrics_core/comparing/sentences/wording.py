@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparing.sentences.flags import flags
 from concord.metrics_core.comparing.sentences.phrases import digits, reason, size, threshold
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
-from concord.metrics_core.comparison.words import AT_MOST, are, counted, listed, number
+from concord.metrics_core.comparison.words import AT_MOST, are, listed, number
 from concord.metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
 
 
@@ -197,7 +198,7 @@ def _open_questions(comparison: Comparison) -> Iterator[str]:
     if undecided:
         verb = "is" if undecided == 1 else "are"
         yield (
-            f"Of {counted(len(rows), 'comparison')} on primary metrics {undecided} {verb} undecided: "
+            f"Of {in_words(len(rows), 'comparison')} on primary metrics {undecided} {verb} undecided: "
             "these users do not settle which model is better."
         )
 
@@ -213,7 +214,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
 
 
 def _with_count(pair: Difference) -> str:
-    return f"{pair.a} against {pair.b} on {pair.label} ({counted(pair.n_nonzero, 'user')})"
+    return f"{pair.a} against {pair.b} on {pair.label} ({in_words(pair.n_nonzero, 'user')})"
 
 
 def _other_users(comparison: Comparison) -> Iterator[str]:

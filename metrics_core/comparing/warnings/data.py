@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from concord.metrics_core.checking.relations import files, view
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.comparison.words import counted, percent
+from concord.metrics_core.comparison.words import percent
 
 _TWICE = """
 SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
@@ -51,7 +52,7 @@ def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
             "truth_in_train",
             "serious" if rows / total >= MATTERS else "notice",
             [],
-            f"{counted(rows, 'row')} of the truth ({percent(rows / total)}) of {counted(users, 'user')} stand in the "
+            f"{in_words(rows, 'row')} of the truth ({percent(rows / total)}) of {in_words(users, 'user')} stand in the "
             "train too: models that leave out what users know cannot find them, others have learned the answer.",
             "split so that a pair of user and item is in one of the two",
         )
@@ -60,6 +61,6 @@ def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
             "truth_before_train",
             "notice",
             [],
-            f"The truth of {counted(overlapping, 'user')} begins before their train ends: the split is not by time.",
+            f"The truth of {in_words(overlapping, 'user')} begins before their train ends: the split is not by time.",
             "split by time where the model will meet the future",
         )

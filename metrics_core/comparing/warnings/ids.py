@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Json, Models
 from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.comparison.words import counted, listed
+from concord.metrics_core.comparison.words import listed
 
 Fits = Mapping[str, Json]
 
@@ -49,7 +50,7 @@ def _spelled_otherwise(fits: Fits) -> Iterator[Warned]:
                 "spelled_otherwise",
                 "serious",
                 who,
-                f"Up to {counted(counts[most], kind.removesuffix('s'))} of the lists ({most}) would match the truth "
+                f"Up to {in_words(counts[most], kind.removesuffix('s'))} of the lists ({most}) would match the truth "
                 "but for capitals or leading zeros; as they are, they do not.",
                 "write ids alike in all files",
             )
@@ -77,7 +78,7 @@ def _not_in_catalogue(fits: Fits, settings: Settings) -> Iterator[Warned]:
             "not_in_catalogue",
             "notice",
             who,
-            f"Up to {counted(rows[most], 'row')} of the lists ({most}) hold items that the catalogue lacks; "
+            f"Up to {in_words(rows[most], 'row')} of the lists ({most}) hold items that the catalogue lacks; "
             f"{settings.input('unknown_items', 'keep')} let them pass. Coverage and Gini of the catalogue leave them out.",
             "add them to the catalogue, or leave them out of the lists",
         )

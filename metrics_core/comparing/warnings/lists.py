@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.warnings.data import data_warnings
@@ -11,7 +12,7 @@ from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.users import user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.comparison.words import counted, percent
+from concord.metrics_core.comparison.words import percent
 
 FEWEST = 10  # users, before a pattern in their lists says anything
 
@@ -52,7 +53,7 @@ class _Found:
                 "sampled_candidates",
                 "serious",
                 who,
-                f"Every list has {counted(length, 'item')} and holds every relevant item of its user: the candidates "
+                f"Every list has {in_words(length, 'item')} and holds every relevant item of its user: the candidates "
                 "look sampled, and metrics on samples can put models in another order than metrics on all items.",
                 "rank all items of the catalogue, or at least say in the title that candidates were sampled",
             )

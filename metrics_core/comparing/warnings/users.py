@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparing.evidence.evaluated import Models
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.comparison.words import counted, listed, percent
+from concord.metrics_core.comparison.words import listed, percent
 from concord.metrics_core.conventions.conventions import Conventions
 
 MANY = 0.5  # of the users: then the mean is more of the policy than of the lists
@@ -25,7 +26,9 @@ def user_warnings(models: Models, conventions: Conventions) -> Iterator[Warned]:
     share = lacking[most] / users[most]["evaluated"]
     alike = len(set(lacking.values())) == 1
     who = (
-        listed(list(lacking)) if alike else f"{counted(len(lacking), 'model')}, most of all {most},"
+        listed(list(lacking))
+        if alike
+        else f"{in_words(len(lacking), 'model')}, most of all {most},"
     )
     have = "has" if len(lacking) == 1 else "have"
     upto = "" if alike else "up to "
@@ -34,7 +37,7 @@ def user_warnings(models: Models, conventions: Conventions) -> Iterator[Warned]:
         "serious" if share >= MATTERS else "notice",
         list(lacking),
         f"Not all models have lists for the same users: {who} {have} none for {upto}"
-        f"{counted(lacking[most], 'user')} ({percent(share)}), and `user_no_recs: {conventions.user_no_recs}` decides what they count.",
+        f"{in_words(lacking[most], 'user')} ({percent(share)}), and `user_no_recs: {conventions.user_no_recs}` decides what they count.",
         "give every model a list for every user",
     )
 
@@ -46,7 +49,7 @@ def few_lists(lacking: int, users: int, conventions: Conventions) -> Iterator[Wa
             "few_lists",
             "serious",
             [],
-            f"{counted(lacking, 'user')} of {users:,} in the truth ({percent(lacking / users)}) have no list, "
+            f"{in_words(lacking, 'user')} of {users:,} in the truth ({percent(lacking / users)}) have no list, "
             f"and `user_no_recs: {conventions.user_no_recs}` decides what they count.",
             "make lists for all users of the truth, or take the others out of the truth",
         )

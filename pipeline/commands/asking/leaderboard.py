@@ -6,7 +6,6 @@ from pathlib import Path
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.commands.asking.stale import changed_since
 from concord.pipeline.params.model import PARAMS, Params
@@ -33,7 +32,7 @@ def leaderboard(metrics: Sequence[str]) -> None:
     if changed := list(changed_since()):
         out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
-    for each in serious_warnings(comparison):
+    for each in comparison.serious:
         out.print(f"\nbeware, {each.whose}: {each.sentence}")
 
 
@@ -53,13 +52,8 @@ def after_repro() -> None:
     comparison = comparison_of(read_params())
     out = console()
     print_leaderboard(out, comparison, comparison.primary, AFTER_REPRO)
-    if serious := len(serious_warnings(comparison)):
+    if serious := len(comparison.serious):
         out.print(f"beware, {in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
-
-
-def serious_warnings(comparison: Comparison) -> list[Warned]:
-    """Those that a reader must know before any number."""
-    return [each for each in comparison.warnings if each.severity == "serious"]
 
 
 def comparison_of(params: Params) -> Comparison:

@@ -1,11 +1,11 @@
 """Are the results those of params.yaml and of the files as they are now? By what dvc.lock says they were made with."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.reading.hashes import hashes
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.params.yaml_lines import read_yaml
@@ -55,12 +55,7 @@ def _differs(path: Path, known: dict[str, Any]) -> bool:
         return True
     if known.get("hash") != "md5" or path.stat().st_mtime_ns <= LOCK.stat().st_mtime_ns:
         return False
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, _md5).hexdigest() != known.get("md5")
-
-
-def _md5() -> Any:
-    return hashlib.md5(usedforsecurity=False)
+    return hashes(path).md5 != known.get("md5")
 
 
 def _stages(name: re.Pattern[str]) -> Iterable[dict[str, Any]]:
