@@ -9,6 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.quality import in_numbers
+from concord.metrics_core.reading.whole_lists import WholeLists
 from concord.pipeline.loading.input_files import lists_file, policies
 from concord.pipeline.loading.sorted_parquet import write_rows
 from concord.pipeline.loading.unchanged import unchanged
@@ -34,8 +35,8 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     lists = Path(params.results.lists) / f"{model}.parquet"
     with unchanged(table.path) as refuse_changed:
 
-        def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-            left = iter(rows)
+        def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+            left = (some.table for some in rows)
             first = list(islice(left, 1))  # what is refused before leaves no folder
             with whole(lists) as beside:
                 write_rows(beside, schema, chain(first, left))
