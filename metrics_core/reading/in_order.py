@@ -1,13 +1,13 @@
 """Lists that stand user by user, each in its order: checked as they are read, and passed on without a sort.
 
-One pass over the rows. What it does not vouch for (a value that is refused, an order that has to be made, a
+One pass over the rows, which `judgements_in_order.py` makes over the truth also. What it does not vouch for (a value that is refused, an order that has to be made, a
 repeated item) ends it with `OutOfOrder`: then the lists are read as all others, and what is to be said is said there.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,23 @@ class UsersOutOfOrder(OutOfOrder):
     """Lists are not in the order of their users."""
 
 
+class Checks(Protocol):
+    """Checks chunks of whole lists, and counts what it saw."""
+
+    def checked(self, chunk: "Chunk") -> pa.Table:
+        """The rows of a chunk that is sound, in their order."""
+
+
+class Checking(Protocol):
+    """What is wanted of a table: the columns of its rows, and that they are sound and in order."""
+
+    def schema(self, source: Source) -> pa.Schema: ...
+
+    def checks(
+        self, connection: DuckDBPyConnection, source: Source, passed: "Passed"
+    ) -> Checks: ...
+
+
 @dataclass(frozen=True)
 class Wanted:
     """How lists are to be ordered, and what they may hold."""
@@ -48,6 +65,14 @@ class Wanted:
     rankings: Sequence[Ranking]
     policies: Policies
     order: str | None
+
+    def schema(self, source: Source) -> pa.Schema:
+        """User, item, rank [, score]."""
+        scores = {"score": pa.float64()} if "score" in source.columns else {}
+        return pa.schema({**id_types(source), "rank": pa.int64(), **scores})
+
+    def checks(self, connection: DuckDBPyConnection, source: Source, passed: "Passed") -> Checks:
+        return _Lists(connection, source, self, passed)
 
 
 @dataclass
@@ -62,6 +87,14 @@ class Passed:
     duplicates: Count = NONE
     disagreements: Count = NONE
     infinite: int = 0
+    grades: Counter[float] = field(default_factory=Counter)
+
+    def add(self, chunk: "Chunk", distinct: pa.Array) -> None:
+        """The lists of a chunk, with these different items."""
+        self.rows += chunk.table.num_rows
+        counted = map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True))
+        self.lengths.update(dict(zip(*counted, strict=True)))
+        self.items = [pc.unique(pa.chunked_array([*self.items, distinct]))]
 
     @property
     def users(self) -> int:
@@ -84,7 +117,7 @@ class Passed:
 
 
 @dataclass(frozen=True)
-class _Chunk:
+class Chunk:
     """Whole lists. `starts`: the rows at which they begin; `above`: of each row but the first, is it of the same list?"""
 
     table: pa.Table
@@ -112,7 +145,7 @@ def in_order(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
 ) -> Iterator[pa.Table]:
     """The rows user, item, rank [, score] of whole lists, by user and rank.
@@ -125,7 +158,7 @@ def in_order(
     UsersOutOfOrder : a list stands behind that of a later user
     OutOfOrder : anything else
     """
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     last = None
     for chunk in _chunks(batches, source):
         if not _ascending(chunk.users, last):
@@ -138,11 +171,11 @@ def by_user(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
 ) -> Iterator[pa.Table]:
     """As `in_order`, of lists that stand in any order of their users; they are put in order in memory."""
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     tables, users, lengths = [], [], []
     for chunk in _chunks(batches, source):
         tables.append(lists.checked(chunk))
@@ -161,11 +194,9 @@ def by_user(
         yield rows.take(as_arrow(_ranges(begins[some], each[by_id[some]])))
 
 
-def schema_of(source: Source) -> pa.Schema:
-    """The columns of the rows."""
-    ids = {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
-    scores = {"score": pa.float64()} if "score" in source.columns else {}
-    return pa.schema({**ids, "rank": pa.int64(), **scores})
+def id_types(source: Source) -> dict[str, pa.DataType]:
+    """Of user and item."""
+    return {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
 
 
 def _ranges(begins: Numbers, lengths: Numbers) -> Numbers:
@@ -201,7 +232,7 @@ class _Lists:
             raise OutOfOrder
         (self.passed.order,) = orders
 
-    def checked(self, chunk: _Chunk) -> pa.Table:
+    def checked(self, chunk: Chunk) -> pa.Table:
         """The rows of a chunk that is sound and in order."""
         place = np.arange(len(chunk.list_of)) - np.repeat(chunk.starts, chunk.lengths)
         passed = self.passed
@@ -213,17 +244,8 @@ class _Lists:
             self._check_scores(chunk)
         distinct = self._distinct_items(chunk)
         for column, ids in (("user", chunk.users), ("item", distinct)):
-            self._check_ids(column, ids)
-        passed.rows += len(place)
-        passed.lengths.update(
-            dict(
-                zip(
-                    *map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True)),
-                    strict=True,
-                )
-            )
-        )
-        passed.items = [pc.unique(pa.chunked_array([*passed.items, distinct]))]
+            check_ids(self.connection, self.source, column, ids)
+        passed.add(chunk, distinct)
         columns = {name: chunk.column(name) for name in ("user", "item")} | {
             "rank": as_arrow(place + 1)
         }
@@ -231,7 +253,7 @@ class _Lists:
             columns["score"] = chunk.column("score")
         return pa.table(columns)
 
-    def _check_scores(self, chunk: _Chunk) -> None:
+    def _check_scores(self, chunk: Chunk) -> None:
         score, passed = chunk.numbers("score"), self.passed
         if np.isnan(score).any():
             raise OutOfOrder
@@ -245,7 +267,7 @@ class _Lists:
                 raise OutOfOrder
             passed.ties = _more(passed.ties, np.union1d(equal, equal + 1), chunk)
 
-    def _ties_in_order(self, chunk: _Chunk, equal: Numbers) -> bool:
+    def _ties_in_order(self, chunk: Chunk, equal: Numbers) -> bool:
         """Do equal scores stand as the one convention breaks their ties? `equal`: rows whose next one ties with them."""
         policies = {ranking.ties for ranking in self.wanted.rankings}
         if policies == {"input"}:
@@ -254,36 +276,41 @@ class _Lists:
         above, below = (item.take(as_arrow(rows)) for rows in (equal, equal + 1))
         return policies == {"item_asc"} and bool(pc.all(pc.greater(below, above)).as_py())
 
-    def _distinct_items(self, chunk: _Chunk) -> pa.Array:
+    def _distinct_items(self, chunk: Chunk) -> pa.Array:
         """The different items of a chunk none of whose lists holds one twice."""
         coded = chunk.column("item").dictionary_encode()
-        codes, distinct = as_numpy(coded.indices), coded.dictionary
-        pairs = chunk.list_of * len(distinct) + codes
-        pairs.sort()
-        if np.any(pairs[1:] == pairs[:-1]):
-            raise OutOfOrder
-        return distinct
-
-    def _check_ids(self, column: str, ids: pa.Array) -> None:
-        """Texts that are refused, or are not read as they are written."""
-        if not self.source.is_text(column):
-            return
-        wrong = [check.wrong for check in id_checks(self.source, column) if check.per_value]
-        self.connection.register("ids", pa.table({column: ids}))
-        query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
-        (found,) = only_row(self.connection, query)
-        self.connection.unregister("ids")
-        if found:
-            raise OutOfOrder
+        refuse_repeated(chunk, as_numpy(coded.indices), len(coded.dictionary))
+        return coded.dictionary
 
 
-def _more(count: Count, rows: Numbers, chunk: _Chunk) -> Count:
+def refuse_repeated(chunk: Chunk, codes: NDArray[Any], n_items: int) -> None:
+    """Items, by their codes below `n_items`, that stand twice in a list."""
+    pairs = chunk.list_of * n_items + codes
+    pairs.sort()
+    if np.any(pairs[1:] == pairs[:-1]):
+        raise OutOfOrder
+
+
+def check_ids(connection: DuckDBPyConnection, source: Source, column: str, ids: pa.Array) -> None:
+    """Texts that are refused, or are not read as they are written."""
+    if not source.is_text(column):
+        return
+    wrong = [check.wrong for check in id_checks(source, column) if check.per_value]
+    connection.register("ids", pa.table({column: ids}))
+    query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
+    (found,) = only_row(connection, query)
+    connection.unregister("ids")
+    if found:
+        raise OutOfOrder
+
+
+def _more(count: Count, rows: Numbers, chunk: Chunk) -> Count:
     """A count, and with it these rows of a chunk."""
     users = len(np.unique(chunk.list_of[rows])) if len(rows) else 0
     return Count(count.rows + len(rows), count.users + users)
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chunk]:
+def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[Chunk]:
     """Whole lists, as many as are in ROWS rows or more."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
@@ -308,17 +335,17 @@ def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chun
     yield _chunk(held)
 
 
-def _chunk(batches: Sequence[pa.RecordBatch]) -> _Chunk:
+def _chunk(batches: Sequence[pa.RecordBatch]) -> Chunk:
     table = pa.Table.from_batches(batches).combine_chunks()
     user = table.column("user").chunk(0)
     above = as_numpy(pc.equal(user[1:], user[:-1]))
     starts = np.append(0, np.flatnonzero(~above) + 1)
-    return _Chunk(table, user.take(as_arrow(starts)), starts, above)
+    return Chunk(table, user.take(as_arrow(starts)), starts, above)
 
 
-def _upto(chunk: _Chunk, row: int) -> _Chunk:
+def _upto(chunk: Chunk, row: int) -> Chunk:
     """The lists before the last, which begins at `row`."""
-    return _Chunk(
+    return Chunk(
         chunk.table.slice(0, row), chunk.users[:-1], chunk.starts[:-1], chunk.above[: row - 1]
     )
 
