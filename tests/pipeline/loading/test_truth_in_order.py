@@ -87,9 +87,10 @@ def truths(draw: st.DrawFn) -> pl.DataFrame:
     if draw(st.integers(0, 7)) == 0:
         rows = draw(st.permutations(rows))
     numbers: Any = draw(st.sampled_from([pl.Float64, pl.Float32, pl.Int64]))
-    types = {"grade": numbers, "time": numbers}
-    frame = pl.DataFrame(rows, schema_overrides=dict.fromkeys(types, pl.Float64), strict=False)
-    return frame.cast(types, strict=False).select("user", "item", *columns)
+    as_given = {"grade": pl.Float64, "time": pl.Float64}
+    frame = pl.DataFrame(rows, schema_overrides=as_given, strict=False)
+    typed = frame.cast({"grade": numbers, "time": numbers}, strict=False)
+    return typed.select("user", "item", *columns)
 
 
 @given(
