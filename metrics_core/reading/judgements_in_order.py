@@ -3,7 +3,7 @@
 What `in_order.py` does with lists; what it does not vouch for is left to the table in the same way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,13 @@ from concord.metrics_core.reading.columns.readable import EXACT
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.in_order import (
     Checks,
-    Chunk,
     OutOfOrder,
     Passed,
     check_ids,
     id_types,
     refuse_repeated,
 )
+from concord.metrics_core.reading.whole_lists import WholeLists
 
 MOST_GRADES = 1 << 12  # different ones that are counted
 MOST_KEY = 1 << 63
@@ -56,7 +56,7 @@ class _Judgements:
         if self.source.raw.marked:
             raise OutOfOrder
 
-    def checked(self, chunk: Chunk) -> pa.Table:
+    def checked(self, chunk: WholeLists) -> WholeLists:
         """The rows of a chunk that is sound: of each user by falling grade and item."""
         item, grade = chunk.column("item").dictionary_encode(), self._grades(chunk)
         for column, ids in (("user", chunk.users), ("item", item.dictionary)):
@@ -76,9 +76,10 @@ class _Judgements:
             columns["place"] = chunk.column("position")
         if order is not None:
             columns = {name: column.take(order) for name, column in columns.items()}
-        return pa.table({"user": chunk.column("user"), **columns})
+        table = pa.table({"user": chunk.column("user"), **columns})
+        return replace(chunk, table=table, items=item.dictionary)
 
-    def _grades(self, chunk: Chunk) -> pa.DictionaryArray:
+    def _grades(self, chunk: WholeLists) -> pa.DictionaryArray:
         if "grade" not in self.source.columns:
             return pa.repeat(pa.scalar(1.0), chunk.table.num_rows).dictionary_encode()
         values = chunk.numbers("grade")
@@ -92,7 +93,7 @@ class _Judgements:
             raise OutOfOrder
         return coded
 
-    def _times(self, chunk: Chunk) -> pa.Array:
+    def _times(self, chunk: WholeLists) -> pa.Array:
         times = chunk.column("time").cast(pa.float64(), safe=False)
         if np.isnan(as_numpy(times)).any():
             raise OutOfOrder

@@ -39,9 +39,10 @@ from concord.metrics_core.reading.quality import (
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.table import read_table
 from concord.metrics_core.reading.truth import read_truth
+from concord.metrics_core.reading.whole_lists import WholeLists, whole_lists
 
 AT_A_TIME = 131_072  # rows
-Keep = Callable[[pa.Schema, Iterable[pa.Table | pa.RecordBatch]], None]
+Keep = Callable[[pa.Schema, Iterable[WholeLists]], None]
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ def keep_lists(
 ) -> Callable[[], dict[str, Any]]:
     """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; tells on demand what was found in them.
 
-    keep : takes their schema, and the rows in tables or batches. It is called again, from the first row, where lists
-           do not go on in the order in which they began
+    keep : takes their schema, and the rows. It is called again, from the first row, where lists do not go on in the
+           order in which they began
 
     Raises
     ------
@@ -77,7 +78,7 @@ def keep_lists(
         return partial(describe_passed, *gone_by, pinned)
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
     reader = connection.sql(f"SELECT * FROM {found.ranked.relation}").to_arrow_reader(AT_A_TIME)
-    keep(reader.schema, reader)
+    keep(reader.schema, whole_lists(reader))
     return partial(describe_lists, connection, found, pinned)
 
 
@@ -87,10 +88,8 @@ class InMemory:
     def __init__(self) -> None:
         self.table = pa.table({})
 
-    def keep(self, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-        tables = (
-            row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
-        )
+    def keep(self, schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+        tables = (lists.table for lists in rows)
         self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
 
 
@@ -116,7 +115,7 @@ def keep_truth(
     given = ", position AS place" if place else ""
     query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
     reader = connection.sql(query).to_arrow_reader(AT_A_TIME)
-    keep(reader.schema, reader)
+    keep(reader.schema, whole_lists(reader))
     return partial(describe_truth, connection, source, changed)
 
 
@@ -133,8 +132,11 @@ def _passed_on(
     for pass_on in (in_order, by_user):
         passed = Passed()
         try:
-            with passing(connection, table, rank_base=rank_base, watch=watch) as (source, batches):
-                keep(wanted.schema(source), pass_on(connection, source, batches, wanted, passed))
+            with (
+                connection.cursor() as asked,  # rows may be read while what came before is used
+                passing(connection, table, rank_base=rank_base, watch=watch) as (source, batches),
+            ):
+                keep(wanted.schema(source), pass_on(asked, source, batches, wanted, passed))
             return replace(source, rows=passed.rows), passed
         except UsersOutOfOrder:
             continue

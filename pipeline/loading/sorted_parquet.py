@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from concord.metrics_core.reading.loaded import Keep
+from concord.metrics_core.reading.whole_lists import WholeLists
 from concord.pipeline.running.outputs import whole
 
 ROW_GROUP = 131_072
@@ -26,8 +27,8 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
 def keeping(path: Path, refuse_changed: Callable[[], None]) -> Keep:
     """Writes rows to a file that stands there whole, and only where `refuse_changed` lets it."""
 
-    def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-        left = iter(rows)
+    def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+        left = (some.table for some in rows)
         first = list(islice(left, 1))  # what is refused before leaves no folder
         with whole(path) as beside:
             write_rows(beside, schema, chain(first, left))

@@ -13,7 +13,7 @@ from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.reading import in_order as reading
-from concord.metrics_core.reading import judgements_in_order, loaded
+from concord.metrics_core.reading import judgements_in_order, loaded, whole_lists
 from concord.metrics_core.reading.given import table_given
 from concord.metrics_core.reading.loaded import InMemory, keep_truth
 from concord.metrics_core.reading.rules.policies import policies_of
@@ -24,7 +24,7 @@ BY_TIME = {"ideal": "truth_given_order_at_k"}
 
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(reading, "ROWS", 4)
+    monkeypatch.setattr(whole_lists, "ROWS", 4)
     monkeypatch.setattr(reading, "LISTS", 2)
     return iter([None])
 
