@@ -25,7 +25,7 @@ from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.reading.loaded import SHOWN
+from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing
 from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
 from concord.metrics_core.scoring.listing import number_items

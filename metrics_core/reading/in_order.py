@@ -1,17 +1,19 @@
 """Lists that stand user by user, each in its order: checked as they are read, and passed on without a sort.
 
-One pass over the rows. What it does not vouch for (a value that is refused, an order that has to be made, a
+One pass over the rows, which `judgements_in_order.py` makes over the truth also. What it does not vouch for (a value that is refused, an order that has to be made, a
 repeated item) ends it with `OutOfOrder`: then the lists are read as all others, and what is to be said is said there.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
 
 from concord.metrics_core.checking.row_checks import ListsError, only_row
 from concord.metrics_core.conventions.conventions import Ranking
@@ -37,6 +39,23 @@ class UsersOutOfOrder(OutOfOrder):
     """Lists are not in the order of their users."""
 
 
+class Checks(Protocol):
+    """Checks whole lists, and counts what it saw."""
+
+    def checked(self, chunk: WholeLists) -> WholeLists:
+        """The rows of lists that are sound, in their order."""
+
+
+class Checking(Protocol):
+    """What is wanted of a table: the columns of its rows, and that they are sound and in order."""
+
+    def schema(self, source: Source) -> pa.Schema: ...
+
+    def checks(
+        self, connection: DuckDBPyConnection, source: Source, passed: "Passed"
+    ) -> Checks: ...
+
+
 @dataclass(frozen=True)
 class Wanted:
     """How lists are to be ordered, and what they may hold."""
@@ -44,6 +63,14 @@ class Wanted:
     rankings: Sequence[Ranking]
     policies: Policies
     order: str | None
+
+    def schema(self, source: Source) -> pa.Schema:
+        """User, item, rank [, score]."""
+        scores = {"score": pa.float64()} if "score" in source.columns else {}
+        return pa.schema({**id_types(source), "rank": pa.int64(), **scores})
+
+    def checks(self, connection: DuckDBPyConnection, source: Source, passed: "Passed") -> Checks:
+        return _Lists(connection, source, self, passed)
 
 
 @dataclass
@@ -58,6 +85,14 @@ class Passed:
     duplicates: Count = NONE
     disagreements: Count = NONE
     infinite: int = 0
+    grades: Counter[float] = field(default_factory=Counter)
+
+    def add(self, chunk: WholeLists, distinct: pa.Array) -> None:
+        """The lists of a chunk, with these different items."""
+        self.rows += chunk.table.num_rows
+        counted = map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True))
+        self.lengths.update(dict(zip(*counted, strict=True)))
+        self.items = [pc.unique(pa.chunked_array([*self.items, distinct]))]
 
     @property
     def users(self) -> int:
@@ -83,7 +118,7 @@ def in_order(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
 ) -> Iterator[WholeLists]:
     """The rows user, item, rank [, score], by user and rank.
@@ -96,7 +131,7 @@ def in_order(
     UsersOutOfOrder : a list stands behind that of a later user
     OutOfOrder : anything else
     """
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     last = None
     for chunk in _readable(batches, source):
         if not _ascending(chunk.users, last):
@@ -109,11 +144,11 @@ def by_user(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
 ) -> Iterator[WholeLists]:
     """As `in_order`, of lists that stand in any order of their users; they are put in order in memory."""
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     tables, users, lengths = [], [], []
     for chunk in _readable(batches, source):
         tables.append(lists.checked(chunk).table)
@@ -132,11 +167,9 @@ def by_user(
         yield cut(rows.take(as_arrow(_ranges(begins[some], each[by_id[some]]))).to_batches())
 
 
-def schema_of(source: Source) -> pa.Schema:
-    """The columns of the rows."""
-    ids = {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
-    scores = {"score": pa.float64()} if "score" in source.columns else {}
-    return pa.schema({**ids, "rank": pa.int64(), **scores})
+def id_types(source: Source) -> dict[str, pa.DataType]:
+    """Of user and item."""
+    return {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
 
 
 def _ranges(begins: Numbers, lengths: Numbers) -> Numbers:
@@ -184,17 +217,8 @@ class _Lists:
             self._check_scores(chunk)
         distinct = self._distinct_items(chunk)
         for column, ids in (("user", chunk.users), ("item", distinct)):
-            self._check_ids(column, ids)
-        passed.rows += len(place)
-        passed.lengths.update(
-            dict(
-                zip(
-                    *map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True)),
-                    strict=True,
-                )
-            )
-        )
-        passed.items = [pc.unique(pa.chunked_array([*passed.items, distinct]))]
+            check_ids(self.connection, self.source, column, ids)
+        passed.add(chunk, distinct)
         columns = {name: chunk.column(name) for name in ("user", "item")} | {
             "rank": as_arrow(place + 1)
         }
@@ -228,24 +252,29 @@ class _Lists:
     def _distinct_items(self, chunk: WholeLists) -> pa.Array:
         """The different items of a chunk none of whose lists holds one twice."""
         coded = chunk.column("item").dictionary_encode()
-        codes, distinct = as_numpy(coded.indices), coded.dictionary
-        pairs = chunk.list_of * len(distinct) + codes
-        pairs.sort()
-        if np.any(pairs[1:] == pairs[:-1]):
-            raise OutOfOrder
-        return distinct
+        refuse_repeated(chunk, as_numpy(coded.indices), len(coded.dictionary))
+        return coded.dictionary
 
-    def _check_ids(self, column: str, ids: pa.Array) -> None:
-        """Texts that are refused, or are not read as they are written."""
-        if not self.source.is_text(column):
-            return
-        wrong = [check.wrong for check in id_checks(self.source, column) if check.per_value]
-        self.connection.register("ids", pa.table({column: ids}))
-        query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
-        (found,) = only_row(self.connection, query)
-        self.connection.unregister("ids")
-        if found:
-            raise OutOfOrder
+
+def refuse_repeated(chunk: WholeLists, codes: NDArray[Any], n_items: int) -> None:
+    """Items, by their codes below `n_items`, that stand twice in a list."""
+    pairs = chunk.list_of * n_items + codes
+    pairs.sort()
+    if np.any(pairs[1:] == pairs[:-1]):
+        raise OutOfOrder
+
+
+def check_ids(connection: DuckDBPyConnection, source: Source, column: str, ids: pa.Array) -> None:
+    """Texts that are refused, or are not read as they are written."""
+    if not source.is_text(column):
+        return
+    wrong = [check.wrong for check in id_checks(source, column) if check.per_value]
+    connection.register("ids", pa.table({column: ids}))
+    query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
+    (found,) = only_row(connection, query)
+    connection.unregister("ids")
+    if found:
+        raise OutOfOrder
 
 
 def _more(count: Count, rows: Numbers, chunk: WholeLists) -> Count:
