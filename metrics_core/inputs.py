@@ -153,6 +153,7 @@ def _keep_lists(
         if not passing.refused:
             connection.register("ranked", passing.ids)
             return passing.parts
+        connection.execute("DROP TABLE IF EXISTS ranked")
     kept = InMemory()
     keep_lists(connection, table, policies, conventions, kept.keep)
     for relation in ("ranked", "given"):
