@@ -1,0 +1,72 @@
+"""What a command costs: wall and CPU seconds, peak memory. Each is a process of its own, the best of several counts."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PEERS = HERE / ".peers" / "venv"
+QUIET = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Of the process and of those that it waited for; `peak` in MB, of the largest of them."""
+
+    seconds: float
+    cpu: float
+    peak: float
+    value: float = float("nan")
+
+
+def command(cwd: Path, *words: str, **environment: str) -> Measured:
+    """A whole command, its start and its imports included."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, **QUIET, "PATH": programs, **environment}
+    began = time.perf_counter()
+    with subprocess.Popen(words, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:  # fmt: skip
+        assert running.stderr is not None
+        said = running.stderr.read()
+        _, status, used = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    if running.returncode:
+        print(said.decode(errors="replace"), file=sys.stderr)
+        raise subprocess.CalledProcessError(running.returncode, words)
+    kib = 1 if sys.platform == "darwin" else 1024
+    seconds = time.perf_counter() - began
+    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * kib / 1e6)
+
+
+def contestant(name: str, *paths: Path, python: Path = Path(sys.executable)) -> Measured:
+    """A contestant's own figures: its imports do not count."""
+    words = [str(python), "-m", "benchmarks.contestant", name, *map(str, paths)]
+    print(f"  {name} …", file=sys.stderr, flush=True)
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def best(times: int, measure: Callable[[], Measured]) -> Measured:
+    """The quickest of several; what else a machine does only makes them slower."""
+    return min((measure() for _ in range(times)), key=lambda each: each.seconds)
+
+
+def in_turn(times: int, contestants: dict[str, Callable[[], Measured]]) -> dict[str, Measured]:
+    """The best of each, taken in turn, A B C A B C …, so that a machine that drifts is fair to all."""
+    runs: dict[str, list[Measured]] = {name: [] for name in contestants}
+    for _ in range(times):
+        for name, measure in contestants.items():
+            runs[name].append(measure())
+    return {name: min(of, key=lambda each: each.seconds) for name, of in runs.items()}
+
+
+def replaced(page: str, heading: str, lines: Sequence[str]) -> str:
+    """A Markdown page with this text below a heading of the second level, which is appended where it is not there."""
+    before, _, rest = page.partition(f"\n## {heading}\n")
+    _, again, after = rest.partition("\n## ")
+    section = f"\n## {heading}\n\n" + "\n".join(lines) + "\n"
+    return before.rstrip("\n") + "\n" + section + again + after
