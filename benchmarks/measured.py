@@ -74,12 +74,22 @@ def in_turn(times: int, contestants: dict[str, Callable[[], Measured]]) -> dict[
     return {name: min(of, key=lambda each: each.seconds) for name, of in runs.items()}
 
 
+SECTIONS = (  # of RESULTS.md, in their order
+    "From file to verdict",
+    "A billion rows on one machine",
+    "Comparing many users",
+    "The kernel and its peers",
+    "What an install costs",
+)
+
+
 def replaced(page: str, heading: str, lines: Sequence[str]) -> str:
-    """A Markdown page with this text below a heading of the second level, which is appended where it is not there."""
-    before, _, rest = page.partition(f"\n## {heading}\n")
-    _, again, after = rest.partition("\n## ")
-    section = f"\n## {heading}\n\n" + "\n".join(lines) + "\n"
-    return before.rstrip("\n") + "\n" + section + again + after
+    """The page with this text below one of its headings, of which those that are there keep their order."""
+    intro, *parts = page.split("\n## ")
+    texts = dict(part.partition("\n")[::2] for part in parts)
+    texts[heading] = "\n" + "\n".join(lines)
+    ordered = [name for name in SECTIONS if name in texts]
+    return "\n\n".join([intro.rstrip(), *(f"## {name}\n{texts[name].rstrip()}" for name in ordered)]) + "\n"  # fmt: skip
 
 
 if __name__ == "__main__":
