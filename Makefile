@@ -9,7 +9,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: repro test test-all parity docs check ui bench simulations demo lock clean
+.PHONY: repro test test-all parity docs check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	concord mend
@@ -39,8 +39,12 @@ check: $(INSTALLED)  ## style, types, docs/ and licences
 ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057
 
-bench: $(INSTALLED)  ## speed and memory, against peers
+bench: $(INSTALLED)  ## speed and memory, against bounds and peers
 	python -m benchmarks.run
+
+bench-scale: $(INSTALLED)  ## time and memory against rows, 10^6 to 10^8; `python -m benchmarks.scale 10000000` for 10^9
+	python -m benchmarks.scale
+	python -m benchmarks.many_users
 
 simulations: $(INSTALLED)  ## do the statistics hold what they promise?
 	python -m benchmarks.simulations

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.measured import replaced
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
-HEADING = "## What an install costs"
+HEADING = "What an install costs"
 TIMES = 5
 CONCORD = (
     "from concord import evaluate",
@@ -58,14 +60,11 @@ class Cost:
     value: float
 
 
-def section() -> str:
-    """The section of RESULTS.md, measured."""
+def section() -> list[str]:
+    """The lines of RESULTS.md, measured."""
     with TemporaryDirectory() as folder:
         costs = _measured(Path(folder))
-    lines = [
-        "",
-        HEADING,
-        "",
+    return [
         f"Made by `python -m benchmarks.footprint`: fresh environments, newest versions that resolve, Python {sys.version.split()[0]}. Size of",
         f"site-packages without bytecode; seconds of CPU, best of {TIMES} taken in turn: `import` of what computes nDCG, and that with the nDCG@10 of one user",
         "(list a, b; b is relevant; their own definitions).",
@@ -77,7 +76,6 @@ def section() -> str:
             for name, c in costs.items()
         ),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _measured(folder: Path) -> dict[str, Cost]:
@@ -116,8 +114,8 @@ def _run(*command: str, cwd: Path = HERE.parent) -> str:
 
 
 def main() -> None:
-    before = RESULTS.read_text(encoding="utf-8").partition(f"\n{HEADING}")[0]
-    RESULTS.write_text(before + section(), encoding="utf-8", newline="\n")
+    page = RESULTS.read_text(encoding="utf-8")
+    RESULTS.write_text(replaced(page, HEADING, section()), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """`python -m benchmarks.many_users [USERS …]`: the stage `compare` of six models, time and memory against users.
 
 Users' values, panels, lists and summaries as the stage `evaluate` writes them, drawn from a seed; two labels are
-primary, with the panel of their other definitions. The stage is a process of its own.
+primary, with the panel of their other definitions. The stage is a process of its own; its files are removed. Writes its
+section of benchmarks/RESULTS.md.
 """
 
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import rmtree
@@ -18,11 +18,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measured import HERE, replaced
+from benchmarks.scale import GIB_4, RESULTS, timed
+from benchmarks.tabulated import table_of
 from concord.metrics_core.scoring.evaluation import panels_of
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.announce import peak_memory
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.per_user_file import per_user_writer
 
@@ -33,7 +35,7 @@ PRIMARY = ("nDCG@10", "R@10")
 USERS = (100_000, 1_000_000, 10_000_000)
 AT_ONCE = 500_000  # users
 SHARED = 0.7  # of the luck of all models
-HERE = Path(__file__).parent
+HEADING = "Comparing many users"
 
 
 def project(folder: Path) -> Params:
@@ -134,27 +136,42 @@ def _cut(users: int) -> Iterator[tuple[int, int]]:
 
 
 def measure(users: int) -> dict[str, float]:
-    """Seconds, seconds of CPU and peak memory of `compare`."""
+    """What `compare` costs."""
     folder = HERE / "data" / f"many-users-{users}"
     make(folder, users)
     command = [sys.executable, "-m", "benchmarks.many_users", "--step", str(folder)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     rmtree(folder)
+    print(f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of CPU{found['peak']:>8.0f} MB", flush=True)  # fmt: skip
     return found
+
+
+def section(found: dict[int, dict[str, float]]) -> list[str]:
+    """The lines of RESULTS.md."""
+    words = ("users", "wall, s", "CPU, s", "peak, MB", "at most 4,295 MB")
+    return [
+        f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(MODELS)} models, {len(METRICS) * len(KS)} labels, all pairs, the panel of",
+        f"{' and '.join(PRIMARY)}, 999 resamples.",
+        "",
+        *table_of(
+            words,
+            (
+                (f"{users:,}", f"{c['seconds']:.1f}", f"{c['cpu']:.1f}", f"{c['peak']:.0f}", "met" if c["peak"] <= GIB_4 else "**missed**")
+                for users, c in found.items()
+            ),
+        ),
+    ]  # fmt: skip
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--step"]:
         params = project(Path(sys.argv[2]))
-        began, cpu = time.perf_counter(), time.process_time()
-        compare(params)
-        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-        print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mib": peak_memory() / 2**20}))
+        print(json.dumps(timed(lambda: compare(params))))
         return
-    for users in map(int, sys.argv[1:] or map(str, USERS)):
-        found = measure(users)
-        print(f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of CPU{found['peak_mib']:>8.0f} MiB", flush=True)  # fmt: skip
+    found = {users: measure(users) for users in map(int, sys.argv[1:] or map(str, USERS))}
+    page = RESULTS.read_text(encoding="utf-8")
+    RESULTS.write_text(replaced(page, HEADING, section(found)), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,28 +1,38 @@
-"""`python -m benchmarks.scale [USERS …]`: stages on 10^4 to 10^7 users x 100, time and memory against rows.
+"""`make bench-scale`, `python -m benchmarks.scale [USERS …]`: stages on 10^4 to 10^7 users x 100, time and memory against rows.
 
 Every step is a process of its own: the stages `load`, `load-truth` and `evaluate` with all checks, the panel and users'
-values; beside them a bare scan of the lists and the bare join with the truth by DuckDB.
+values; beside them a bare scan of the lists and the bare join with the truth by DuckDB. What is measured is kept in
+benchmarks/data/scale.json, so that a run that was cut off goes on; remove it to measure again. 10^7 users (2 GB of
+lists, as much of results) only where they are asked for. Writes its section of benchmarks/RESULTS.md and scale.svg.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measured import HERE, replaced
+from benchmarks.tabulated import Row, table_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.announce import peak_memory
 
 DEPTH, RELEVANT, ITEMS = 100, 15, 20_000
 USERS = (10_000, 100_000, 1_000_000, 10_000_000)
 AT_ONCE = 50_000  # users
-HERE = Path(__file__).parent
+LINEAR_FROM = 100_000  # users
+GIB_4 = 4 * 1024**3 / 1e6  # MB
+DATA = HERE / "data"
+KNOWN = DATA / "scale.json"
+RESULTS = HERE / "RESULTS.md"
+HEADING = "A billion rows on one machine"
 STEPS = ("scan", "join", "load-truth", "load", "evaluate")
 
 
@@ -95,22 +105,104 @@ def step(name: str, folder: Path) -> None:
             load_truth(connection, params)
 
 
-def timed(work: Callable[[], None]) -> dict[str, float]:
-    start = time.perf_counter()
+def timed(work: Callable[[], object]) -> dict[str, float]:
+    start, cpu = time.perf_counter(), time.process_time()
     work()
-    return {"seconds": time.perf_counter() - start, "peak_mib": peak_memory() / 2**20}
+    found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    return {**found, "peak": peak_memory() / 1e6}
 
 
-def measure(folder: Path, users: int) -> dict[str, dict[str, float]]:
-    """Step -> seconds and peak memory."""
+def measure(users: int) -> None:
+    """Every step that is not measured yet; the files are removed when all are."""
+    found, folder = measured(), DATA / f"scale-{users}"
+    if all(f"{users} {name}" in found for name in STEPS):
+        return
     make(folder, users)
-    found = {}
     for name in STEPS:
+        if f"{users} {name}" in found:
+            continue
         command = [sys.executable, "-m", "benchmarks.scale", "--step", name, str(folder)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)  # fmt: skip
-        found[name] = json.loads(done.stdout.splitlines()[-1])
-        print(f"{users * DEPTH:>13,} rows  {name:<11}{found[name]['seconds']:>8.1f} s{found[name]['peak_mib']:>8.0f} MiB", flush=True)  # fmt: skip
-    return found
+        cost = found[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
+        KNOWN.write_text(json.dumps(found, indent=1))
+        print(f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s of CPU{cost['peak']:>8.0f} MB", flush=True)  # fmt: skip
+    shutil.rmtree(folder)
+
+
+def measured() -> dict[str, dict[str, float]]:
+    """`<users> <step>` -> its cost, of this and of earlier runs."""
+    return json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
+
+
+def section(found: dict[str, dict[str, float]]) -> list[str]:
+    """The lines of RESULTS.md."""
+    sizes = sorted({int(key.split()[0]) for key in found})
+    known = [users for users in sizes if all(f"{users} {name}" in found for name in STEPS)]
+    words = ("rows", "step", "wall, s", "CPU, s", "peak, MB", "x the tenth of it")
+    return [
+        "Made by `make bench-scale` (`python -m benchmarks.scale 10000000` for the last decade): users x lists of 100 and 15 rows",
+        "of truth each; P, R, AP, nDCG, RR at six cutoffs, users' values kept, all checks, the panel of nDCG@10. A process a step.",
+        "",
+        "![Time and memory against rows](scale.svg)",
+        "",
+        *table_of(words, _rows(found, known), left=0),
+        "",
+        *table_of(("promise", "figure", "bound", ""), _promises(found, known), left=1),
+    ]
+
+
+def _rows(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
+    for users in known:
+        for name in STEPS:
+            cost, before = found[f"{users} {name}"], found.get(f"{users // 10} {name}")
+            times = f"{cost['seconds'] / before['seconds']:.1f}" if before else ""
+            yield f"{users * DEPTH:,}", name, f"{cost['seconds']:.1f}", f"{cost['cpu']:.1f}", f"{cost['peak']:.0f}", times  # fmt: skip
+
+
+def _promises(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
+    """What holds of the sizes that were measured."""
+    stages = ("load-truth", "load", "evaluate")
+    for users in known:
+        rows = f"{users * DEPTH:,} rows"
+        peak = max(found[f"{users} {name}"]["peak"] for name in stages)
+        yield _told(f"{rows}: peak of all stages, MB", peak, GIB_4)
+        together = sum(found[f"{users} {name}"]["seconds"] for name in ("load", "evaluate"))
+        if users == USERS[-1]:
+            yield _told(f"{rows}: load and evaluate together, min", together / 60, 12)
+        if users // 10 >= LINEAR_FROM and users // 10 in known:
+            before = sum(found[f"{users // 10} {name}"]["seconds"] for name in ("load", "evaluate"))
+            yield _told(f"{rows}: times the time of a tenth", together / before, 11)
+
+
+def _told(what: str, figure: float, bound: float) -> Row:
+    return what, f"{figure:.3g}", f"at most {bound:g}", "met" if figure <= bound else "**missed**"
+
+
+def plot(found: dict[str, dict[str, float]]) -> str:
+    """Time and memory against rows, both axes by powers of ten, as SVG."""
+    import altair as alt
+    import polars as pl
+    import vl_convert
+
+    points = [
+        {"rows": int(users) * DEPTH, "step": name, "seconds": cost["seconds"], "MB": cost["peak"]}
+        for key, cost in found.items()
+        for users, name in [key.split()]
+    ]
+    scale = alt.Scale(type="log")
+    base = alt.Chart(pl.DataFrame(points), width=360, height=280).mark_line(point=True)
+    panels = [
+        base.encode(
+            x=alt.X("rows:Q", scale=scale, title="rows of lists", axis=alt.Axis(format="~e", values=[u * DEPTH for u in USERS])),
+            y=alt.Y(f"{name}:Q", scale=scale, title=title),
+            color=alt.Color("step:N", sort=list(STEPS), title=None),
+            shape=alt.Shape("step:N", sort=list(STEPS), title=None),
+        )
+        for name, title in (("seconds", "wall time, s"), ("MB", "peak memory, MB"))
+    ]  # fmt: skip
+    chart = alt.hconcat(*panels).properties(background="white")
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    return svg
 
 
 def main() -> None:
@@ -118,8 +210,12 @@ def main() -> None:
         name, folder = sys.argv[2:]
         print(json.dumps(timed(lambda: step(name, Path(folder)))))
         return
-    for users in map(int, sys.argv[1:] or map(str, USERS)):
-        measure(HERE / "data" / f"scale-{users}", users)
+    for users in map(int, sys.argv[1:] or map(str, USERS[:-1])):
+        measure(users)
+    found = measured()
+    page = RESULTS.read_text(encoding="utf-8")
+    RESULTS.write_text(replaced(page, HEADING, section(found)), encoding="utf-8", newline="\n")
+    (HERE / "scale.svg").write_text(plot(found), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def rate(count: int, of: int, *, error: bool = True) -> str:
     return f"{share:.1%} ± {deviation:.1%}" if error else f"{share:.0%}"
 
 
-def table_of(head: Row, rows: Iterable[Row]) -> list[str]:
-    """The lines of a table in Markdown."""
-    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(['---:'] * len(head))}|"]
+def table_of(head: Row, rows: Iterable[Row], *, left: int = 0) -> list[str]:
+    """The lines of a table in Markdown; `left`: so many columns hold words."""
+    sides = ["---"] * left + ["---:"] * (len(head) - left)
+    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(sides)}|"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]

@@ -17,6 +17,7 @@ _CLOSED: Mapping[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+_SPILL = "max_temp_directory_size"
 
 
 def connect(
@@ -33,7 +34,11 @@ def connect(
     setup  : statements to run before the lock
     config : DuckDB's settings beside those of the lock
     """
-    connection = duckdb.connect(":memory:", config={**(config or {}), **_CLOSED})
+    settings = {**(config or {}), **_CLOSED}
+    spill = settings.pop(_SPILL, None)
+    connection = duckdb.connect(":memory:", config=settings)
+    if spill is not None:  # not heeded where it is given before the folder is known
+        connection.execute(f"SET {_SPILL} = ?", [spill])
     for statement in setup:
         connection.execute(statement)
     if paths := [str(path) for path in reads]:

@@ -1,11 +1,14 @@
 """Stage `compare`: users' values and summaries of all models -> comparison.json and its tables."""
 
+from functools import partial
 from pathlib import Path
 
 from concord.metrics_core.comparing.compute import compared
+from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.scoring.evaluation import panels_of
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.params.asked import asked_of
@@ -13,6 +16,7 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.outputs import prepare, write_csv, write_parquet, write_text
+from concord.pipeline.running.progress import Progress
 from concord.pipeline.running.removed_models import remove_background, remove_models
 
 NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
@@ -30,7 +34,9 @@ def compare(params: Params) -> str:
     models = read_evaluations(params, asked.labels)
     remove_models(params)
     remove_background(params)
-    comparison = compared(Evidence(asked, models, ground_of(params)))
+    with Progress("compare", "labels", _labels_read(asked)) as progress:
+        told = partial(progress.advance, 1)
+        comparison = compared(Evidence(asked, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     for name, table in exports(comparison).items():
@@ -39,3 +45,11 @@ def compare(params: Params) -> str:
         write_parquet(folder / f"{name}.parquet", table)
     say(comparison.verdicts[0])
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
+
+
+def _labels_read(asked: Asked) -> int:
+    """About how often the values of a label are read: for its differences, of a primary one again, of the first for examples."""
+    per_user = [label for label in asked.labels if not label.metric.of_catalogue]
+    panels = panels_of(asked.labels, asked.primary, asked.conventions) if asked.panel else {}
+    again = len(asked.primary) * (1 + len(asked.segments))
+    return len(per_user) + again + 1 + sum(len(panel.definitions) for panel in panels.values())

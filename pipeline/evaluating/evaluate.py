@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,14 +85,18 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     """Writes the values of labels and definitions."""
     carried = pinned_content(model, params.pinned)
     parts = one_ahead(_refusals_named(partitions(params, model, task)))
-    first = next(parts)
-    id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
     gathered = Gathered(task)
     with (
-        per_user_writer(files[0], id_type, [*map(str, task.per_user)], carried) as labels,
-        per_user_writer(files[1], id_type, gathered.definitions, carried) as definitions,
         Progress(f"evaluate {model}", "users", _users(params)) as progress,
+        ExitStack() as files_open,
     ):
+        first = next(parts)
+        id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
+        names = ([*map(str, task.per_user)], gathered.definitions)
+        labels, definitions = (
+            files_open.enter_context(per_user_writer(file, id_type, of, carried))
+            for file, of in zip(files, names, strict=True)
+        )
         for part in chain([first], parts):
             progress.advance(len(part.values))
             gathered.add(part)

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from concord.pipeline.running.disk import in_bytes
+
 VARIABLE = "CONCORD_LOG"
 FLAGS = {
     "-q": "quiet",
@@ -104,12 +106,14 @@ def says_progress() -> bool:
     )
 
 
-def ended(stage: str, said: str | None, seconds: float) -> None:
-    """The line with which a stage ends: what it did, how long and how much memory it took."""
+def ended(stage: str, said: str | None, seconds: float, spilled: int) -> None:
+    """The line with which a stage ends: what it did, how long it took, how much memory and, where it spilled, disk."""
     megabytes = peak_memory() / 1e6
     what = f"{stage}: {said}" if said else stage
     known = {"stage": stage, "seconds": round(seconds, 3), "megabytes": round(megabytes)}
-    LOG.info("%s; %.1f s, %.0f MB", what, seconds, megabytes, extra={"known": known})
+    disk = f", {in_bytes(spilled)} spilled to disk" if spilled else ""
+    known |= {"spilled_megabytes": round(spilled / 1e6)} if spilled else {}
+    LOG.info("%s; %.1f s, %.0f MB%s", what, seconds, megabytes, disk, extra={"known": known})
 
 
 def say(text: str) -> None:

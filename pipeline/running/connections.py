@@ -14,6 +14,7 @@ from concord.pipeline.running.leftovers import spill_folder
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"
+SPILL = "CONCORD_SPILL"
 _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
@@ -37,26 +38,28 @@ def thread_settings() -> dict[str, int]:
     return {"threads": int(given)}
 
 
-def memory_limit() -> str | None:
-    """What the environment allows DuckDB before it spills to disk.
+def size_limit(variable: str) -> str | None:
+    """What the environment allows DuckDB to hold in memory before it spills to disk, or to spill at most.
 
     Raises
     ------
     InputError : the variable holds no size
     """
-    given = os.environ.get(MEMORY, "")
+    given = os.environ.get(variable, "")
     if given and not _SIZE.fullmatch(given):
         fix = "set it to a size such as 800MB or 4GB, or unset it"
-        raise refuse(f"environment variable {MEMORY}", f"is {given!r}", fix)
+        raise refuse(f"environment variable {variable}", f"is {given!r}", fix)
     return given or None
 
 
 def spilling_to(folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    """DuckDB's settings for threads, memory and the folder of its temporary files."""
+    """DuckDB's settings for threads, memory, and the folder of its temporary files, which take 90 % of a disk at most."""
+    most = size_limit(SPILL)
     return {
         **thread_settings(),
         "temp_directory": folder,
-        "memory_limit": memory_limit() or _MEMORY,
+        "memory_limit": size_limit(MEMORY) or _MEMORY,
+        **({"max_temp_directory_size": most} if most else {}),
     }
 
 

@@ -53,7 +53,12 @@ def killed_before(process: str) -> str:
 def _spill_full(message: str) -> str:
     limit = os.environ.get("CONCORD_MEMORY", "")
     more = f"raise CONCORD_MEMORY (it is {limit})" if limit else "set CONCORD_MEMORY, such as 4GB"
-    folder = tempfile.gettempdir()
+    folder, most = tempfile.gettempdir(), os.environ.get("CONCORD_SPILL", "")
+    if most and "max_temp_directory_size" in message:
+        return (
+            f"{folder}: DuckDB's temporary files would take more than CONCORD_SPILL allows ({most}):"
+            f" {_first_sentence(message)}; fix: raise it, or {more}"
+        )
     return (
         f"{folder}: the disk is full with DuckDB's temporary files (max_temp_directory_size):"
         f" {_first_sentence(message)}; fix: free space there, set TMPDIR to a larger disk, or {more}"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,8 @@ from concord.pipeline.running.claims import claim
 PART = ".part"
 _OWN: set[Path] = set()  # what this process is writing
 _SPILL = "concord-spill-"
+_EVERY = 0.2  # seconds between two looks at what was spilled
+_AT_MOST = [0]  # bytes that were spilled at a time by this process
 
 
 @contextmanager
@@ -56,12 +59,29 @@ def spill_folder() -> Iterator[str]:
         _remove_unclaimed(old)
     folder, descriptor = _made()
     _OWN.add(folder)
+    ended = threading.Event()
+    threading.Thread(target=_weigh, args=(folder, ended), daemon=True).start()
     try:
         yield str(folder)
     finally:
+        ended.set()
         shutil.rmtree(folder, ignore_errors=True)
         _OWN.discard(folder)
         os.close(descriptor)
+
+
+def spilled() -> int:
+    """Bytes that DuckDB held on disk at most, as far as they stood there when they were looked at."""
+    return _AT_MOST[0]
+
+
+def _weigh(folder: Path, ended: threading.Event) -> None:
+    while not ended.wait(_EVERY):
+        size = 0
+        with suppress(OSError):  # files come and go
+            for file in folder.iterdir():
+                size += file.stat().st_size
+        _AT_MOST[0] = max(_AT_MOST[0], size)
 
 
 def _made() -> tuple[Path, int]:

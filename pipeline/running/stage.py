@@ -15,7 +15,7 @@ from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.claims import forget_claims, only_one
 from concord.pipeline.running.credentials import without_credentials
 from concord.pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
-from concord.pipeline.running.leftovers import remove_own
+from concord.pipeline.running.leftovers import remove_own, spilled
 from concord.pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
@@ -33,7 +33,7 @@ def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) 
             if killed:
                 LOG.warning("%s: %s", stage, killed_before(killed))
             said = main()
-        announce.ended(stage, said, time.monotonic() - began)
+        announce.ended(stage, said, time.monotonic() - began, spilled())
         if then is not None:
             announce.show(then)
 

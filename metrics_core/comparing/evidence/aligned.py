@@ -1,6 +1,6 @@
 """Users' values of all models with the same user in the same place, read one label at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,19 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Aligned:
-    """`users` in their places; `places` says where each row of a model's table belongs, None if that is where it stands."""
+    """`users` in their places; `places` says where each row of a model's table belongs, None if that is where it stands.
+
+    told : is called when the values of a label are read, which is what a comparison spends its time on
+    """
 
     tables: Mapping[str, Table]
     places: Mapping[str, Places | None]
     users: pl.Series
+    told: Callable[[], None]
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
+        self.told()
         return {model: self.column(model, label, undefined) for model in self.tables}
 
     def column(self, model: str, label: str, undefined: str) -> Floats:
@@ -42,16 +47,21 @@ class Aligned:
         return placed
 
 
-def align(tables: Mapping[str, Table]) -> Aligned:
+def nobody() -> None:
+    """Nobody is told."""
+
+
+def align(tables: Mapping[str, Table], told: Callable[[], None] = nobody) -> Aligned:
     """The users of all models in the order of the first one's table; ids of different types meet as decimal text."""
     users = {model: column(table, "user") for model, table in tables.items()}
     first, *others = users.values()
     if all(first.dtype == other.dtype and first.equals(other) for other in others):
-        return Aligned(tables, dict.fromkeys(tables), first)
+        return Aligned(tables, dict.fromkeys(tables), first, told)
     texts = {model: known.cast(pl.String) for model, known in users.items()}
     every = pl.concat(texts.values()).unique().sort()
     index = pl.DataFrame({"user": every, "place": np.arange(len(every))})
-    return Aligned(tables, {model: _places(text, index) for model, text in texts.items()}, every)
+    places = {model: _places(text, index) for model, text in texts.items()}
+    return Aligned(tables, places, every, told)
 
 
 def _places(users: pl.Series, index: pl.DataFrame) -> Any:

@@ -1,22 +1,28 @@
 """All that a comparison rests on, in one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from concord.metrics_core.comparing.evidence.aligned import Aligned, align
+from concord.metrics_core.comparing.evidence.aligned import Aligned, align, nobody
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is asked, the results of each model, and the data behind all of them."""
+    """What is asked, the results of each model, and the data behind all of them.
+
+    told : is called when the users' values of another label are read
+    """
 
     asked: Asked
     models: Models
     ground: Ground
+    told: Callable[[], None] = nobody
 
     @cached_property
     def aligned(self) -> Aligned:
         """The users' values of all models."""
-        return align({model: evaluated.values for model, evaluated in self.models.items()})
+        values = {model: evaluated.values for model, evaluated in self.models.items()}
+        return align(values, self.told)

@@ -11,9 +11,11 @@ import pytest
 from scipy.stats import wilcoxon
 
 from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.comparing import compare as stage
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json, write_text
+from concord.pipeline.running.progress import Progress
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
 MODELS = ["popularity", "ease", "als"]
@@ -47,6 +49,25 @@ def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any
     ]
     assert isinstance(found, dict)
     return found
+
+
+def test_time_left_is_told_by_the_labels_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Progress] = []
+
+    class Seen(Progress):
+        def __enter__(self) -> Progress:
+            seen.append(self)
+            return super().__enter__()
+
+    monkeypatch.setattr(stage, "Progress", Seen)
+
+    compare(project(tmp_path, primary=["nDCG@10", "R@10"]))
+
+    # four labels, the two primary ones once more for their spread, the first again for its examples
+    (progress,) = seen
+    assert progress.line().startswith("compare: 7 of 7 labels, 0 s left")
 
 
 def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
