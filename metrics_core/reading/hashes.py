@@ -1,25 +1,72 @@
-"""The hashes by which an input is known: of a file, or of a folder of parts."""
+"""The hashes by which an input is known: of a file, or of a folder of parts; of objects in a store their etags."""
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.reading.stores.places import Place, states_of
+from concord.metrics_core.reading.stores.remote import RemotePath
 
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Hashes:
-    """None of a table that is no file."""
+    """None of a table that is no file; `etag` of what lies in an object store, whose content is not read for it."""
 
-    md5: str | None
-    sha256: str | None
-    bytes: int | None
+    md5: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    etag: str | None = None
+
+    def described(self) -> dict[str, Any]:
+        """As quality files have them."""
+        known = {"sha256": self.sha256, "md5": self.md5, "bytes": self.bytes}
+        return known | ({} if self.etag is None else {"etag": self.etag})
 
 
-def hashes(path: Path) -> Hashes:
+def known_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """By what a table is known, of all that was found in it."""
+    return {
+        key: found[key]
+        for key in ("path", "sha256", "md5", "etag")
+        if key in found or key != "etag"
+    }
+
+
+def mark_of(known: Mapping[str, Any]) -> str | None:
+    """The hash, or else the etag, that another content would not have; None of a table in memory."""
+    return known.get("sha256") or known.get("etag")
+
+
+def told_mark(known: Mapping[str, Any], characters: int) -> str:
+    """`sha256 0123456789ab…`"""
+    name = "sha256" if known.get("sha256") else "etag"
+    return f"{name} {(mark_of(known) or '')[:characters]}…"
+
+
+def hashes(path: Place) -> Hashes:
     """The hashes of a file; those of a folder are taken of the list of its files, as `dvc.lock` has them."""
+    if isinstance(path, RemotePath):
+        return _of_objects(path)
     return _of_folder(path) if path.is_dir() else _of_file(path)
+
+
+def _of_objects(path: RemotePath) -> Hashes:
+    """An object by its etag; a folder by the list of its objects, their etags and sizes."""
+    if path.is_file():
+        state = path.state()
+        return Hashes(bytes=state.size, etag=state.etag) if state else Hashes()
+    states = states_of(path)
+    listed = [
+        {"etag": state.etag, "relpath": name, "size": state.size}
+        for name, state in sorted(states.items())
+    ]
+    digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+    return Hashes(bytes=sum(state.size for state in states.values()), etag=f"{digest}.dir")
 
 
 def _of_file(path: Path) -> Hashes:

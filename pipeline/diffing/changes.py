@@ -15,6 +15,7 @@ from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.reading.hashes import mark_of, told_mark
 from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
 from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS
@@ -43,9 +44,9 @@ def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former)
         ]
         if changed:
             whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
-        was, is_now = (each.summary["inputs"]["truth"]["sha256"] for each in (then, models[model]))
-        if was != is_now:
-            what = f"another truth: its sha256 was {was[:12]}… and is {is_now[:12]}…"
+        was, is_now = (each.summary["inputs"]["truth"] for each in (then, models[model]))
+        if mark_of(was) != mark_of(is_now):
+            what = f"another truth: its {told_mark(was, 12)} is {told_mark(is_now, 12)} now"
             whats.setdefault(what, []).append(model)
     fix = "evaluate both alike, or say `--anyway`"
     return [

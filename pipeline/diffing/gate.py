@@ -18,6 +18,7 @@ from concord.metrics_core.comparing.gate_evidence import (
 )
 from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.reading.hashes import mark_of
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, unlike
 from concord.pipeline.diffing.revision import PLACE, Former, former
@@ -200,5 +201,5 @@ def _refuse_unlike(
 
 
 def _other(role: str, then: Evaluated, now: Evaluated) -> bool:
-    was, is_now = (each.summary["inputs"].get(role, {}).get("sha256") for each in (then, now))
-    return bool(was != is_now)
+    was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
+    return mark_of(was) != mark_of(is_now)

@@ -12,6 +12,7 @@ from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.segments import segment_cells
 from concord.metrics_core.comparison.parts import SegmentCell
 from concord.metrics_core.comparison.since import SegmentChange, Setting, Since
+from concord.metrics_core.reading.hashes import told_mark
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike
 from concord.pipeline.diffing.revision import Former, former
@@ -147,4 +148,4 @@ def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _table(table: Mapping[str, Any], users: int | None) -> str:
     known = "" if users is None else f", {users:,} users"
-    return f"{table['path']}, sha256 {table['sha256'][:_HASH]}…{known}"
+    return f"{table['path']}, {told_mark(table, _HASH)}{known}"

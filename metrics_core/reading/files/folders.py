@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from urllib.parse import unquote
 
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.stores.places import Place
 
 _FIX = "keep nothing but `*.parquet` files of one table in the folder"
 _LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}
@@ -14,7 +14,7 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def paths_of(file: InputTable) -> list[Path]:
+def paths_of(file: InputTable) -> list[Place]:
     """The file, or all parts of the folder in the order of their paths."""
     if not file.path.is_dir():
         return [file.path]
@@ -24,12 +24,12 @@ def paths_of(file: InputTable) -> list[Path]:
     return found
 
 
-def part_name(file: InputTable, path: Path) -> str:
+def part_name(file: InputTable, path: Place) -> str:
     """What messages call a part: its path inside the folder."""
     return path.relative_to(file.path).as_posix() if path != file.path else path.name
 
 
-def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
+def _parts(file: InputTable, folder: Place) -> Iterator[Place]:
     for entry in folder.iterdir():
         _refuse_lake(file, entry)
         if entry.name.startswith(("_", ".")):
@@ -47,7 +47,7 @@ def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
             yield entry
 
 
-def _refuse_hidden(file: InputTable, entry: Path) -> None:
+def _refuse_hidden(file: InputTable, entry: Place) -> None:
     """What writers of folders leave beside the parts (`_SUCCESS`, `.crc`) is no part; a table is."""
     parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
     if any(part.suffix == ".parquet" for part in parts):
@@ -55,7 +55,7 @@ def _refuse_hidden(file: InputTable, entry: Path) -> None:
         raise refuse(file.name, what, "rename it, or take it out of the folder")
 
 
-def _refuse_lake(file: InputTable, entry: Path) -> None:
+def _refuse_lake(file: InputTable, entry: Place) -> None:
     lake = _LAKES.get(entry.name)
     if lake is None or not entry.is_dir():
         return
@@ -68,7 +68,7 @@ def _refuse_lake(file: InputTable, entry: Path) -> None:
     raise refuse(file.name, what, f"write its current rows as plain parquet with what reads {lake}")
 
 
-def partition_of(file: InputTable, path: Path) -> dict[str, str | None]:
+def partition_of(file: InputTable, path: Place) -> dict[str, str | None]:
     """The keys and values of the folders `key=value` that a part lies in."""
     found: dict[str, str | None] = {}
     for folder in path.relative_to(file.path).parts[:-1] if path != file.path else ():

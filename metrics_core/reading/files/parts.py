@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.reading.columns.input_table import InputTable
@@ -14,9 +14,11 @@ from concord.metrics_core.reading.files.folders import part_name, partition_of, 
 from concord.metrics_core.reading.files.whole_files import (
     damaged,
     is_stream,
+    refuse_joined,
     refuse_other_content,
-    refuse_part_of_it,
+    refuse_part_of_arrow,
 )
+from concord.metrics_core.reading.stores.places import Place, at_once, by_ranges, parquet
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -44,10 +46,8 @@ def opened_parts(file: InputTable) -> list[Part]:
     paths = paths_of(file)
     partitions = [partition_of(file, path) for path in paths]
     whole = whole_keys(partitions)
-    return [
-        _with_keys(_opened(path, file), keys, whole)
-        for path, keys in zip(paths, partitions, strict=True)
-    ]
+    opened = at_once(partial(_opened, file=file), paths)
+    return [_with_keys(part, keys, whole) for part, keys in zip(opened, partitions, strict=True)]
 
 
 def _of_table(name: str, table: pa.Table) -> Part:
@@ -57,12 +57,11 @@ def _of_table(name: str, table: pa.Table) -> Part:
     return Part(name, name, table.schema, len(table), batches)
 
 
-def _opened(path: Path, file: InputTable) -> Part:
+def _opened(path: Place, file: InputTable) -> Part:
     refuse_other_content(path, file)
     try:
         schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
         _ = schema.names  # decoded as they are asked for
-        refuse_part_of_it(path, file.format)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError([damaged(path, error)]) from None
     return Part(str(path), part_name(file, path), schema, rows, batches)
@@ -71,28 +70,34 @@ def _opened(path: Path, file: InputTable) -> Part:
 _Opened = tuple[pa.Schema, int | None, Callable[[list[str], int], Batches]]
 
 
-def _parquet(path: Path) -> _Opened:
+def _parquet(path: Place) -> _Opened:
     def batches(names: list[str], at_a_time: int) -> Batches:
         # A file of a folder of thousands is open only while it is read.
-        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
-            yield from opened.iter_batches(at_a_time, columns=names)
+        with parquet(path, page_checksum_verification=True) as opened:
+            if isinstance(path, Path):
+                yield from opened.iter_batches(at_a_time, columns=names)
+                return
+            for group in range(opened.num_row_groups):  # what is asked for ahead is held in memory
+                yield from opened.iter_batches(at_a_time, [group], columns=names)
 
-    with pq.ParquetFile(path) as opened:
+    with parquet(path) as opened:
+        refuse_joined(path, opened.metadata)
         return opened.schema_arrow, opened.metadata.num_rows, batches
 
 
-def _arrow(path: Path) -> _Opened:
+def _arrow(path: Place) -> _Opened:
     read = _stream_batches if is_stream(path) else _file_batches
-    with pa.memory_map(str(path)) as source:
+    with by_ranges(path) as source:
         opened = (
             pyarrow.ipc.open_stream(source) if is_stream(path) else pyarrow.ipc.open_file(source)
         )
         schema = opened.schema
+    refuse_part_of_arrow(path)
 
     def batches(names: list[str], at_a_time: int) -> Batches:
         places = sorted(schema.get_field_index(name) for name in names)
         options = pyarrow.ipc.IpcReadOptions(included_fields=places)
-        with pa.memory_map(str(path)) as source:
+        with by_ranges(path) as source:
             for batch in read(source, options):
                 for start in range(0, len(batch), at_a_time):
                     yield batch.slice(start, at_a_time)

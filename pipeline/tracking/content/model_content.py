@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
+from concord.metrics_core.reading.hashes import mark_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.tracking.content.data_files import data_files
 from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
@@ -100,7 +101,8 @@ def _tags(summary: Json) -> dict[str, str]:
         "concord.conventions": summary["fingerprint"],
         "concord.version": summary["versions"]["concord-eval"],
         **{
-            f"concord.{name}_sha256": source["sha256"] for name, source in summary["inputs"].items()
+            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(mark_of(source))
+            for name, source in summary["inputs"].items()
         },
     }
 
