@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.files.folders import files_in
 from concord.metrics_core.reading.stores.places import Place, states_of
 from concord.metrics_core.reading.stores.remote import RemotePath
 
@@ -36,8 +37,8 @@ def unchanged(path: Place) -> Iterator[Callable[[], None]]:
 
 def _state(path: Place) -> _State:
     if isinstance(path, RemotePath):
-        states = states_of(path)
-        return {str(path / name): (each.size, each.etag) for name, each in states.items()}
+        now = RemotePath(path.address)  # which remembers nothing
+        return {str(at): (each.size, each.etag) for at, each in states_of(files_in(now)).items()}
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
     found: dict[str, tuple[int, ...]] = {}
     for file in files:

@@ -10,7 +10,7 @@ import pyarrow.ipc
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.reading.columns.input_table import InputTable
-from concord.metrics_core.reading.files.folders import part_name, partition_of, paths_of, whole_keys
+from concord.metrics_core.reading.files.folders import part_name, paths_of
 from concord.metrics_core.reading.files.whole_files import (
     damaged,
     is_stream,
@@ -43,11 +43,9 @@ def opened_parts(file: InputTable) -> list[Part]:
     """The file, or each file of the folder with the keys of its partition; or the table that is held."""
     if file.held is not None:
         return [_of_table(file.name, file.held)]
-    paths = paths_of(file)
-    partitions = [partition_of(file, path) for path in paths]
-    whole = whole_keys(partitions)
-    opened = at_once(partial(_opened, file=file), paths)
-    return [_with_keys(part, keys, whole) for part, keys in zip(opened, partitions, strict=True)]
+    found = paths_of(file)
+    opened = at_once(partial(_opened, file=file), [path for path, _ in found])
+    return [_with_keys(part, keys) for part, (_, keys) in zip(opened, found, strict=True)]
 
 
 def _of_table(name: str, table: pa.Table) -> Part:
@@ -114,17 +112,11 @@ def _file_batches(source: pa.NativeFile, options: pyarrow.ipc.IpcReadOptions) ->
     return (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
-def _with_keys(part: Part, keys: Mapping[str, str | None], whole: set[str]) -> Part:
-    """The part with the keys of its folders as columns, unless it has such columns itself."""
-    lacking = {key: keys[key] for key in keys if key not in part.schema.names}
-    if not lacking:
+def _with_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
+    """The part with what its folders, or the log of its table, say of all its rows as columns, unless it has such columns itself."""
+    values = {key: keys[key] for key in keys if key not in part.schema.names}
+    if not values:
         return part
-    values = {
-        key: pa.scalar(int(value), pa.int64())
-        if key in whole and value
-        else pa.scalar(value, _type(key, whole))
-        for key, value in lacking.items()
-    }
     schema = part.schema
     for key, value in values.items():
         schema = schema.append(pa.field(key, value.type))
@@ -137,7 +129,3 @@ def _with_keys(part: Part, keys: Mapping[str, str | None], whole: set[str]) -> P
             yield batch
 
     return replace(part, schema=schema, batches=batches)
-
-
-def _type(key: str, whole: set[str]) -> pa.DataType:
-    return pa.int64() if key in whole else pa.string()

@@ -12,6 +12,7 @@ STORES = {  # scheme -> store
     "az": "az",
     "abfs": "az",
     "abfss": "az",
+    "azure": "az",  # as DVC calls it
 }
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # a Path keeps one slash of s3://
 _ACCOUNT = re.compile(r"([a-z0-9-]+)@([a-z0-9]+)\.dfs\.core\.windows\.net", re.IGNORECASE)

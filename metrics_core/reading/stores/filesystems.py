@@ -68,6 +68,10 @@ def _gs(_: Address) -> fs.FileSystem:
 
 
 def _azure(address: Address) -> fs.FileSystem:
+    return fs.AzureFileSystem(**_of_azure(address))
+
+
+def _of_azure(address: Address) -> dict[str, str]:
     given = {
         name: next((os.environ[v] for v in variables if os.environ.get(v)), None)
         for name, variables in _AZURE.items()
@@ -77,4 +81,19 @@ def _azure(address: Address) -> fs.FileSystem:
     if not given["account_name"]:
         fix = "set AZURE_STORAGE_ACCOUNT, or write abfs://container@account.dfs.core.windows.net/…"
         raise refuse(str(address), "names no account of Azure", fix)
-    return fs.AzureFileSystem(**{name: value for name, value in given.items() if value})
+    return {name: value for name, value in given.items() if value}
+
+
+def delta_options(address: Address) -> tuple[str, None, dict[str, str]]:
+    """Where `deltalake` finds a table: its address, no pinned version, and what it does not read from the environment."""
+    if address.store == "az":
+        given = _of_azure(address)
+        how = {f"azure_storage_{name}": value for name, value in given.items()}
+        return f"az://{address.bucket}/{address.key}", None, how
+    if address.store == "gs":
+        return f"gs://{address.bucket}/{address.key}", None, {}
+    where = endpoint()
+    how = {"AWS_ENDPOINT_URL": where} if where else {}
+    if where and where.startswith("http://"):
+        how["AWS_ALLOW_HTTP"] = "true"
+    return f"s3://{address.bucket}/{address.key}", None, how

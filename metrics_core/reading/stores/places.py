@@ -56,17 +56,11 @@ def parquet(place: Place, **how: Any) -> pq.ParquetFile:
     return pq.ParquetFile(place, **how)
 
 
-def states_of(place: RemotePath) -> dict[str, State]:
-    """Name inside the folder -> by what the object is known; `.` stands for the place itself where it is one object."""
-    # Listed anew: a path remembers what it found.
-    now = RemotePath(place.address)
-    objects = [each for each in now.rglob("*") if each.is_file()] if now.is_dir() else [now]
+def states_of(places: Sequence[Place]) -> dict[RemotePath, State]:
+    """By what objects are known, of those that are there."""
+    objects = [place for place in places if isinstance(place, RemotePath)]
     found = at_once(RemotePath.state, objects)
-    return {
-        each.relative_to(now).as_posix(): state
-        for each, state in zip(objects, found, strict=True)
-        if state is not None
-    }
+    return {place: now for place, now in zip(objects, found, strict=True) if now is not None}
 
 
 def at_once(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:

@@ -578,7 +578,7 @@ def test_an_address_is_refused_as_what_it_is() -> None:
     what = "https:/lists/als.csv: is an address, not a file of this machine"
     fix = (
         "fetch what stands there first, and set `models.m.path` to the file; "
-        "s3://, gs://, gcs://, az://, abfs://, abfss:// are read where they are"
+        "s3://, gs://, gcs://, az://, abfs://, abfss://, azure:// are read where they are"
     )
     assert refusal("https://lists/als.csv", allow_outside=True) == message((what, fix))
 
