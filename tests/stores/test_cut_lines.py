@@ -76,6 +76,35 @@ def test_a_line_that_is_cut_half_way_is_said_and_leaves_nothing(
     assert len(rows) == quality["rows"] == USERS * LENGTH
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "folder"])
+@pytest.mark.parametrize("lets", [0, 600, 1_200, 2_500, 5_000, 100_000])
+def test_wherever_it_is_cut_it_is_said(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, form: str, lets: int
+) -> None:
+    monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
+    filesystems._s3.cache_clear()
+    local = Path(f"few.{form}") if form != "folder" else Path("few")
+    rows = pl.DataFrame({"user": range(50_000), "item": range(50_000), "rank": 1})
+    if form == "folder":
+        local.mkdir()
+        rows.write_parquet(local / "part-0.parquet")
+    elif form == "parquet":
+        rows.write_parquet(local)
+    else:
+        text = rows.write_csv() if form == "csv" else rows.write_ndjson()
+        local.write_text(text, encoding="utf-8")
+    address = s3.put(local, f"anywhere/{local.name}")
+
+    with Line(s3.port, lets=lets) as line:
+        _through(line, monkeypatch)
+        message = refusal(address, allow_outside=True)
+
+    filesystems._s3.cache_clear()
+    assert line.was_cut
+    assert message.startswith(address)
+    assert "there was no connection, or it was cut" in message
+
+
 def test_a_line_that_is_cut_once_is_taken_up_again(
     s3: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,9 +141,10 @@ def test_a_store_that_falls_silent_is_not_waited_for_for_ever(
 
 def test_the_library_says_it_too(s3: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     address = s3.put(_lists("parquet"), "library/lists.parquet")
-    with Line(s3.port, lets=HALF) as line, pytest.raises(InputError, match="it was cut"):
+    with Line(s3.port, lets=HALF) as line:
         _through(line, monkeypatch)
-        concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
+        with pytest.raises(InputError, match="it was cut"):
+            concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
 
 
 def test_nobody_listens_at_the_endpoint(s3: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.ipc
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.files.folders import part_name, paths_of
 from concord.metrics_core.reading.files.whole_files import (
@@ -56,7 +56,11 @@ def _of_table(name: str, table: pa.Table) -> Part:
 
 
 def _opened(path: Place, file: InputTable) -> Part:
-    refuse_other_content(path, file)
+    try:
+        refuse_other_content(path, file)
+    except FileNotFoundError:
+        what = "is not there, and its table names it"
+        raise refuse(str(path), what, "let what writes the table finish, or mend it") from None
     try:
         schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
         _ = schema.names  # decoded as they are asked for

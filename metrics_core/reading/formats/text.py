@@ -105,6 +105,10 @@ def unpacked(path: Place) -> Iterator[IO[bytes]]:
         raise refuse(
             str(path), f"is no whole gzip file ({error})", "pack or copy the file again"
         ) from None
+    except OSError as error:
+        if is_failure(str(path), error):
+            raise InputError([failure(str(path), error)]) from None
+        raise
 
 
 def _open(

@@ -9,7 +9,7 @@ from pyarrow import fs
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.reading.stores.addresses import Address
 
-CONNECT, STALLED = 5.0, 20.0  # seconds until a connection, or a byte, has to come
+CONNECT, STALLED = 5.0, 10.0  # seconds until a connection, or a byte, has to come
 ATTEMPTS = 3
 _AZURE = {  # argument of pyarrow -> variables, of which the first that is set counts
     "account_name": ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"),

@@ -43,7 +43,7 @@ def in_order(place: Place, compression: str | None) -> pa.NativeFile:
 def beginning(place: Place, size: int) -> bytes:
     """The first bytes, as many as there are."""
     if isinstance(place, RemotePath):
-        with place.native() as opened:
+        with place.told(), place.native() as opened:
             return opened.read_at(size, 0)
     with place.open("rb") as file:
         return file.read(size)

@@ -114,12 +114,12 @@ class RemotePath:
 
     def native(self) -> pa.NativeFile:
         """To be read by ranges."""
-        with self._told():
+        with self.told():
             return filesystem(self.address).open_input_file(self.key)
 
     def stream(self, compression: str | None) -> pa.NativeFile:
         """To be read from the beginning to the end."""
-        with self._told():
+        with self.told():
             return filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
     def state(self) -> State | None:
@@ -137,7 +137,7 @@ class RemotePath:
     def _info(self) -> fs.FileInfo:
         if self._listed is not None:
             return self._listed[self.key]
-        with self._told():
+        with self.told():
             return filesystem(self.address).get_file_info(self.key)
 
     @property
@@ -148,7 +148,7 @@ class RemotePath:
     def _tree(self) -> dict[str, fs.FileInfo]:
         if self._listed is not None:
             return self._listed
-        with self._told():
+        with self.told():
             selected = fs.FileSelector(self.key, recursive=True)
             found = filesystem(self.address).get_file_info(selected)
         return {info.path: info for info in found}
@@ -163,7 +163,8 @@ class RemotePath:
         return RemotePath(Address(at.scheme, at.bucket, key, at.account), listed)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def told(self) -> Iterator[None]:
+        """What the store says inside the block is refused in words."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
