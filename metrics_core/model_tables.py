@@ -9,6 +9,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
@@ -19,7 +20,6 @@ from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, table_given
-from concord.metrics_core.reading.hashes import known_of
 from concord.metrics_core.reading.loaded import LOADERS, InMemory, Loaded, keep_lists, load_truth
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.stores.places import place_of

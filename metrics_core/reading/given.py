@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.checking.addresses import is_remote
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.reading import background, lists, truth
@@ -15,7 +16,6 @@ from concord.metrics_core.reading.columns.input_table import InputTable, columns
 from concord.metrics_core.reading.formats import mappings
 from concord.metrics_core.reading.formats.frames import Data, table_of
 from concord.metrics_core.reading.formats.source import format_of, refuse_missing
-from concord.metrics_core.reading.stores.addresses import is_remote
 from concord.metrics_core.reading.stores.places import place_of
 from concord.metrics_core.reading.stores.remote import RemotePath
 

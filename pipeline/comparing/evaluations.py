@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, spelled
-from concord.metrics_core.reading.hashes import mark_of, told_mark
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.per_user_file import read_carried

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import Problem
 from concord.metrics_core.checking.relations import schema
 from concord.metrics_core.comparing.evidence.aligned import align
@@ -15,7 +16,6 @@ from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.reading.hashes import mark_of, told_mark
 from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
 from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS

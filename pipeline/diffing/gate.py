@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
@@ -18,7 +19,6 @@ from concord.metrics_core.comparing.gate_evidence import (
 )
 from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
 from concord.metrics_core.metrics.catalogue import parse
-from concord.metrics_core.reading.hashes import mark_of
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, unlike
 from concord.pipeline.diffing.revision import PLACE, Former, former

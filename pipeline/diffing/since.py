@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from concord.metrics_core.checking.known_by import told_mark
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
@@ -12,7 +13,6 @@ from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.segments import segment_cells
 from concord.metrics_core.comparison.parts import SegmentCell
 from concord.metrics_core.comparison.since import SegmentChange, Setting, Since
-from concord.metrics_core.reading.hashes import told_mark
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike
 from concord.pipeline.diffing.revision import Former, former

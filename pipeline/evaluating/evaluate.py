@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.reading.hashes import known_of
 from concord.metrics_core.scoring.evaluation import (
     Gathered,
     means_of,

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
+from concord.metrics_core.checking.addresses import STORES, is_address
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.reading.columns.input_table import InputTable, Raw, role_of
@@ -19,7 +20,6 @@ from concord.metrics_core.reading.formats.jsonl import read_jsonl
 from concord.metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
 from concord.metrics_core.reading.formats.trec import read_trec
 from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
-from concord.metrics_core.reading.stores.addresses import STORES, is_address
 from concord.metrics_core.reading.stores.places import Place
 from concord.metrics_core.reading.stores.remote import RemotePath
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
+from concord.metrics_core.checking.addresses import STORES
 from concord.metrics_core.checking.problems import Problem
-from concord.metrics_core.reading.stores.addresses import STORES
 
 _SAID = re.compile(
     r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)|Azure Error: \[(\w*)\]|(AuthenticationException)"

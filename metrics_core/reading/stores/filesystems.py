@@ -6,8 +6,8 @@ from typing import Any
 
 from pyarrow import fs
 
+from concord.metrics_core.checking.addresses import Address
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.reading.stores.addresses import Address
 
 CONNECT, STALLED = 5.0, 10.0  # seconds until a connection, or a byte, has to come
 ATTEMPTS = 3

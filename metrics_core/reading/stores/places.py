@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.reading.stores.addresses import is_remote
+from concord.metrics_core.checking.addresses import is_remote
 from concord.metrics_core.reading.stores.remote import RemotePath, State
 
 Place: TypeAlias = Path | RemotePath

@@ -11,8 +11,8 @@ from typing import IO
 import pyarrow as pa
 from pyarrow import fs
 
+from concord.metrics_core.checking.addresses import Address, address_of
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.reading.stores.addresses import Address, address_of
 from concord.metrics_core.reading.stores.failures import failure
 from concord.metrics_core.reading.stores.filesystems import filesystem
 

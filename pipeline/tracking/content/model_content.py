@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
-from concord.metrics_core.reading.hashes import mark_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.tracking.content.data_files import data_files
 from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
