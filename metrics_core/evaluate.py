@@ -25,7 +25,7 @@ from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.reading.loaded import SHOWN
+from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing
 from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
 from concord.metrics_core.scoring.listing import number_items
@@ -35,6 +35,7 @@ from concord.metrics_core.scoring.partition import (
     Task,
     evaluate_partition,
     evaluated,
+    joined,
     part_names,
     without_list,
 )
@@ -142,8 +143,11 @@ def evaluate(
     task = Task(labels_of(metrics), pinned, only_known=users is not None)
     with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
+        passing = (
+            task if items is None and not task.needs_items else None
+        )  # else: rows, all of them
         opened = open_inputs(
-            connection, recs, truth, pinned, columns=columns, policies=input, **how
+            connection, recs, truth, pinned, columns=columns, policies=input, task=passing, **how
         )
         warnings = tuple(_doubts(connection, opened, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
@@ -151,7 +155,7 @@ def evaluate(
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
-        part = evaluate_partition(connection, task)
+        part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking))

@@ -11,7 +11,9 @@ from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.passing import Passing
 from concord.metrics_core.reading.background import read_items, read_train, read_users
+from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.given import Columns, columns_named, table_given
@@ -20,6 +22,7 @@ from concord.metrics_core.reading.loaded import InMemory, keep_lists
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.truth import read_truth
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of
+from concord.metrics_core.scoring.partition import Part, Task
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Opened:
     """The relations of a connection: `lists`, `truth`, `known`, `train` and `items`; the last two may be empty.
 
     lists     : as they were read, in the table `given`, where they are ranked again; ranked they stand in `ranked`
+    parts     : what the lists gave as they went by; then of `lists` there are the distinct ids only
     fit       : what the ids of lists, truth and catalogue have in common; see `fit_of`
     has_train : is there a train?
     catalogue : the items, and what is known of them; None: none was given
@@ -35,6 +39,7 @@ class Opened:
     connection: DuckDBPyConnection
     policies: Policies
     lists: Source | None
+    parts: Sequence[Part]
     fit: Mapping[str, Any]
     has_train: bool = False
     catalogue: Catalogue | None = None
@@ -84,10 +89,12 @@ def open_inputs(
     columns: Columns | None = None,
     policies: Mapping[str, Any] | None = None,
     again: bool = False,
+    task: Task | None = None,
 ) -> Opened:
     """Read, check and register everything.
 
     again : will the lists be ranked anew?
+    task  : evaluate the lists as they are read, if no part is refused
 
     Raises
     ------
@@ -97,25 +104,29 @@ def open_inputs(
     if isinstance(recs, Mapping):  # it says no ranks of its own: those that it is given begin at 1
         allowed = replace(allowed, rank_base=1)
     table = table_given("recs", recs, named)
-    source = None
+    wrong = None
+    try:
+        _read_truth(connection, judgements, allowed, named)
+        _register_known(connection, judgements, users, named)
+    except InputError as error:  # what is wrong with the lists is said first
+        wrong, task = error, None
+    source: Source | None = None
+    parts: Sequence[Part] = ()
     if again:
         source = read_lists(connection, table, allowed, conventions.rankings).source
         connection.execute("ALTER TABLE source RENAME TO given")
     else:
-        kept = InMemory()
-        keep_lists(connection, table, allowed, conventions, kept.keep)
-        for relation in ("ranked", "given"):
-            connection.register(relation, kept.table)
-    _read_truth(connection, judgements, allowed, named)
-    _register_known(connection, judgements, users, named)
+        parts = _keep_lists(connection, table, allowed, conventions, task)
+    if wrong:
+        raise wrong
     if train is None:
-        connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM given WHERE FALSE")
+        connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM ranked WHERE FALSE")
     else:
         read_train(connection, table_given("train", train, named))
         connection.execute("CREATE TEMP TABLE train AS SELECT DISTINCT user, item FROM source")
     catalogue, name = None, None
     if items is None:
-        connection.execute("CREATE TEMP TABLE items AS SELECT item FROM given WHERE FALSE")
+        connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     else:
         shelf = table_given("items", items, named)
         catalogue, name = catalogue_of(read_items(connection, shelf)[0]), shelf.name
@@ -125,7 +136,28 @@ def open_inputs(
     fit = fit_of(connection, met)
     if users is not None:
         _refuse_nobody(connection)
-    return Opened(connection, allowed, source, fit, train is not None, catalogue)
+    return Opened(connection, allowed, source, parts, fit, train is not None, catalogue)
+
+
+def _keep_lists(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    policies: Policies,
+    conventions: Conventions,
+    task: Task | None,
+) -> Sequence[Part]:
+    """Registers the lists; what they gave as they went by, if they could be evaluated so."""
+    if task is not None:
+        passing = Passing(connection, task)
+        keep_lists(connection, table, policies, conventions, passing.keep)
+        if not passing.refused:
+            connection.register("ranked", passing.ids)
+            return passing.parts
+    kept = InMemory()
+    keep_lists(connection, table, policies, conventions, kept.keep)
+    for relation in ("ranked", "given"):
+        connection.register(relation, kept.table)
+    return ()
 
 
 def _share(connection: DuckDBPyConnection) -> None:
@@ -142,7 +174,7 @@ def _read_truth(
     source, _ = read_truth(connection, table, policies, may_be_empty=nobody_judged)
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     query = f"SELECT user, item, {grade}, position AS place FROM source"
-    connection.execute(f"CREATE TABLE judgements AS {query}")
+    connection.execute(f"CREATE TABLE judgements AS {query}; DROP TABLE source")
 
 
 def _register_known(

@@ -1,6 +1,6 @@
 """Lists of models, a truth and what else there is, as people hand them over -> the results that a comparison reads."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, table_given
-from concord.metrics_core.reading.loaded import LOADERS, InMemory, Loaded, keep_lists, load_truth
+from concord.metrics_core.reading.loaded import LOADERS, InMemory, keep_lists, keep_truth
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.stores.places import place_of
 from concord.metrics_core.scoring.background import Background
@@ -69,9 +69,10 @@ class ModelTables:
         """Truth, and what else is given."""
         asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
         table = table_given("truth", truth, self.columns)
-        judgements, found = _kept(
-            lambda c: load_truth(c, table, self.policies, asked.conventions, may_be_empty=nobody)
-        )
+        kept, policies = InMemory(), self.policies
+        with in_memory() as c:
+            found = keep_truth(c, table, policies, asked.conventions, kept.keep, may_be_empty=nobody)()  # fmt: skip
+        judgements = pl.DataFrame(kept.table)
         highest: Any = judgements["grade"].max()
         wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
         if problems := list(wrong):
@@ -90,8 +91,10 @@ class ModelTables:
             raise refuse("users", "is a dict", "give a table: a column `user`, and others")
         own = place_of(data) if isinstance(data, str) and data.strip() else data
         table = table_given(role, own, self.columns)
-        frame, found = _kept(lambda connection: LOADERS[role](connection, table))
-        return frame, (table, found)
+        with in_memory() as connection:
+            found = LOADERS[role](connection, table)
+            frame = pl.DataFrame(connection.sql(found.query).to_arrow_table())
+        return frame, (table, found.quality)
 
     def evaluated(self, model: str, recs: Data, data: _Data) -> Evaluated:
         """One model's results."""
@@ -154,13 +157,6 @@ def _validity(gathered: Gathered, lists: pl.DataFrame, ground: Ground) -> dict[s
 
 def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Table]:
     return {**tables, **{name: table for name, table in others.items() if table is not None}}
-
-
-def _kept(load: Callable[[DuckDBPyConnection], Loaded]) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The rows of a table, and what was found in it."""
-    with in_memory() as connection:
-        found = load(connection)
-        return pl.DataFrame(connection.sql(found.query).to_arrow_table()), found.quality
 
 
 def _known(judgements: pl.DataFrame, without_items: Sequence[Any]) -> pl.DataFrame | None:

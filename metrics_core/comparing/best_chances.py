@@ -7,7 +7,8 @@ import numpy as np
 from concord.metrics_core.comparing.evidence.aligned import Aligned
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparison.parts import BestChance, or_none
-from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.statistics.bootstrap import best_probability, weighted_means
 
 
@@ -16,10 +17,17 @@ def best_chances(asked: Asked, aligned: Aligned) -> Iterator[BestChance]:
     for label in asked.of_primary:
         if is_pooled(label, asked.conventions):
             continue
-        values = aligned.values(str(label), label.conventions(asked.conventions).undefined)
-        columns = np.column_stack(list(values.values()))
+        columns = _columns(aligned, label, label.conventions(asked.conventions).undefined)
         columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
         means = weighted_means(columns, resamples=asked.resamples, seed=asked.seed)
         shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
-        for model, share in zip(values, shares, strict=True):
+        for model, share in zip(aligned.tables, shares, strict=True):
             yield BestChance(str(label), model, or_none(float(share)), asked.resamples)
+
+
+def _columns(aligned: Aligned, label: Label, undefined: str) -> Floats:
+    """(users, models), one model after the other: they are not held twice."""
+    columns = np.empty((len(aligned.users), len(aligned.tables)))
+    for place, model in enumerate(aligned.tables):
+        columns[:, place] = aligned.column(model, str(label), undefined)
+    return columns

@@ -30,7 +30,7 @@ def examples(evidence: Evidence, comparison: Comparison) -> Examples | None:
     a, b = pair
     values = aligned.values(label, first.conventions(asked.conventions).undefined)
     chosen = _largest(
-        aligned.users.cast(pl.String).to_numpy(),
+        aligned.users,
         values[a],
         values[b],
         higher_is_better=first.metric.higher_is_better,
@@ -69,16 +69,26 @@ def _pair(comparison: Comparison, label: str) -> tuple[str, str] | None:
 
 
 def _largest(
-    users: Any, of_a: Floats, of_b: Floats, *, higher_is_better: bool
+    users: pl.Series, of_a: Floats, of_b: Floats, *, higher_is_better: bool
 ) -> list[tuple[str, float, float]]:
     """(user, value with a, value with b): wins, largest first, then losses; equal ones by the id of the user."""
     gaps = of_a - of_b if higher_is_better else of_b - of_a
-    known = np.flatnonzero(~np.isnan(gaps))
-    chosen: list[int] = []
+    gaps = np.nan_to_num(gaps)
+    chosen: list[tuple[str, float, float]] = []
     for side in (gaps, -gaps):
-        order = known[np.lexsort((users[known], -side[known]))][:EACH]
-        chosen += [i for i in order.tolist() if side[i] > 0]
-    return [(str(users[i]), float(of_a[i]), float(of_b[i])) for i in chosen]
+        least = np.partition(side, -EACH)[-EACH] if len(side) > EACH else 0.0
+        near = np.flatnonzero((side > 0) & (side >= least))
+        found = pl.DataFrame(
+            {
+                "user": users.gather(near).cast(pl.String),
+                "gap": side[near],
+                "a": of_a[near],
+                "b": of_b[near],
+            }
+        )
+        largest = found.sort("gap", "user", descending=[True, False]).head(EACH)
+        chosen += largest.select("user", "a", "b").rows()
+    return chosen
 
 
 class _Known:

@@ -1,13 +1,13 @@
 """Lists that stand user by user, each in its order: checked as they are read, and passed on without a sort.
 
-One pass over the rows. What it does not vouch for (a value that is refused, an order that has to be made, a
+One pass over the rows, which `judgements_in_order.py` makes over the truth also. What it does not vouch for (a value that is refused, an order that has to be made, a
 repeated item) ends it with `OutOfOrder`: then the lists are read as all others, and what is to be said is said there.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,11 @@ from concord.metrics_core.reading.list_problems import Count
 from concord.metrics_core.reading.ranking import decided
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.rules.value_checks import id_checks
+from concord.metrics_core.reading.whole_lists import Numbers, WholeLists, cut, whole_lists
 
-ROWS = 1 << 20  # that are checked at a time, and the rest of the last list
 MOST_KEPT = 1 << 25  # rows in memory, where users stand in another order than by id
 LISTS = 1 << 13  # that are put in order at a time
 NONE = Count()
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
 
 
 class OutOfOrder(Exception):  # noqa: N818  # nothing is wrong: the lists are read in another way
@@ -41,6 +39,23 @@ class UsersOutOfOrder(OutOfOrder):
     """Lists are not in the order of their users."""
 
 
+class Checks(Protocol):
+    """Checks whole lists, and counts what it saw."""
+
+    def checked(self, chunk: WholeLists) -> WholeLists:
+        """The rows of lists that are sound, in their order."""
+
+
+class Checking(Protocol):
+    """What is wanted of a table: the columns of its rows, and that they are sound and in order."""
+
+    def schema(self, source: Source) -> pa.Schema: ...
+
+    def checks(
+        self, connection: DuckDBPyConnection, source: Source, passed: "Passed"
+    ) -> Checks: ...
+
+
 @dataclass(frozen=True)
 class Wanted:
     """How lists are to be ordered, and what they may hold."""
@@ -48,6 +63,14 @@ class Wanted:
     rankings: Sequence[Ranking]
     policies: Policies
     order: str | None
+
+    def schema(self, source: Source) -> pa.Schema:
+        """User, item, rank [, score]."""
+        scores = {"score": pa.float64()} if "score" in source.columns else {}
+        return pa.schema({**id_types(source), "rank": pa.int64(), **scores})
+
+    def checks(self, connection: DuckDBPyConnection, source: Source, passed: "Passed") -> Checks:
+        return _Lists(connection, source, self, passed)
 
 
 @dataclass
@@ -62,6 +85,14 @@ class Passed:
     duplicates: Count = NONE
     disagreements: Count = NONE
     infinite: int = 0
+    grades: Counter[float] = field(default_factory=Counter)
+
+    def add(self, chunk: WholeLists, distinct: pa.Array) -> None:
+        """The lists of a chunk, with these different items."""
+        self.rows += chunk.table.num_rows
+        counted = map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True))
+        self.lengths.update(dict(zip(*counted, strict=True)))
+        self.items = [pc.unique(pa.chunked_array([*self.items, distinct]))]
 
     @property
     def users(self) -> int:
@@ -83,39 +114,14 @@ class Passed:
         return len(pc.unique(pa.chunked_array(self.items))) if self.items else 0
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """Whole lists. `starts`: the rows at which they begin; `above`: of each row but the first, is it of the same list?"""
-
-    table: pa.Table
-    users: pa.Array
-    starts: Numbers
-    above: Flags
-
-    @property
-    def lengths(self) -> Numbers:
-        return np.diff(np.append(self.starts, self.table.num_rows))
-
-    @property
-    def list_of(self) -> Numbers:
-        """The number of the list of each row."""
-        return np.repeat(np.arange(len(self.starts)), self.lengths)
-
-    def column(self, name: str) -> pa.Array:
-        return self.table.column(name).chunk(0)
-
-    def numbers(self, name: str) -> NDArray[Any]:
-        return as_numpy(self.column(name))
-
-
 def in_order(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
-) -> Iterator[pa.Table]:
-    """The rows user, item, rank [, score] of whole lists, by user and rank.
+) -> Iterator[WholeLists]:
+    """The rows user, item, rank [, score], by user and rank.
 
     batches : columns of the source, and `<column>_wrong` where it is unsure
     passed  : complete when the last row has gone by
@@ -125,9 +131,9 @@ def in_order(
     UsersOutOfOrder : a list stands behind that of a later user
     OutOfOrder : anything else
     """
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     last = None
-    for chunk in _chunks(batches, source):
+    for chunk in _readable(batches, source):
         if not _ascending(chunk.users, last):
             raise UsersOutOfOrder
         last = chunk.users[-1]
@@ -138,14 +144,14 @@ def by_user(
     connection: DuckDBPyConnection,
     source: Source,
     batches: Iterator[pa.RecordBatch],
-    wanted: Wanted,
+    wanted: Checking,
     passed: Passed,
-) -> Iterator[pa.Table]:
+) -> Iterator[WholeLists]:
     """As `in_order`, of lists that stand in any order of their users; they are put in order in memory."""
-    lists = _Lists(connection, source, wanted, passed)
+    lists = wanted.checks(connection, source, passed)
     tables, users, lengths = [], [], []
-    for chunk in _chunks(batches, source):
-        tables.append(lists.checked(chunk))
+    for chunk in _readable(batches, source):
+        tables.append(lists.checked(chunk).table)
         users.append(chunk.users)
         lengths.append(chunk.lengths)
         if passed.rows > MOST_KEPT:
@@ -158,14 +164,12 @@ def by_user(
     begins = (np.cumsum(each) - each)[by_id]
     for first in range(0, len(by_id), LISTS):
         some = slice(first, first + LISTS)
-        yield rows.take(as_arrow(_ranges(begins[some], each[by_id[some]])))
+        yield cut(rows.take(as_arrow(_ranges(begins[some], each[by_id[some]]))).to_batches())
 
 
-def schema_of(source: Source) -> pa.Schema:
-    """The columns of the rows."""
-    ids = {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
-    scores = {"score": pa.float64()} if "score" in source.columns else {}
-    return pa.schema({**ids, "rank": pa.int64(), **scores})
+def id_types(source: Source) -> dict[str, pa.DataType]:
+    """Of user and item."""
+    return {name: pa.string() if source.is_text(name) else pa.int64() for name in ("user", "item")}
 
 
 def _ranges(begins: Numbers, lengths: Numbers) -> Numbers:
@@ -201,7 +205,7 @@ class _Lists:
             raise OutOfOrder
         (self.passed.order,) = orders
 
-    def checked(self, chunk: _Chunk) -> pa.Table:
+    def checked(self, chunk: WholeLists) -> WholeLists:
         """The rows of a chunk that is sound and in order."""
         place = np.arange(len(chunk.list_of)) - np.repeat(chunk.starts, chunk.lengths)
         passed = self.passed
@@ -213,25 +217,16 @@ class _Lists:
             self._check_scores(chunk)
         distinct = self._distinct_items(chunk)
         for column, ids in (("user", chunk.users), ("item", distinct)):
-            self._check_ids(column, ids)
-        passed.rows += len(place)
-        passed.lengths.update(
-            dict(
-                zip(
-                    *map(np.ndarray.tolist, np.unique(chunk.lengths, return_counts=True)),
-                    strict=True,
-                )
-            )
-        )
-        passed.items = [pc.unique(pa.chunked_array([*passed.items, distinct]))]
+            check_ids(self.connection, self.source, column, ids)
+        passed.add(chunk, distinct)
         columns = {name: chunk.column(name) for name in ("user", "item")} | {
             "rank": as_arrow(place + 1)
         }
         if "score" in self.source.columns:
             columns["score"] = chunk.column("score")
-        return pa.table(columns)
+        return replace(chunk, table=pa.table(columns), items=distinct)
 
-    def _check_scores(self, chunk: _Chunk) -> None:
+    def _check_scores(self, chunk: WholeLists) -> None:
         score, passed = chunk.numbers("score"), self.passed
         if np.isnan(score).any():
             raise OutOfOrder
@@ -245,7 +240,7 @@ class _Lists:
                 raise OutOfOrder
             passed.ties = _more(passed.ties, np.union1d(equal, equal + 1), chunk)
 
-    def _ties_in_order(self, chunk: _Chunk, equal: Numbers) -> bool:
+    def _ties_in_order(self, chunk: WholeLists, equal: Numbers) -> bool:
         """Do equal scores stand as the one convention breaks their ties? `equal`: rows whose next one ties with them."""
         policies = {ranking.ties for ranking in self.wanted.rankings}
         if policies == {"input"}:
@@ -254,38 +249,51 @@ class _Lists:
         above, below = (item.take(as_arrow(rows)) for rows in (equal, equal + 1))
         return policies == {"item_asc"} and bool(pc.all(pc.greater(below, above)).as_py())
 
-    def _distinct_items(self, chunk: _Chunk) -> pa.Array:
+    def _distinct_items(self, chunk: WholeLists) -> pa.Array:
         """The different items of a chunk none of whose lists holds one twice."""
         coded = chunk.column("item").dictionary_encode()
-        codes, distinct = as_numpy(coded.indices), coded.dictionary
-        pairs = chunk.list_of * len(distinct) + codes
-        pairs.sort()
-        if np.any(pairs[1:] == pairs[:-1]):
-            raise OutOfOrder
-        return distinct
-
-    def _check_ids(self, column: str, ids: pa.Array) -> None:
-        """Texts that are refused, or are not read as they are written."""
-        if not self.source.is_text(column):
-            return
-        wrong = [check.wrong for check in id_checks(self.source, column) if check.per_value]
-        self.connection.register("ids", pa.table({column: ids}))
-        query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
-        (found,) = only_row(self.connection, query)
-        self.connection.unregister("ids")
-        if found:
-            raise OutOfOrder
+        refuse_repeated(chunk, as_numpy(coded.indices), len(coded.dictionary))
+        return coded.dictionary
 
 
-def _more(count: Count, rows: Numbers, chunk: _Chunk) -> Count:
+def refuse_repeated(chunk: WholeLists, codes: NDArray[Any], n_items: int) -> None:
+    """Items, by their codes below `n_items`, that stand twice in a list."""
+    pairs = chunk.list_of * n_items + codes
+    pairs.sort()
+    if np.any(pairs[1:] == pairs[:-1]):
+        raise OutOfOrder
+
+
+def check_ids(connection: DuckDBPyConnection, source: Source, column: str, ids: pa.Array) -> None:
+    """Texts that are refused, or are not read as they are written."""
+    if not source.is_text(column):
+        return
+    wrong = [check.wrong for check in id_checks(source, column) if check.per_value]
+    connection.register("ids", pa.table({column: ids}))
+    query = f"SELECT bool_or({' OR '.join([*wrong, written_by_floats(column)])}) FROM ids"
+    (found,) = only_row(connection, query)
+    connection.unregister("ids")
+    if found:
+        raise OutOfOrder
+
+
+def _more(count: Count, rows: Numbers, chunk: WholeLists) -> Count:
     """A count, and with it these rows of a chunk."""
     users = len(np.unique(chunk.list_of[rows])) if len(rows) else 0
     return Count(count.rows + len(rows), count.users + users)
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chunk]:
-    """Whole lists, as many as are in ROWS rows or more."""
-    held: list[pa.RecordBatch] = []
+def _readable(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[WholeLists]:
+    """The lists of rows, of which there are some, and whose values can all be read."""
+    rows = None
+    for rows in whole_lists(_without_gaps(batches, source)):
+        yield rows
+    unread = source.raw.problems or source.raw.too_long  # known once all rows have gone by
+    if unread or rows is None:
+        raise OutOfOrder
+
+
+def _without_gaps(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if any(batch.column(f"{name}_wrong").null_count < len(batch) for name in source.unsure):
             raise OutOfOrder
@@ -295,32 +303,7 @@ def _chunks(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[_Chun
             if not name.endswith("_wrong")
         ):
             raise OutOfOrder
-        held.append(batch)
-        if sum(map(len, held)) >= ROWS:
-            chunk = _chunk(held)
-            whole = int(chunk.starts[-1])
-            if whole:
-                yield _upto(chunk, whole)
-                held = chunk.table.slice(whole).to_batches()
-    unread = source.raw.problems or source.raw.too_long  # known once all rows have gone by
-    if unread or not sum(map(len, held)):
-        raise OutOfOrder
-    yield _chunk(held)
-
-
-def _chunk(batches: Sequence[pa.RecordBatch]) -> _Chunk:
-    table = pa.Table.from_batches(batches).combine_chunks()
-    user = table.column("user").chunk(0)
-    above = as_numpy(pc.equal(user[1:], user[:-1]))
-    starts = np.append(0, np.flatnonzero(~above) + 1)
-    return _Chunk(table, user.take(as_arrow(starts)), starts, above)
-
-
-def _upto(chunk: _Chunk, row: int) -> _Chunk:
-    """The lists before the last, which begins at `row`."""
-    return _Chunk(
-        chunk.table.slice(0, row), chunk.users[:-1], chunk.starts[:-1], chunk.above[: row - 1]
-    )
+        yield batch
 
 
 def _ascending(users: pa.Array, last: pa.Scalar | None) -> bool:

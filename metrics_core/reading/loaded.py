@@ -18,28 +18,31 @@ from concord.metrics_core.reading.background import read_items, read_train
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.source import Source, Watch, passing, unwatched
 from concord.metrics_core.reading.in_order import (
+    Checking,
     OutOfOrder,
     Passed,
     UsersOutOfOrder,
     Wanted,
     by_user,
     in_order,
-    schema_of,
 )
+from concord.metrics_core.reading.judgements_in_order import WantedTruth
 from concord.metrics_core.reading.lists import read_lists
 from concord.metrics_core.reading.quality import (
     describe,
     describe_lists,
     describe_passed,
+    describe_passed_truth,
     describe_table,
+    describe_truth,
 )
-from concord.metrics_core.reading.rules.policies import Policies, notes_of
+from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.table import read_table
 from concord.metrics_core.reading.truth import read_truth
+from concord.metrics_core.reading.whole_lists import WholeLists, whole_lists
 
 AT_A_TIME = 131_072  # rows
-Keep = Callable[[pa.Schema, Iterable[pa.Table | pa.RecordBatch]], None]
-SHOWN = 20  # distinct grades that are counted one by one
+Keep = Callable[[pa.Schema, Iterable[WholeLists]], None]
 
 
 @dataclass(frozen=True)
@@ -62,30 +65,20 @@ def keep_lists(
 ) -> Callable[[], dict[str, Any]]:
     """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; tells on demand what was found in them.
 
-    keep : takes their schema, and the rows in tables or batches. It is called again, from the first row, where lists
-           do not go on in the order in which they began
+    keep : takes their schema, and the rows. It is called again, from the first row, where lists do not go on in the
+           order in which they began
 
     Raises
     ------
     InputError : every problem of the table at once
     """
     wanted = Wanted(pinned.rankings, policies, order)
-    for pass_on in (in_order, by_user):
-        passed = Passed()
-        try:
-            with passing(connection, table, rank_base=policies.rank_base, watch=watch) as (
-                source,
-                batches,
-            ):
-                keep(schema_of(source), pass_on(connection, source, batches, wanted, passed))
-            return partial(describe_passed, replace(source, rows=passed.rows), passed, pinned)
-        except UsersOutOfOrder:
-            continue
-        except OutOfOrder:
-            break
+    base = policies.rank_base
+    if gone_by := _passed_on(connection, table, wanted, keep, rank_base=base, watch=watch):
+        return partial(describe_passed, *gone_by, pinned)
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
     reader = connection.sql(f"SELECT * FROM {found.ranked.relation}").to_arrow_reader(AT_A_TIME)
-    keep(reader.schema, reader)
+    keep(reader.schema, whole_lists(reader))
     return partial(describe_lists, connection, found, pinned)
 
 
@@ -95,33 +88,61 @@ class InMemory:
     def __init__(self) -> None:
         self.table = pa.table({})
 
-    def keep(self, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-        tables = (
-            row if isinstance(row, pa.Table) else pa.Table.from_batches([row]) for row in rows
-        )
+    def keep(self, schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+        tables = (lists.table for lists in rows)
         self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
 
 
-def load_truth(
+def keep_truth(
     connection: DuckDBPyConnection,
     table: InputTable,
     policies: Policies,
     pinned: Conventions,
+    keep: Keep,
     *,
     may_be_empty: bool = False,
     watch: Watch = unwatched,
-) -> Loaded:
-    """user, item, grade [, time, place], by user, falling grade and item; raises as `load_lists`."""
+) -> Callable[[], dict[str, Any]]:
+    """Hands user, item, grade [, time, place], by user, falling grade and item, to `keep`, as `keep_lists` does."""
+    place = _order_counts(pinned)
+    if gone_by := _passed_on(connection, table, WantedTruth(place), keep, watch=watch):
+        return partial(describe_passed_truth, *gone_by, policies)
     source, changed = read_truth(
         connection, table, policies, may_be_empty=may_be_empty, watch=watch
     )
-    quality = describe(connection, source) | _grades(connection, source) | changed
-    quality["notes"] = [*source.notes, *quality["notes"], *notes_of(changed)]
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    place = ", position AS place" if _order_counts(pinned) else ""
     time = ", time" if "time" in source.columns else ""
-    query = f"SELECT user, item, {grade}{time}{place} FROM source ORDER BY user, grade DESC, item"
-    return Loaded(query, quality)
+    given = ", position AS place" if place else ""
+    query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
+    reader = connection.sql(query).to_arrow_reader(AT_A_TIME)
+    keep(reader.schema, whole_lists(reader))
+    return partial(describe_truth, connection, source, changed)
+
+
+def _passed_on(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    wanted: Checking,
+    keep: Keep,
+    *,
+    rank_base: int = 1,
+    watch: Watch,
+) -> tuple[Source, Passed] | None:
+    """What a table was, and what was seen of its rows, where they were handed to `keep` in one pass; else None."""
+    for pass_on in (in_order, by_user):
+        passed = Passed()
+        try:
+            with (
+                connection.cursor() as asked,  # rows may be read while what came before is used
+                passing(connection, table, rank_base=rank_base, watch=watch) as (source, batches),
+            ):
+                keep(wanted.schema(source), pass_on(asked, source, batches, wanted, passed))
+            return replace(source, rows=passed.rows), passed
+        except UsersOutOfOrder:
+            continue
+        except OutOfOrder:
+            break
+    return None
 
 
 def load_train(
@@ -168,18 +189,3 @@ LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 def _order_counts(conventions: Conventions) -> bool:
     """Does any metric read the truth in the order in which it was given?"""
     return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)
-
-
-def _grades(connection: DuckDBPyConnection, source: Source) -> dict[str, Any]:
-    if "grade" not in source.columns:
-        note = f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"
-        (rows,) = only_row(connection, "SELECT count(*) FROM source")
-        return {"grades": {"1": rows}, "notes": [note]}
-    query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
-    found = connection.execute(query).fetchall()
-    if len(found) > SHOWN:
-        return {"grades": None, "notes": [f"{in_words(len(found), 'different grade')}"]}
-    return {
-        "grades": {repr(grade).removesuffix(".0"): count for grade, count in found},
-        "notes": [],
-    }

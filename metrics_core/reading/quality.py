@@ -12,7 +12,14 @@ from concord.metrics_core.reading.hashes import Hashes, hashes
 from concord.metrics_core.reading.in_order import Passed
 from concord.metrics_core.reading.lists import Lists
 from concord.metrics_core.reading.ranking import Ranked
-from concord.metrics_core.reading.rules.policies import Changed, notes_of
+from concord.metrics_core.reading.rules.policies import (
+    Changed,
+    Policies,
+    notes_of,
+    nothing_changed,
+)
+
+SHOWN = 20  # distinct grades that are counted one by one
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
@@ -81,6 +88,45 @@ def describe_passed(source: Source, passed: Passed, pinned: Conventions) -> dict
         infinite=passed.infinite,
         changed={},
     )
+
+
+def describe_truth(
+    connection: duckdb.DuckDBPyConnection, source: Source, changed: Changed
+) -> dict[str, Any]:
+    """What is known of the truth in the table `source`, and what policies changed in it."""
+    (rows,) = only_row(connection, "SELECT count(*) FROM source")
+    grades = [(1.0, rows)]
+    if "grade" in source.columns:
+        query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
+        grades = connection.execute(query).fetchall()
+    return _of_truth(source, describe(connection, source), grades, changed)
+
+
+def describe_passed_truth(source: Source, passed: Passed, policies: Policies) -> dict[str, Any]:
+    """As `describe_truth`, of a truth that was in order."""
+    known = describe_ids(source, passed.users, passed.n_items)
+    grades = sorted(passed.grades.items()) if "grade" in source.columns else [(1.0, passed.rows)]
+    return _of_truth(source, known, grades, nothing_changed(source, policies))
+
+
+def _of_truth(
+    source: Source,
+    known: dict[str, Any],
+    grades: Sequence[tuple[float, int]],
+    changed: Changed,
+) -> dict[str, Any]:
+    notes = []
+    if "grade" not in source.columns:
+        notes = [f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"]
+    if len(grades) > SHOWN:
+        notes = [in_words(len(grades), "different grade")]
+    counted = {repr(grade).removesuffix(".0"): count for grade, count in grades}
+    return {
+        **known,
+        "grades": counted if len(grades) <= SHOWN else None,
+        "notes": [*source.notes, *notes, *notes_of(changed)],
+        **changed,
+    }
 
 
 def _of_lists(

@@ -6,7 +6,8 @@ anywhere, in any number, and set one below the other.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import add
 
 import numpy as np
 import polars as pl
@@ -68,6 +69,16 @@ class Part:
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """What parts of other users each give together."""
+    values = pl.concat(
+        [part.values for part in parts], how="vertical_relaxed"
+    )  # a part may hold nobody
+    labels = parts[0].exposures
+    added = {label: reduce(add, (part.exposures[label] for part in parts)) for label in labels}
+    return Part(values, added)
 
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:

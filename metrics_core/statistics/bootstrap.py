@@ -12,11 +12,14 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.statistics.exact import on_grid
 
-_BLOCK = 64  # resamples at a time
+_BLOCK = 64  # resamples at a time, fewer where users are many
+_DRAWN = 1 << 27  # numbers that are held at a time: 256 MB
+_USERS = 1 << 16  # whose weights are held at a time: 32 MB
 _TABLE_SIZE = 1 << 16
 HEAVIEST = 9  # no weight of the table is larger
 
@@ -28,12 +31,17 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
     ----------
     values : (users, columns) float64; NaN where a user does not count in a column
     """
-    counts = (~np.isnan(values)).astype(np.float64)
-    both = np.column_stack([on_grid(np.nan_to_num(values), heaviest=HEAVIEST), counts])
-    means = np.empty((resamples, values.shape[1]))
-    for start, weights in _weights(len(values), resamples, seed):
-        sums, users = np.hsplit(weights @ both, 2)
-        means[start : start + len(weights)] = sums / np.where(users > 0, users, np.nan)
+    counts = ~np.isnan(values)
+    rounded = on_grid(np.nan_to_num(values), heaviest=HEAVIEST)
+    means, weight_of = np.empty((resamples, values.shape[1])), _weight_of()
+    for start, drawn in _drawn(len(values), resamples, seed):
+        sums, users = np.zeros((2, len(drawn), values.shape[1]))
+        for first in range(0, len(values), _USERS):
+            some = slice(first, first + _USERS)
+            weights = weight_of[drawn[:, some]]
+            sums += weights @ rounded[some]
+            users += weights @ counts[some].astype(np.float64)
+        means[start : start + len(drawn)] = sums / np.where(users > 0, users, np.nan)
     return means
 
 
@@ -57,14 +65,18 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _weights(users: int, resamples: int, seed: int) -> Iterator[tuple[int, Floats]]:
-    """Blocks of (resamples, users) weights and where they begin."""
+def _weight_of() -> Floats:
+    """The weight that a drawn number stands for."""
     from scipy.special import pdtr  # as for Student's t
 
     up_to = pdtr(np.arange(HEAVIEST + 1), 1.0)  # the distribution function of Poisson(1)
-    table = np.searchsorted(up_to, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(np.float64)
+    return np.searchsorted(up_to, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(np.float64)
+
+
+def _drawn(users: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.uint16]]]:
+    """Blocks of (resamples, users) numbers and where they begin; how they are cut changes none of them."""
     random = np.random.Generator(np.random.PCG64(seed))
-    for start in range(0, resamples, _BLOCK):
-        n = min(_BLOCK, resamples - start)
-        drawn = random.integers(0, _TABLE_SIZE, (n, users), dtype=np.uint16)
-        yield start, table[drawn]
+    n = min(_BLOCK, max(_DRAWN // max(users, 1) // 2, 1) * 2)  # even: two numbers are drawn as one
+    for start in range(0, resamples, n):
+        shape = (min(n, resamples - start), users)
+        yield start, random.integers(0, _TABLE_SIZE, shape, dtype=np.uint16)

@@ -108,12 +108,14 @@ class _Tests:
         for test, pair in enumerate(self.pairs):
             gaps[:, test] = _gaps(pair)
         drawn = np.empty((resamples, len(self.pairs)))
-        for start, bits in _signs(self.n_users, resamples, seed):
-            kept = np.zeros((len(bits), len(self.pairs)))
+        for start, packed in _signs(self.n_users, resamples, seed):
+            n = min(_RESAMPLES, resamples - start)
+            kept = np.zeros((n, len(self.pairs)))
             for user in range(0, self.n_users, _USERS):
                 users = slice(user, user + _USERS)
-                kept += bits[:, users].astype(np.float64) @ gaps[users]
-            drawn[start : start + len(bits)] = self.statistic(2 * kept - self.sums)
+                bits = np.unpackbits(packed[:, users], axis=0)[:n]
+                kept += bits.astype(np.float64) @ gaps[users]
+            drawn[start : start + n] = self.statistic(2 * kept - self.sums)
         return drawn
 
 
@@ -124,8 +126,7 @@ def _gaps(pair: Pair) -> Floats:
 
 
 def _signs(n_users: int, resamples: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Blocks of (resamples, users) signs, 1 for kept and 0 for flipped, and where they begin."""
+    """Blocks of the signs of 64 resamples, a bit each, 1 for kept and 0 for flipped, and where they begin."""
     random = np.random.Generator(np.random.PCG64(seed))
     for start in range(0, resamples, _RESAMPLES):
-        drawn = random.integers(0, 256, (_RESAMPLES // 8, n_users), dtype=np.uint8)
-        yield start, np.unpackbits(drawn, axis=0)[: min(_RESAMPLES, resamples - start)]
+        yield start, random.integers(0, 256, (_RESAMPLES // 8, n_users), dtype=np.uint8)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.statistics.student import half_width, two_sided_p
+from concord.metrics_core.scoring.student import half_width, two_sided_p
+from concord.metrics_core.statistics.exact import exact_sum
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
@@ -138,7 +139,7 @@ def paired(a: Column, b: Column, *, confidence: float) -> Paired:
     result = Paired(
         mean_a=a.mean_over(both, n),
         mean_b=b.mean_over(both, n),
-        difference=math.fsum(gaps) / n if n else math.nan,
+        difference=exact_sum(gaps) / n if n else math.nan,
         n_users=n,
         n_nonzero=len(gaps),
         above=_share(above, n),
@@ -174,7 +175,7 @@ def _standard_deviation(gaps: Floats, n: int, mean: float) -> float:
 
 
 def _mean(values: Floats) -> float:
-    return math.fsum(values[values != 0]) / len(values) if len(values) else math.nan
+    return exact_sum(values) / len(values) if len(values) else math.nan
 
 
 def _share(count: int, n: int) -> float:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from concord.metrics_core.scoring.evaluation import (
     task_of,
 )
 from concord.metrics_core.scoring.partition import Part, Task, evaluated
+from concord.metrics_core.scoring.ranges import one_ahead
 from concord.metrics_core.scoring.validity import validity
 from concord.pipeline.evaluating.engines.partitions import partitions
 from concord.pipeline.evaluating.grade_fit import refuse_misgraded
@@ -84,7 +84,7 @@ def evaluate(params: Params, model: str) -> str:
 def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:
     """Writes the values of labels and definitions."""
     carried = pinned_content(model, params.pinned)
-    parts = _one_ahead(_refusals_named(partitions(params, model, task)))
+    parts = one_ahead(_refusals_named(partitions(params, model, task)))
     first = next(parts)
     id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
     gathered = Gathered(task)
@@ -99,15 +99,6 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
             labels.write(evaluated(part.values, task))
             definitions.write(part.values.select("user", *gathered.definitions))
     return gathered
-
-
-def _one_ahead(parts: Iterator[Part]) -> Iterator[Part]:
-    """The next is computed while one is written."""
-    with ThreadPoolExecutor(1) as beside:
-        coming = beside.submit(next, parts, None)
-        while (part := coming.result()) is not None:
-            coming = beside.submit(next, parts, None)
-            yield part
 
 
 def _users(params: Params) -> int | None:

@@ -1,21 +1,18 @@
 """Stage `load@<model>`: a model's file as it was left -> lists in rank order, and what was found in it."""
 
-from collections.abc import Iterable
-from itertools import chain, islice
 from pathlib import Path
 
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import lists_file, policies
-from concord.pipeline.loading.sorted_parquet import write_rows
+from concord.pipeline.loading.sorted_parquet import keeping
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.outputs import prepare, whole, write_json
+from concord.pipeline.running.outputs import prepare, write_json
 from concord.pipeline.running.progress import counted
 from concord.pipeline.running.stage import model_argument
 
@@ -33,20 +30,12 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     table, pinned = lists_file(params, model), params.pinned
     lists = Path(params.results.lists) / f"{model}.parquet"
     with unchanged(table.path) as refuse_changed:
-
-        def keep(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-            left = iter(rows)
-            first = list(islice(left, 1))  # what is refused before leaves no folder
-            with whole(lists) as beside:
-                write_rows(beside, schema, chain(first, left))
-                refuse_changed()
-
         describe = keep_lists(
             connection,
             table,
             policies(params),
             pinned,
-            keep,
+            keeping(lists, refuse_changed),
             order=params.models[model].order,
             watch=counted,
         )

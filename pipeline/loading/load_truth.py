@@ -4,10 +4,10 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.reading import loaded
+from concord.metrics_core.reading.loaded import keep_truth
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import policies, truth_file
-from concord.pipeline.loading.sorted_parquet import write_query
+from concord.pipeline.loading.sorted_parquet import keeping
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -26,8 +26,16 @@ def main() -> str:
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
     table = truth_file(params)
-    with unchanged(table.path):
-        found = loaded.load_truth(connection, table, policies(params), params.pinned, watch=counted)
-    write_query(connection, found.query, Path(params.results.data) / "truth.parquet")
-    write_json(Path(params.results.quality) / "truth.json", found.quality)
-    return in_numbers(found.quality)
+    kept = Path(params.results.data) / "truth.parquet"
+    with unchanged(table.path) as refuse_changed:
+        describe = keep_truth(
+            connection,
+            table,
+            policies(params),
+            params.pinned,
+            keeping(kept, refuse_changed),
+            watch=counted,
+        )
+    quality = describe()
+    write_json(Path(params.results.quality) / "truth.json", quality)
+    return in_numbers(quality)

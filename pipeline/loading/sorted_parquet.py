@@ -1,14 +1,17 @@
 """Write rows as parquet with the same bytes for the same rows, however many threads ran it."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from concord.metrics_core.reading.loaded import Keep
+from concord.metrics_core.reading.whole_lists import WholeLists
 from concord.pipeline.running.outputs import whole
 
 ROW_GROUP = 131_072
@@ -19,6 +22,19 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
     reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
     with whole(path) as beside:
         write_rows(beside, reader.schema, reader)
+
+
+def keeping(path: Path, refuse_changed: Callable[[], None]) -> Keep:
+    """Writes rows to a file that stands there whole, and only where `refuse_changed` lets it."""
+
+    def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+        left = (some.table for some in rows)
+        first = list(islice(left, 1))  # what is refused before leaves no folder
+        with whole(path) as beside:
+            write_rows(beside, schema, chain(first, left))
+            refuse_changed()
+
+    return keep
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:

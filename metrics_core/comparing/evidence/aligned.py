@@ -24,9 +24,10 @@ class Aligned:
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
-        return {model: self._column(model, label, undefined) for model in self.tables}
+        return {model: self.column(model, label, undefined) for model in self.tables}
 
-    def _column(self, model: str, label: str, undefined: str) -> Floats:
+    def column(self, model: str, label: str, undefined: str) -> Floats:
+        """Those of one model."""
         found = column(self.tables[model], label)
         if undefined == "zero":
             found = found.fill_nan(0.0)

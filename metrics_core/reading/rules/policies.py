@@ -62,6 +62,20 @@ def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Polic
     return changed
 
 
+def nothing_changed(source: Source, policies: Policies) -> Changed:
+    """What `settle_truth` says of a truth in which no grade is negative and no item judged twice."""
+    graded = "grade" in source.columns
+    given = {
+        "negative_grade": policies.negative_grade if graded else "error",
+        "repeated_grade": policies.repeated_grade,
+    }
+    return {
+        name: {"rows": 0, "users": 0, "policy": policy}
+        for name, policy in given.items()
+        if policy != "error"
+    }
+
+
 def notes_of(changed: Changed) -> list[str]:
     """`3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
     return [

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from duckdb import ColumnExpression, ConstantExpression, DuckDBPyConnection, DuckDBPyRelation
+from duckdb import ColumnExpression, DuckDBPyConnection, DuckDBPyRelation
 
 from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.scoring.background import NONE, Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
+from concord.metrics_core.scoring.ranges import in_range
 from concord.pipeline.running.connections import spilling_to
 from concord.pipeline.running.leftovers import spill_folder
 
@@ -61,13 +62,7 @@ def _between(
         else ColumnExpression(name)
         for name in rows.columns
     ]
-    part = rows.select(*columns)
-    user = ColumnExpression("user")
-    if low is not None:
-        part = part.filter(user >= ConstantExpression(low))
-    if high is not None:
-        part = part.filter(user < ConstantExpression(high))
-    return part
+    return in_range(rows.select(*columns), low, high)
 
 
 def _cuts(

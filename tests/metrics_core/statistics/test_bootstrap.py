@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from concord.metrics_core.statistics import bootstrap
 from concord.metrics_core.statistics.bootstrap import (
     HEAVIEST,
     best_probability,
@@ -45,6 +46,20 @@ def test_weights_are_those_of_poisson() -> None:
 
     assert means.std() == pytest.approx(users / math.sqrt(12) / math.sqrt(users), rel=0.1)
     assert poisson.ppf(1 - 0.5 / (1 << 16), 1) <= HEAVIEST
+
+
+@pytest.mark.parametrize("users", [301, 302])
+def test_however_users_and_resamples_are_cut_the_bits_are_the_same(
+    users: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = _values(4, users=users)
+    values[::7, 1] = NAN
+    whole = weighted_means(values, resamples=131, seed=3)
+
+    monkeypatch.setattr(bootstrap, "_USERS", 37)
+    for drawn in (1, 7 * users):  # two resamples at a time, six
+        monkeypatch.setattr(bootstrap, "_DRAWN", drawn)
+        assert np.array_equal(weighted_means(values, resamples=131, seed=3), whole)
 
 
 def test_all_columns_see_the_same_users() -> None:

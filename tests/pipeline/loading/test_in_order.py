@@ -17,6 +17,7 @@ from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.reading import in_order as reading
+from concord.metrics_core.reading import whole_lists
 from concord.metrics_core.reading.formats.source import passing, unwatched
 from concord.metrics_core.reading.given import table_given
 from concord.metrics_core.reading.in_order import OutOfOrder, Passed, Wanted, in_order
@@ -31,7 +32,7 @@ Outcome = tuple[Any, Any]
 
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(reading, "ROWS", 4)
+    monkeypatch.setattr(whole_lists, "ROWS", 4)
     monkeypatch.setattr(reading, "LISTS", 2)
     return iter([None])
 

@@ -1,0 +1,36 @@
+"""Sums with one rounding."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from concord.metrics_core.statistics import exact
+from concord.metrics_core.statistics.exact import exact_sum
+
+FINITE = st.floats(-1e300, 1e300)
+
+
+@given(st.lists(FINITE, max_size=40), st.integers(1, 9))
+def test_a_sum_has_the_bits_of_fsum(values: list[float], at_once: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "_AT_ONCE", at_once)
+
+        assert exact_sum(np.array(values)) == math.fsum(values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sum_of_many_values_of_all_sizes_has_the_bits_of_fsum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 50_000
+    sizes = rng.normal(size=n) * 10.0 ** rng.integers(-30, 30, n)
+    for values in (rng.random(n), rng.integers(-40, 40, n) / 40, sizes, sizes * 1e-290):
+        assert exact_sum(values) == math.fsum(values)
+
+
+def test_what_is_no_number_stays_none() -> None:
+    assert math.isnan(exact_sum(np.array([1.0, math.nan])))
+    assert exact_sum(np.array([1.0, math.inf])) == math.inf
+    assert exact_sum(np.array([])) == 0

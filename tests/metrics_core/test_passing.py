@@ -1,0 +1,82 @@
+"""Lists that are evaluated as they go by give what all lists at once give."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import concord as cc
+from concord.metrics_core.reading import whole_lists
+
+METRICS = ["nDCG@2", "P@2", "R", "AP", "RR", "F1@1"]
+_MANY = 1 << 20
+users = st.integers(0, 12)
+rows = st.dictionaries(users, st.lists(st.integers(0, 6), unique=True, max_size=4), max_size=10)
+grades = st.dictionaries(
+    users, st.dictionaries(st.integers(0, 6), st.integers(0, 40), max_size=3), max_size=10
+)
+
+
+def lists_of(held: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.DataFrame:
+    found = [
+        (as_id(user), as_id(item), rank)
+        for user, items in sorted(held.items(), key=lambda pair: as_id(pair[0]))
+        for rank, item in enumerate(items, 1)
+    ]
+    kind = pl.Int64 if as_id is int else pl.String
+    return pl.DataFrame(found, {"user": kind, "item": kind, "rank": pl.Int64}, orient="row")
+
+
+def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whole_lists, "ROWS", rows_at_a_time)
+        try:
+            result = cc.evaluate(recs, truth, metrics=METRICS, **how)
+        except ValueError as error:
+            return str(error)
+    return result
+
+
+@given(
+    held=rows,
+    truth=grades,
+    as_id=st.sampled_from([int, str]),
+    shown_as=st.sampled_from([int, str]),
+    case=st.sampled_from(["user_no_recs", "user_empty_truth", "user_recs_only"]),
+    policy=st.sampled_from(["zero", "drop", "nan", "error"]),
+    gain=st.sampled_from(["linear", "exp2"]),
+    named=st.one_of(st.none(), st.lists(users, min_size=1, unique=True)),
+)
+def test_it_makes_no_difference_how_many_go_by_at_a_time(
+    *,
+    held: dict[int, list[int]],
+    truth: dict[int, dict[int, int]],
+    as_id: Any,
+    shown_as: Any,
+    case: str,
+    policy: str,
+    gain: str,
+    named: list[int] | None,
+) -> None:
+    judged = {
+        shown_as(user): {shown_as(item): grade for item, grade in of.items()}
+        for user, of in truth.items()
+    }
+    how = {
+        "conventions": cc.preset("standard", **{case: policy, "gain": gain}),
+        "users": None if named is None else [shown_as(user) for user in named],
+        "input": {"empty_lists": "keep"},
+    }
+
+    few, all_ = (outcome(n, lists_of(held, as_id), judged, **how) for n in (3, _MANY))
+
+    if isinstance(all_, str):
+        assert few == all_
+        return
+    assert_frame_equal(few.values, all_.values)
+    assert few.means == all_.means or repr(few.means) == repr(all_.means)  # NaN is no NaN
+    assert few.warnings == all_.warnings
