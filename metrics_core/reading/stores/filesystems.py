@@ -1,6 +1,7 @@
 """The object stores as pyarrow opens them, with what the usual variables of the environment say."""
 
 import os
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -55,10 +56,11 @@ def _s3(where: str | None, region: str | None, _credentials: object) -> fs.FileS
     if where:
         scheme, _, host = where.rpartition("://")
         how |= {"scheme": scheme or "https", "endpoint_override": host.rstrip("/")}
+    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
-        how["tls_ca_file_path"] = bundle
-    retry = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
-    return fs.S3FileSystem(region=region, retry_strategy=retry, **how)
+        with suppress(TypeError):  # an older pyarrow takes it for all stores at once only
+            return fs.S3FileSystem(region=region, tls_ca_file_path=bundle, **how)
+    return fs.S3FileSystem(region=region, **how)
 
 
 def _gs(_: Address) -> fs.FileSystem:
