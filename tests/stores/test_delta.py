@@ -4,6 +4,7 @@ import json
 import shutil
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 
 import concord
 from tests.pipeline.loading.load_project import loaded, refusal
-from tests.stores.server import Store
+from tests.stores.server import Line, Store, environment
 
 LISTS = pl.DataFrame(
     {
@@ -80,6 +81,21 @@ def test_the_library_reads_it_from_a_store(s3: Store) -> None:
     assert rows == loaded("table")[0]
     assert quality["delta_version"] == 2
     assert quality["etag"].endswith(".dir")
+
+
+@pytest.mark.parametrize("lets", [2_500, 4_000, 9_000, 14_000])
+def test_a_line_that_is_cut_is_said(s3: Store, monkeypatch: pytest.MonkeyPatch, lets: int) -> None:
+    address = s3.put(Path(_table()), "delta/cut")
+    with Line(s3.port, lets=lets) as line:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", environment(line.port)["AWS_ENDPOINT_URL"])
+        begun = time.monotonic()
+        message = refusal(address, allow_outside=True)
+        took = time.monotonic() - begun
+
+    assert line.was_cut
+    assert message.startswith(address)
+    assert "could not be read" in message
+    assert took < 60
 
 
 def test_a_column_that_came_later_is_unknown_before() -> None:

@@ -75,10 +75,12 @@ def test_the_stores_are_opened_with_the_environment(monkeypatch: pytest.MonkeyPa
     assert s3.region == "eu-central-1"
     assert isinstance(filesystem(address_of("gs://b/k")), fs.GcsFileSystem)
     assert isinstance(filesystem(address_of("az://b/k")), fs.AzureFileSystem)
-    assert delta_options(address_of("s3://b/k"))[2] == {
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:8",
-        "AWS_ALLOW_HTTP": "true",
-    }
+    where, version, how = delta_options(address_of("s3://b/k"))
+    assert (where, version) == ("s3://b/k", None)
+    assert how["AWS_ENDPOINT_URL"] == "http://127.0.0.1:8"
+    assert how["AWS_ALLOW_HTTP"] == "true"
+    assert delta_options(address_of("gcs://b/k"))[0] == "gs://b/k"
+    assert delta_options(address_of("azure://c/k"))[2]["azure_storage_account_name"] == "account"
 
 
 def test_an_account_of_azure_has_to_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.extras import missing_extra
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.reading.stores.failures import failure
 from concord.metrics_core.reading.stores.filesystems import delta_options
 from concord.metrics_core.reading.stores.places import Place
 from concord.metrics_core.reading.stores.remote import RemotePath
@@ -71,7 +70,9 @@ def _opened(place: Place) -> "DeltaTable":
 def _unreadable(place: Place, error: Exception) -> Problem:
     """What a store says is not repeated."""
     if isinstance(place, RemotePath):
-        return failure(str(place), error)
+        what = f"is a Delta Lake table whose log could not be read ({type(error).__name__})"
+        fix = "check the network, the credentials and the log; if all is well there, "
+        return Problem(str(place), what, fix + _PLAIN)
     said = " ".join(str(error).split())[:300]
     return Problem(str(place), f"has a log that cannot be read ({said})", _PLAIN)
 

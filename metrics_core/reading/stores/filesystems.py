@@ -88,14 +88,17 @@ def _of_azure(address: Address) -> dict[str, str]:
 
 def delta_options(address: Address) -> tuple[str, None, dict[str, str]]:
     """Where `deltalake` finds a table: its address, no pinned version, and what it does not read from the environment."""
+    how = {
+        "connect_timeout": f"{CONNECT:.0f}s",
+        "timeout": f"{ATTEMPTS * STALLED:.0f}s",
+        "max_retries": str(ATTEMPTS - 1),
+        "retry_timeout": f"{ATTEMPTS * STALLED:.0f}s",
+    }
     if address.store == "az":
         given = _of_azure(address)
-        how = {f"azure_storage_{name}": value for name, value in given.items()}
-        return f"az://{address.bucket}/{address.key}", None, how
-    if address.store == "gs":
-        return f"gs://{address.bucket}/{address.key}", None, {}
-    where = endpoint()
-    how = {"AWS_ENDPOINT_URL": where} if where else {}
-    if where and where.startswith("http://"):
-        how["AWS_ALLOW_HTTP"] = "true"
-    return f"s3://{address.bucket}/{address.key}", None, how
+        how |= {f"azure_storage_{name}": value for name, value in given.items()}
+    elif address.store == "s3" and (where := endpoint()):
+        how |= {"AWS_ENDPOINT_URL": where}
+        if where.startswith("http://"):
+            how["AWS_ALLOW_HTTP"] = "true"
+    return f"{address.store}://{address.bucket}/{address.key}", None, how
