@@ -55,9 +55,7 @@ def provenance(asked: Asked, models: Models) -> Provenance:
     truth = next(iter(summaries.values()))["inputs"]["truth"]
     inputs = [("truth", truth), *((model, s["inputs"]["lists"]) for model, s in summaries.items())]
     return Provenance(
-        tuple(
-            InputFile(role, file["path"], file["sha256"], file.get("etag")) for role, file in inputs
-        ),
+        tuple(InputFile(role, file["path"], file["sha256"]) for role, file in inputs),
         _versions([summary["versions"] for summary in summaries.values()]),
         asked.conventions.fingerprint,
     )

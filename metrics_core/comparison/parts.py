@@ -375,12 +375,11 @@ class PinnedConventions:
 
 @dataclass(frozen=True)
 class InputFile:
-    """A table that the comparison rests on; one that was held in memory has no hash, one in an object store an etag."""
+    """A table that the comparison rests on; one that was held in memory has no hash, one in an object store an etag in `quality`."""
 
     role: str
     path: str
     sha256: str | None
-    etag: str | None = None
 
 
 @dataclass(frozen=True)
