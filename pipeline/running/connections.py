@@ -17,7 +17,7 @@ MEMORY = "CONCORD_MEMORY"
 _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
-_WORKSPACE = "1GB"  # of a stage that loads, where the environment says nothing
+_MEMORY = "1GB"  # where the environment says nothing
 MOST = 512  # DuckDB starts as many threads as it is told, and a machine that cannot hold them hangs
 
 
@@ -53,11 +53,10 @@ def memory_limit() -> str | None:
 
 def spilling_to(folder: str) -> dict[str, str | bool | int | float | list[str]]:
     """DuckDB's settings for threads, memory and the folder of its temporary files."""
-    limit = memory_limit()
     return {
         **thread_settings(),
         "temp_directory": folder,
-        **({"memory_limit": limit} if limit else {}),
+        "memory_limit": memory_limit() or _MEMORY,
     }
 
 
@@ -72,10 +71,9 @@ def reading(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
 def workspace() -> Iterator[DuckDBPyConnection]:
     """A connection that reaches no file and no network: tables come in and go out through Arrow."""
     with spill_folder() as spill:
-        config = {"memory_limit": _WORKSPACE, **spilling_to(spill)}
         compressed = (  # a third of the memory, and faster
             "ATTACH ':memory:' AS work (COMPRESS)",
             "USE work",
         )
-        with connect(setup=compressed, config=config) as connection:
+        with connect(setup=compressed, config=spilling_to(spill)) as connection:
             yield connection
