@@ -9,6 +9,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
@@ -27,6 +28,7 @@ from concord.metrics_core.reading.loaded import (
     order_counts,
 )
 from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.stores.places import place_of
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
 from concord.metrics_core.scoring.grade_fit import misgraded
@@ -34,8 +36,6 @@ from concord.metrics_core.scoring.in_memory import evaluate_tables
 from concord.metrics_core.scoring.panel import Panel
 from concord.metrics_core.scoring.partition import evaluated
 from concord.metrics_core.scoring.validity import validity
-
-_OF_A_TABLE = ("path", "sha256", "md5")  # by which a table is known
 
 
 def given_of(background: Mapping[str, Data | None]) -> list[str]:
@@ -59,7 +59,7 @@ class _Data:
         """By what truth, a model's lists and the other tables are known."""
         found = {role: found for role, (_, found) in self.tables.items()}
         found = {"truth": found["truth"], "lists": lists, **found}
-        return {role: {key: of[key] for key in _OF_A_TABLE} for role, of in found.items()}
+        return {role: known_of(of) for role, of in found.items()}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class ModelTables:
     ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
         if role == "users" and isinstance(data, Mapping):
             raise refuse("users", "is a dict", "give a table: a column `user`, and others")
-        own = Path(data) if isinstance(data, str) and data.strip() else data
+        own = place_of(data) if isinstance(data, str) and data.strip() else data
         table = table_given(role, own, self.columns)
         with in_memory() as connection:
             found = LOADERS[role](connection, table)

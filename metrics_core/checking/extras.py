@@ -7,6 +7,7 @@ from concord.metrics_core.checking.problems import InputError, refuse
 
 EXTRAS = {  # package that is imported -> extra that installs it
     "altair": "report",
+    "deltalake": "delta",
     "jinja2": "report",
     "markupsafe": "report",
     "vl_convert": "report",

@@ -375,7 +375,7 @@ class PinnedConventions:
 
 @dataclass(frozen=True)
 class InputFile:
-    """A table that the comparison rests on; one that was held in memory has no hash."""
+    """A table that the comparison rests on; one that was held in memory has no hash, one in an object store an etag in `quality`."""
 
     role: str
     path: str

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.checking.addresses import is_remote
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.reading import background, lists, truth
@@ -15,6 +16,8 @@ from concord.metrics_core.reading.columns.input_table import InputTable, columns
 from concord.metrics_core.reading.formats import mappings
 from concord.metrics_core.reading.formats.frames import Data, table_of
 from concord.metrics_core.reading.formats.source import format_of, refuse_missing
+from concord.metrics_core.reading.stores.places import place_of
+from concord.metrics_core.reading.stores.remote import RemotePath
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
 
@@ -43,8 +46,10 @@ def table_given(name: str, data: Data, named: Columns, *, role: str | None = Non
     InputError : it is nothing that can be read as a table
     """
     role = role or name
-    if isinstance(data, Path) or (isinstance(data, str) and role != "users"):
-        path = Path(os.path.expanduser(data))  # noqa: PTH111 - the home of an unknown name stays as it is
+    if isinstance(data, (Path, RemotePath)) or (
+        isinstance(data, str) and (role != "users" or is_remote(data))
+    ):
+        path = place_of(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = Arguments(name)
         if not str(data).strip():
             raise refuse(name, "is an empty text, which is no path", settings.path())

@@ -1,25 +1,77 @@
-"""The hashes by which an input is known: of a file, or of a folder of parts."""
+"""The hashes by which an input is known: of a file, or of a folder of parts; of objects in a store their etags."""
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.reading.files.delta import Snapshot, is_delta, snapshot
+from concord.metrics_core.reading.files.folders import files_in
+from concord.metrics_core.reading.stores.places import Place, states_of
+from concord.metrics_core.reading.stores.remote import RemotePath
 
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Hashes:
-    """None of a table that is no file."""
+    """None of a table that is no file; `etag` of what lies in an object store, whose content is not read for it."""
 
-    md5: str | None
-    sha256: str | None
-    bytes: int | None
+    md5: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    etag: str | None = None
+    version: int | None = None  # of a Delta table
+
+    def described(self) -> dict[str, Any]:
+        """As quality files have them."""
+        known: dict[str, Any] = {"sha256": self.sha256, "md5": self.md5, "bytes": self.bytes}
+        if self.etag is not None:
+            known["etag"] = self.etag
+        if self.version is not None:
+            known["delta_version"] = self.version
+        return known
 
 
-def hashes(path: Path) -> Hashes:
+def hashes(path: Place) -> Hashes:
     """The hashes of a file; those of a folder are taken of the list of its files, as `dvc.lock` has them."""
-    return _of_folder(path) if path.is_dir() else _of_file(path)
+    if is_delta(path):
+        return _of_delta(path, snapshot(path))
+    if isinstance(path, RemotePath):
+        return _of_objects(path, files_in(path)) if path.is_dir() else _of_object(path)
+    return _of_folder(path, files_in(path)) if path.is_dir() else _of_file(path)
+
+
+def _of_delta(path: Place, now: Snapshot) -> Hashes:
+    """The version, and the files that hold its rows."""
+    files = [file for file, _ in now.files]
+    version = {"version": now.version}
+    if isinstance(path, RemotePath):
+        return _of_objects(path, files, version)
+    return replace(_of_folder(path, files, version), version=now.version)
+
+
+def _of_object(path: RemotePath) -> Hashes:
+    state = path.state()
+    return Hashes(bytes=state.size, etag=state.etag) if state else Hashes()
+
+
+def _of_objects(path: RemotePath, files: Sequence[Place], *head: Mapping[str, Any]) -> Hashes:
+    """Known by the list of the objects, their etags and sizes."""
+    states = states_of(files)
+    listed = [
+        {
+            "etag": states[file].etag,
+            "relpath": file.relative_to(path).as_posix(),
+            "size": states[file].size,
+        }
+        for file in sorted(states, key=str)
+    ]
+    digest = hashlib.sha256(json.dumps([*head, *listed]).encode()).hexdigest()
+    size = sum(state.size for state in states.values())
+    return Hashes(bytes=size, etag=f"{digest}.dir", version=head[0]["version"] if head else None)
 
 
 def _of_file(path: Path) -> Hashes:
@@ -32,15 +84,17 @@ def _of_file(path: Path) -> Hashes:
     return Hashes(md5.hexdigest(), sha256.hexdigest(), size)
 
 
-def _of_folder(path: Path) -> Hashes:
+def _of_folder(path: Path, files: Sequence[Place], *head: Mapping[str, Any]) -> Hashes:
     parts = {
         part.relative_to(path).as_posix(): _of_file(part)
-        for part in path.rglob("*")
-        if part.is_file()
+        for part in files
+        if isinstance(part, Path)
     }
     names = sorted(parts)
-    md5 = json.dumps([{"md5": parts[name].md5, "relpath": name} for name in names])
-    sha256 = json.dumps([{"relpath": name, "sha256": parts[name].sha256} for name in names])
+    md5 = json.dumps([*head] + [{"md5": parts[name].md5, "relpath": name} for name in names])
+    sha256 = json.dumps(
+        [*head] + [{"relpath": name, "sha256": parts[name].sha256} for name in names]
+    )
     return Hashes(
         hashlib.md5(md5.encode(), usedforsecurity=False).hexdigest() + ".dir",
         hashlib.sha256(sha256.encode()).hexdigest(),

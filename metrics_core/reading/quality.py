@@ -42,13 +42,11 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
 def describe_table(source: Source) -> dict[str, Any]:
     """What is known of any table: its hashes and size where it is a file, and what was read otherwise than it is written."""
     file = source.file
-    known = hashes(file.path) if file.held is None else Hashes(None, None, None)
+    known = hashes(file.path) if file.held is None else Hashes()
     return {
         "path": file.path.as_posix(),
         "format": file.format,
-        "sha256": known.sha256,
-        "md5": known.md5,
-        "bytes": known.bytes,
+        **known.described(),
         "rows": source.rows,
         **({"notes": list(source.notes)} if source.notes else {}),
     }

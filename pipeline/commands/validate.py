@@ -26,6 +26,7 @@ from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.read import examined
+from concord.pipeline.params.remote_inputs import unwatched_by_dvc
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.project.written import dvc_yaml, run_files
 from concord.pipeline.running.connections import workspace
@@ -47,6 +48,7 @@ def validate() -> None:
         print("the files are read once params.yaml is right", flush=True)
         raise refusal or InputError([])
     problems = [*(refusal.problems if refusal else ()), *_unlike_dvc_yaml(params)]
+    problems += unwatched_by_dvc(params)
     with spill_folder() as folder:  # swept away even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = _readable(params.model_copy(update={"results": elsewhere}))

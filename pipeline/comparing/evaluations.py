@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.conventions.conventions import Conventions
@@ -120,13 +121,13 @@ def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
 def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:
     """All models must have met the same truth; the first one's stands for it."""
     first, *others = found
-    truth = {model: e.summary["inputs"]["truth"]["sha256"] for model, e in found.items()}
+    truth = {model: e.summary["inputs"]["truth"] for model, e in found.items()}
     return [
         Problem(
             str(found[model].values),
-            f"{model} was evaluated on another truth than {first} (sha256 {truth[model][:12]}…, {truth[first][:12]}…)",
+            f"{model} was evaluated on another truth than {first} ({told_mark(truth[model], 12)}, {told_mark(truth[first], 12)})",
             "run `dvc repro`, so that all models meet the same truth",
         )
         for model in others
-        if truth[model] != truth[first]
+        if mark_of(truth[model]) != mark_of(truth[first])
     ]

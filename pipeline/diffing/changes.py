@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import Problem
 from concord.metrics_core.checking.relations import schema
 from concord.metrics_core.comparing.evidence.aligned import align
@@ -43,9 +44,9 @@ def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former)
         ]
         if changed:
             whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
-        was, is_now = (each.summary["inputs"]["truth"]["sha256"] for each in (then, models[model]))
-        if was != is_now:
-            what = f"another truth: its sha256 was {was[:12]}… and is {is_now[:12]}…"
+        was, is_now = (each.summary["inputs"]["truth"] for each in (then, models[model]))
+        if mark_of(was) != mark_of(is_now):
+            what = f"another truth: its {told_mark(was, 12)} is {told_mark(is_now, 12)} now"
             whats.setdefault(what, []).append(model)
     fix = "evaluate both alike, or say `--anyway`"
     return [

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
@@ -200,5 +201,5 @@ def _refuse_unlike(
 
 
 def _other(role: str, then: Evaluated, now: Evaluated) -> bool:
-    was, is_now = (each.summary["inputs"].get(role, {}).get("sha256") for each in (then, now))
-    return bool(was != is_now)
+    was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
+    return mark_of(was) != mark_of(is_now)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from concord.metrics_core.checking.known_by import told_mark
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
@@ -147,4 +148,4 @@ def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _table(table: Mapping[str, Any], users: int | None) -> str:
     known = "" if users is None else f", {users:,} users"
-    return f"{table['path']}, sha256 {table['sha256'][:_HASH]}…{known}"
+    return f"{table['path']}, {told_mark(table, _HASH)}{known}"

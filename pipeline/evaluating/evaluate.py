@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
@@ -137,7 +138,7 @@ def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
         )
 
 
-def _input(params: Params, name: str) -> dict[str, str]:
+def _input(params: Params, name: str) -> dict[str, Any]:
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    return {key: quality[key] for key in ("path", "sha256", "md5")}
+    return known_of(quality)

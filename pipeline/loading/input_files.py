@@ -1,12 +1,12 @@
 """The files that params.yaml names, as tables to read."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from concord.metrics_core.reading import background, lists, truth
 from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
 from concord.metrics_core.reading.formats.source import format_of, refuse_missing
 from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.stores.places import place_of
 from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
@@ -48,7 +48,7 @@ def policies(params: Params) -> Policies:
 def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
-    path, settings = Path(entry.path), Keys(key)
+    path, settings = place_of(entry.path), Keys(key)
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
     refuse_missing(path, settings)
     form = format_of(path, entry.format, settings)

@@ -1,21 +1,24 @@
 """An input that changes while it is read would give a result of no input at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import PurePath
 
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.files.folders import files_in
+from concord.metrics_core.reading.stores.places import Place, states_of
+from concord.metrics_core.reading.stores.remote import RemotePath
 
-_State = dict[Path, tuple[int, int, int]]
+_State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
 
 
 @contextmanager
-def unchanged(path: Path) -> Iterator[Callable[[], None]]:
+def unchanged(path: Place) -> Iterator[Callable[[], None]]:
     """Refuses, when the block ends or what it gives is called, a file or folder that is not what it was when the block began.
 
     Raises
     ------
-    InputError : size, time of the last change or identity of a file differs; the block's own errors are then
+    InputError : size, time of the last change or identity of a file differs, or the etag of an object; the block's own errors are then
         consequences, and give way to it
     """
     before = _state(path)
@@ -32,21 +35,24 @@ def unchanged(path: Path) -> Iterator[Callable[[], None]]:
         refuse_changed()
 
 
-def _state(path: Path) -> _State:
+def _state(path: Place) -> _State:
+    if isinstance(path, RemotePath):
+        now = RemotePath(path.address)  # which remembers nothing
+        return {str(at): (each.size, each.etag) for at, each in states_of(files_in(now)).items()}
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for file in files:
         try:
             stat = file.stat()
         except FileNotFoundError:
             continue
-        found[file] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        found[str(file)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
     return found
 
 
 def _difference(before: _State, after: _State) -> str:
     changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
-    name = changed[0].name
+    name = PurePath(changed[0]).name
     if changed[0] not in after:
         return f"{name} was removed while it was read"
     if changed[0] not in before:

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.reading.stores.places import Place
+from concord.metrics_core.reading.stores.remote import RemotePath
 from concord.pipeline.params.repository import original_repository, repository
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
-def refuse_outside(key: str, path: Path, *, allow_outside: bool, part: str = "path") -> None:
+def refuse_outside(key: str, path: Place, *, allow_outside: bool, part: str = "path") -> None:
     """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
 
     `part`: the key below `key` that names the path
@@ -20,6 +22,10 @@ def refuse_outside(key: str, path: Path, *, allow_outside: bool, part: str = "pa
     """
     if allow_outside:
         return
+    if isinstance(path, RemotePath):
+        what = "lies in an object store, which is read with the credentials of whoever runs this"
+        fix = f"set `input.allow_outside: true` if that is meant, or copy it into the repository and name it in `{key}.{part}`"
+        raise refuse(str(path), what, fix)
     problems = []
     for each in (path, *_links(path)):
         if not _is_inside(each):

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
+from concord.metrics_core.checking.addresses import address_of, is_address, is_remote
+from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.yaml_lines import Finding
 
@@ -14,14 +16,14 @@ Keys = tuple[str, ...]
 
 def place_findings(params: Params, root: Path) -> Iterator[Finding]:
     """Names that no disk takes, and folders of results that are not free."""
-    inputs = dict(_inputs(params))
+    inputs = dict(input_paths(params))
     folders: dict[Keys, str] = {("results", key): at for key, at in vars(params.results).items()}
     unfit = [finding for keys, path in (inputs | folders).items() for finding in _name(keys, path)]
     yield from unfit
     if unfit:
         return
     places = {keys: _real(root, folder) for keys, folder in folders.items()}
-    kept = {keys: _real(root, path) for keys, path in inputs.items()}
+    kept = {keys: _real(root, path) for keys, path in inputs.items() if not is_remote(path)}
     if store := _store(params, root):
         kept["mlflow", "tracking_uri"] = store
     for keys, place in places.items():
@@ -35,7 +37,8 @@ def place_findings(params: Params, root: Path) -> Iterator[Finding]:
             yield keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix
 
 
-def _inputs(params: Params) -> Iterator[tuple[Keys, str]]:
+def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
+    """The keys and paths of truth, background and lists."""
     yield ("data", "truth", "path"), params.data.truth.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
     yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
@@ -44,6 +47,13 @@ def _inputs(params: Params) -> Iterator[tuple[Keys, str]]:
 def _name(keys: Keys, path: str) -> Iterator[Finding]:
     if not path.strip():
         yield keys, f"is {path!r}", "name a file or folder"
+    if is_address(path) and keys[0] == "results":
+        yield keys, "is an address", f"name a folder of the project, such as results/{keys[1]}"
+    elif is_remote(path):
+        try:
+            address_of(path)
+        except InputError as error:  # which repeats no secret
+            yield from ((keys, f"{each.where} {each.what}", each.fix) for each in error.problems)
     if any(len(part.encode("utf-8", "replace")) > NAME_BYTES for part in Path(path).parts):
         what = f"'{path[:40]}…' holds a name of more than {NAME_BYTES} bytes"
         yield keys, what, "give it a shorter name"

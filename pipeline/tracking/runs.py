@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from concord.metrics_core.checking.addresses import address_of, is_remote
 from concord.pipeline.tracking.client import single_try
 from concord.pipeline.tracking.content.run_content import Artifact, RunContent
 
@@ -115,9 +116,14 @@ def datasets(content: RunContent) -> list[DatasetInput]:
 
     purpose = [InputTag("mlflow.data.context", "evaluation")]
     return [
-        DatasetInput(Dataset(name, md5, "local", json.dumps({"uri": path}), *known), purpose)
+        DatasetInput(Dataset(name, md5, _lies_in(path), json.dumps({"uri": path}), *known), purpose)
         for name, path, md5, *known in content.datasets
     ]
+
+
+def _lies_in(path: str) -> str:
+    """MLflow's word for where a data set lies."""
+    return address_of(path).store if is_remote(path) else "local"
 
 
 def upload_all(

@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         "-9223372036854775808 is no place in a list"),
     "the home of nobody": ("~no one/recs.csv", TRUTH, "~no one/recs.csv: there is no such file"),
     "an address": (
-        "s3://lists/recs.parquet", TRUTH, "s3:/lists/recs.parquet: is an address, not a file of this machine"),
+        "https://lists/recs.parquet", TRUTH, "https:/lists/recs.parquet: is an address, not a file of this machine"),
     "a number": (3, TRUTH, "int is no frame, path or dict"),
     "nothing": (None, TRUTH, "NoneType is no frame, path or dict"),
 }  # fmt: skip

@@ -30,6 +30,7 @@ FORBIDDEN = {
     "loading": "LOAD httpfs",
     "loading a file": "LOAD './own.duckdb_extension'",
     "the network": "SELECT * FROM read_csv('https://localhost/a.csv')",
+    "an object store": "SELECT * FROM read_parquet('s3://bucket/a.parquet')",
     "a setting": "SET threads = 1",
     "access": "SET enable_external_access = true",
     "the lock": "RESET lock_configuration",

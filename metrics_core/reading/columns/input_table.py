@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.reading.columns.numbers import as_arrow
+from concord.metrics_core.reading.stores.places import Place, place_of
 
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"
@@ -31,7 +31,7 @@ PLURAL = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"
 class InputTable:
     """A file, or what somebody holds in Python, and which of its columns are read.
 
-    name     : what messages call it: the path of the file, or the name of an argument
+    name     : what messages call it: the path or address of the file, or the name of an argument
     format   : one of `source.FORMATS`, or `held`
     needs    : the columns that must be there; `may_have`: those that are read if they are there,
                `time` only if it is named in `columns`
@@ -49,8 +49,8 @@ class InputTable:
     held: pa.Table | None = None
 
     @property
-    def path(self) -> Path:
-        return Path(self.name)
+    def path(self) -> Place:
+        return place_of(self.name)
 
     @property
     def fields(self) -> tuple[str, ...]:

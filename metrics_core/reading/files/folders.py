@@ -2,34 +2,61 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.files.delta import LOG, is_delta, snapshot
+from concord.metrics_core.reading.stores.places import Place
 
 _FIX = "keep nothing but `*.parquet` files of one table in the folder"
-_LAKES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}
+_LAKES = {LOG: "Delta Lake", ".hoodie": "Hudi", "metadata": "Iceberg"}
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def paths_of(file: InputTable) -> list[Path]:
-    """The file, or all parts of the folder in the order of their paths."""
+def paths_of(file: InputTable) -> Sequence[tuple[Place, Mapping[str, pa.Scalar]]]:
+    """The file, or all parts of the folder in the order of their paths; each with the values that all of its rows have."""
     if not file.path.is_dir():
-        return [file.path]
+        return [(file.path, {})]
+    if is_delta(file.path):
+        found = snapshot(file.path).files
+        if not found:
+            raise refuse(file.name, "holds no rows", "check what wrote the table")
+        return found
+    paths = _paths(file)
+    partitions = [_partition_of(file, path) for path in paths]
+    whole = _whole_keys(partitions)
+    return [
+        (path, {key: _scalar(value, whole=key in whole) for key, value in keys.items()})
+        for path, keys in zip(paths, partitions, strict=True)
+    ]
+
+
+def files_in(place: Place) -> list[Place]:
+    """The file, or all in the folder, whatever they are; of a Delta table those that hold its current rows."""
+    if not place.is_dir():
+        return [place]
+    if is_delta(place):
+        return [path for path, _ in snapshot(place).files]
+    return [each for each in place.rglob("*") if each.is_file()]
+
+
+def _paths(file: InputTable) -> list[Place]:
     found = sorted(_parts(file, file.path), key=lambda part: part.relative_to(file.path).parts)
     if not found:
         raise refuse(file.name, "holds no part", _FIX)
     return found
 
 
-def part_name(file: InputTable, path: Path) -> str:
+def part_name(file: InputTable, path: Place) -> str:
     """What messages call a part: its path inside the folder."""
     return path.relative_to(file.path).as_posix() if path != file.path else path.name
 
 
-def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
+def _parts(file: InputTable, folder: Place) -> Iterator[Place]:
     for entry in folder.iterdir():
         _refuse_lake(file, entry)
         if entry.name.startswith(("_", ".")):
@@ -47,7 +74,7 @@ def _parts(file: InputTable, folder: Path) -> Iterator[Path]:
             yield entry
 
 
-def _refuse_hidden(file: InputTable, entry: Path) -> None:
+def _refuse_hidden(file: InputTable, entry: Place) -> None:
     """What writers of folders leave beside the parts (`_SUCCESS`, `.crc`) is no part; a table is."""
     parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
     if any(part.suffix == ".parquet" for part in parts):
@@ -55,7 +82,7 @@ def _refuse_hidden(file: InputTable, entry: Path) -> None:
         raise refuse(file.name, what, "rename it, or take it out of the folder")
 
 
-def _refuse_lake(file: InputTable, entry: Path) -> None:
+def _refuse_lake(file: InputTable, entry: Place) -> None:
     lake = _LAKES.get(entry.name)
     if lake is None or not entry.is_dir():
         return
@@ -68,7 +95,7 @@ def _refuse_lake(file: InputTable, entry: Path) -> None:
     raise refuse(file.name, what, f"write its current rows as plain parquet with what reads {lake}")
 
 
-def partition_of(file: InputTable, path: Path) -> dict[str, str | None]:
+def _partition_of(file: InputTable, path: Place) -> dict[str, str | None]:
     """The keys and values of the folders `key=value` that a part lies in."""
     found: dict[str, str | None] = {}
     for folder in path.relative_to(file.path).parts[:-1] if path != file.path else ():
@@ -78,7 +105,7 @@ def partition_of(file: InputTable, path: Path) -> dict[str, str | None]:
     return found
 
 
-def whole_keys(partitions: Sequence[Mapping[str, str | None]]) -> set[str]:
+def _whole_keys(partitions: Sequence[Mapping[str, str | None]]) -> set[str]:
     """The keys all of whose values are integers, as these are written."""
     keys = {key for values in partitions for key in values}
     return {
@@ -90,3 +117,9 @@ def whole_keys(partitions: Sequence[Mapping[str, str | None]]) -> set[str]:
             for value in [values.get(key)]
         )
     }
+
+
+def _scalar(value: str | None, *, whole: bool) -> pa.Scalar:
+    if whole:
+        return pa.scalar(None if value is None else int(value), pa.int64())
+    return pa.scalar(value, pa.string())

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet as pq
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.reading.columns.input_table import InputTable
-from concord.metrics_core.reading.files.folders import part_name, partition_of, paths_of, whole_keys
+from concord.metrics_core.reading.files.folders import part_name, paths_of
 from concord.metrics_core.reading.files.whole_files import (
     damaged,
     is_stream,
+    refuse_joined,
     refuse_other_content,
-    refuse_part_of_it,
+    refuse_part_of_arrow,
 )
+from concord.metrics_core.reading.stores.places import Place, at_once, by_ranges, parquet
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -41,13 +43,9 @@ def opened_parts(file: InputTable) -> list[Part]:
     """The file, or each file of the folder with the keys of its partition; or the table that is held."""
     if file.held is not None:
         return [_of_table(file.name, file.held)]
-    paths = paths_of(file)
-    partitions = [partition_of(file, path) for path in paths]
-    whole = whole_keys(partitions)
-    return [
-        _with_keys(_opened(path, file), keys, whole)
-        for path, keys in zip(paths, partitions, strict=True)
-    ]
+    found = paths_of(file)
+    opened = at_once(partial(_opened, file=file), [path for path, _ in found])
+    return [_with_keys(part, keys) for part, (_, keys) in zip(opened, found, strict=True)]
 
 
 def _of_table(name: str, table: pa.Table) -> Part:
@@ -57,12 +55,15 @@ def _of_table(name: str, table: pa.Table) -> Part:
     return Part(name, name, table.schema, len(table), batches)
 
 
-def _opened(path: Path, file: InputTable) -> Part:
-    refuse_other_content(path, file)
+def _opened(path: Place, file: InputTable) -> Part:
+    try:
+        refuse_other_content(path, file)
+    except FileNotFoundError:
+        what = "is not there, and its table names it"
+        raise refuse(str(path), what, "let what writes the table finish, or mend it") from None
     try:
         schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
         _ = schema.names  # decoded as they are asked for
-        refuse_part_of_it(path, file.format)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError([damaged(path, error)]) from None
     return Part(str(path), part_name(file, path), schema, rows, batches)
@@ -71,28 +72,34 @@ def _opened(path: Path, file: InputTable) -> Part:
 _Opened = tuple[pa.Schema, int | None, Callable[[list[str], int], Batches]]
 
 
-def _parquet(path: Path) -> _Opened:
+def _parquet(path: Place) -> _Opened:
     def batches(names: list[str], at_a_time: int) -> Batches:
         # A file of a folder of thousands is open only while it is read.
-        with pq.ParquetFile(path, page_checksum_verification=True) as opened:
-            yield from opened.iter_batches(at_a_time, columns=names)
+        with parquet(path, page_checksum_verification=True) as opened:
+            if isinstance(path, Path):
+                yield from opened.iter_batches(at_a_time, columns=names)
+                return
+            for group in range(opened.num_row_groups):  # what is asked for ahead is held in memory
+                yield from opened.iter_batches(at_a_time, [group], columns=names)
 
-    with pq.ParquetFile(path) as opened:
+    with parquet(path) as opened:
+        refuse_joined(path, opened.metadata)
         return opened.schema_arrow, opened.metadata.num_rows, batches
 
 
-def _arrow(path: Path) -> _Opened:
+def _arrow(path: Place) -> _Opened:
     read = _stream_batches if is_stream(path) else _file_batches
-    with pa.memory_map(str(path)) as source:
+    with by_ranges(path) as source:
         opened = (
             pyarrow.ipc.open_stream(source) if is_stream(path) else pyarrow.ipc.open_file(source)
         )
         schema = opened.schema
+    refuse_part_of_arrow(path)
 
     def batches(names: list[str], at_a_time: int) -> Batches:
         places = sorted(schema.get_field_index(name) for name in names)
         options = pyarrow.ipc.IpcReadOptions(included_fields=places)
-        with pa.memory_map(str(path)) as source:
+        with by_ranges(path) as source:
             for batch in read(source, options):
                 for start in range(0, len(batch), at_a_time):
                     yield batch.slice(start, at_a_time)
@@ -109,17 +116,11 @@ def _file_batches(source: pa.NativeFile, options: pyarrow.ipc.IpcReadOptions) ->
     return (reader.get_batch(number) for number in range(reader.num_record_batches))
 
 
-def _with_keys(part: Part, keys: Mapping[str, str | None], whole: set[str]) -> Part:
-    """The part with the keys of its folders as columns, unless it has such columns itself."""
-    lacking = {key: keys[key] for key in keys if key not in part.schema.names}
-    if not lacking:
+def _with_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
+    """The part with what its folders, or the log of its table, say of all its rows as columns, unless it has such columns itself."""
+    values = {key: keys[key] for key in keys if key not in part.schema.names}
+    if not values:
         return part
-    values = {
-        key: pa.scalar(int(value), pa.int64())
-        if key in whole and value
-        else pa.scalar(value, _type(key, whole))
-        for key, value in lacking.items()
-    }
     schema = part.schema
     for key, value in values.items():
         schema = schema.append(pa.field(key, value.type))
@@ -132,7 +133,3 @@ def _with_keys(part: Part, keys: Mapping[str, str | None], whole: set[str]) -> P
             yield batch
 
     return replace(part, schema=schema, batches=batches)
-
-
-def _type(key: str, whole: set[str]) -> pa.DataType:
-    return pa.int64() if key in whole else pa.string()

@@ -1,9 +1,7 @@
 """Is a parquet or Arrow file what its name says, and whole? Cut and joined files would be read in part."""
 
-import mmap
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -11,6 +9,8 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.stores.failures import failure, is_failure
+from concord.metrics_core.reading.stores.places import Place, beginning, by_ranges
 
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _STREAM = b"\xff\xff\xff\xff"  # each message of a stream begins with it
@@ -26,16 +26,14 @@ _KNOWN = {
 _AGAIN = "write or copy the file again"
 
 
-def is_stream(path: Path) -> bool:
+def is_stream(path: Place) -> bool:
     """Is it Arrow's stream, not its file format?"""
-    with path.open("rb") as opened:
-        return opened.read(4) == _STREAM
+    return beginning(path, len(_STREAM)) == _STREAM
 
 
-def refuse_other_content(path: Path, file: InputTable) -> None:
+def refuse_other_content(path: Place, file: InputTable) -> None:
     """Refuse a file that does not begin as its format does."""
-    with path.open("rb") as opened:
-        begins = opened.read(60)
+    begins = beginning(path, 60)
     if not begins:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
     if begins.startswith(MAGIC[file.format]) or (
@@ -49,20 +47,48 @@ def refuse_other_content(path: Path, file: InputTable) -> None:
     raise refuse(str(path), what, f"name it by its format, or set {file.settings.format()}")
 
 
-def refuse_part_of_it(path: Path, form: str) -> None:
+def refuse_part_of_arrow(path: Place) -> None:
     """Refuse a stream without its end, two files in one, and one with a hole."""
-    if form == "arrow" and is_stream(path):
+    if is_stream(path):
         _refuse_open_stream(path)
         return
-    with path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        if form == "arrow":
-            _refuse_other_end(path, held)
-        elif _joint(path, held):
+    with by_ranges(path) as held:
+        _refuse_other_end(path, held)
+
+
+def refuse_joined(path: Place, metadata: pq.FileMetaData) -> None:
+    """Refuse parquet files in one.
+
+    The last of them counts its places from its own beginning. So what the others take is not more than what lies
+    between the end of its last column, as it says, and the end of the file: no joint stands behind so many bytes.
+    """
+    with by_ranges(path) as held:
+        length = int.from_bytes(held.read_at(4, held.size() - 8), "little")
+        # Of columns that are encrypted, whose description is signed, pyarrow tells no places: it aborts.
+        plain = length == metadata.serialized_size
+        before = held.size() - (_end_of_columns(metadata) if plain else len(_JOINT))
+        if before > 0 and _joint(held.read_at(before + len(_JOINT), 0)):
             raise _joined(path)
 
 
-def _refuse_open_stream(path: Path) -> None:
-    with pa.memory_map(str(path)) as source:
+def _end_of_columns(metadata: pq.FileMetaData) -> int:
+    """Where the columns of the last group of rows end."""
+    if not metadata.num_row_groups:
+        return 0
+    group = metadata.row_group(metadata.num_row_groups - 1)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    return max(
+        (
+            (column.dictionary_page_offset or column.data_page_offset)
+            + column.total_compressed_size
+            for column in columns
+        ),
+        default=0,
+    )
+
+
+def _refuse_open_stream(path: Place) -> None:
+    with by_ranges(path) as source:
         reader = pyarrow.ipc.MessageReader.open_stream(source)
         for _ in reader:
             pass
@@ -76,16 +102,16 @@ def _refuse_open_stream(path: Path) -> None:
         raise _joined(path)
 
 
-def _refuse_other_end(path: Path, held: mmap.mmap) -> None:
+def _refuse_other_end(path: Place, held: pa.NativeFile) -> None:
     """Between the last block of an Arrow file and its footer stands the end of a stream, and nothing else."""
-    tail = len(MAGIC["arrow"]) + 4
-    footer = len(held) - tail - int.from_bytes(held[-tail : 4 - tail], "little")
-    blocks = sorted(_blocks(held[footer:]))
+    tail = held.size() - len(MAGIC["arrow"]) - 4
+    footer = tail - int.from_bytes(held.read_at(4, tail), "little")
+    blocks = sorted(_blocks(held.read_at(held.size() - footer, footer)))
     if not blocks:
         return
     last, end = blocks[-1]
-    mark = _END if held[last : last + 4] == _STREAM else _END[4:]  # before 2019
-    found = held[end:footer]
+    mark = _END if held.read_at(len(_STREAM), last) == _STREAM else _END[4:]  # before 2019
+    found = held.read_at(min(footer - end, len(mark) + 1), end) if footer > end else b""
     if len(found) > len(mark):
         raise _joined(path)
     if found != mark:
@@ -116,35 +142,35 @@ def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
                 yield begins, begins + described + content
 
 
-def _joint(path: Path, held: mmap.mmap) -> bool:
-    """Does a whole parquet file end before the end of this one?"""
-    at = held.find(_JOINT)
+def _joint(begins: bytes) -> bool:
+    """Does a whole parquet file end within these bytes?"""
+    at = begins.find(_JOINT)
     while at >= 0:
-        if _is_whole(path, at + len(MAGIC["parquet"])):
+        if _is_whole(begins[: at + len(MAGIC["parquet"])]):
             return True
-        at = held.find(_JOINT, at + 1)
+        at = begins.find(_JOINT, at + 1)
     return False
 
 
-def _is_whole(path: Path, size: int) -> bool:
-    with pa.memory_map(str(path)) as source:
-        beginning = source.read_buffer(size)
-        try:
-            pq.read_metadata(pa.BufferReader(beginning))
-        except (pa.ArrowException, OSError):
-            return False
+def _is_whole(content: bytes) -> bool:
+    try:
+        pq.read_metadata(pa.BufferReader(content))
+    except (pa.ArrowException, OSError):
+        return False
     return True
 
 
-def _joined(path: Path) -> InputError:
+def _joined(path: Place) -> InputError:
     what = "goes on after its end: it is several files in one, of which one would be read"
     return refuse(
         str(path), what, "write the files as one table, or give them as a folder of parts"
     )
 
 
-def damaged(path: Path | str, error: Exception) -> Problem:
+def damaged(path: Place | str, error: Exception) -> Problem:
     """What to say of a file that cannot be read."""
+    if is_failure(str(path), error):
+        return failure(str(path), error)
     message = " ".join(str(error).split())[:300]
     if "decrypt" in message.lower() or "encrypt" in message.lower():
         what, fix = _KNOWN[b"PARE"]

@@ -13,6 +13,7 @@ from concord.metrics_core.reading.files.parts import Batches, Part, opened_parts
 from concord.metrics_core.reading.files.whole_files import damaged
 from concord.metrics_core.reading.formats.shapes import Shape, shape_of
 from concord.metrics_core.reading.formats.unfolding import Rows, rows_of, wrong_lists
+from concord.metrics_core.reading.stores.failures import is_told
 
 BATCH = 131_072  # rows
 SAME_TYPES = "write all parts with the same types"
@@ -54,6 +55,8 @@ def _batches(parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batche
                 read[-1] += len(batch)
         except (pa.ArrowException, OSError) as error:
             raw.problems.append(damaged(part.path, error))
+            if is_told(raw.problems):
+                return
 
 
 def _wrong_lists(part: Part, shape: Shape, batch: pa.RecordBatch, before: int) -> list[Problem]:

@@ -1,7 +1,6 @@
 """Whatever form a file has -> one table `source`: position, and typed columns under our names."""
 
 import difflib
-import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
+from concord.metrics_core.checking.addresses import STORES, is_address
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.reading.columns.input_table import InputTable, Raw, role_of
@@ -20,6 +20,8 @@ from concord.metrics_core.reading.formats.jsonl import read_jsonl
 from concord.metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
 from concord.metrics_core.reading.formats.trec import read_trec
 from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
+from concord.metrics_core.reading.stores.places import Place
+from concord.metrics_core.reading.stores.remote import RemotePath
 
 FORMATS = {
     ".csv": "csv",
@@ -63,7 +65,7 @@ class Source:
         return self.raw.kinds[column] in ("text", "json")
 
 
-def format_of(path: Path, given: str | None, settings: Settings) -> str:
+def format_of(path: Place, given: str | None, settings: Settings) -> str:
     """The format that is given, or else the one that the file's name tells."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
@@ -170,19 +172,20 @@ def _opened(
     return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
 
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # a Path keeps one slash of s3://
-
-
-def refuse_missing(path: Path, settings: Settings) -> None:
+def refuse_missing(path: Place, settings: Settings) -> None:
     """Refuse a path where there is nothing, or an empty file."""
+    if isinstance(path, RemotePath):
+        _refuse_missing_object(path, settings)
+        return
     try:
         is_there = path.exists()
     except OSError as error:
         what = f"cannot be a path: {error.strerror}"
         raise refuse(f"{str(path)[:60]}…", what, settings.path()) from None
     if not is_there:
-        if _ADDRESS.match(str(path)):
-            fix = f"fetch what stands there first, and {settings.path()}"
+        if is_address(str(path)):
+            stores = ", ".join(f"{scheme}://" for scheme in STORES)
+            fix = f"fetch what stands there first, and {settings.path()}; {stores} are read where they are"
             raise refuse(str(path), "is an address, not a file of this machine", fix)
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
@@ -198,6 +201,14 @@ def refuse_missing(path: Path, settings: Settings) -> None:
         what = "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"
         raise refuse(str(path), what, f"write its content to a file, and {settings.path()}")
     if path.is_file() and path.stat().st_size == 0:
+        raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
+
+
+def _refuse_missing_object(path: RemotePath, settings: Settings) -> None:
+    if not path.exists():
+        fix = f"{settings.path()}, and check the bucket and where the environment says the store is"
+        raise refuse(str(path), "there is no such object, nor a folder of that name", fix)
+    if path.is_file() and path.size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
@@ -18,6 +17,8 @@ from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem,
 from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Raw, with_positions
 from concord.metrics_core.reading.formats.shapes import shape_of
 from concord.metrics_core.reading.formats.unfolding import rows_of
+from concord.metrics_core.reading.stores.failures import failure, is_failure
+from concord.metrics_core.reading.stores.places import Place, in_order
 
 BLOCK = 1 << 22  # bytes that are read at a time; a row may be as long
 LINES_BLOCK = 1 << 24  # the same for files that are read line by line
@@ -67,14 +68,14 @@ def read_lines(file: InputTable, block: int) -> Raw:
     return raw
 
 
-def first_line(path: Path) -> str:
+def first_line(path: Place) -> str:
     """The first line that is not blank, or nothing."""
     with unpacked(path) as file:
         lines = lines_of(file, path)
         return next((text for line in lines if (text := _text(line).strip())), "")
 
 
-def lines_of(file: IO[bytes], path: Path) -> Iterator[bytes]:
+def lines_of(file: IO[bytes], path: Place) -> Iterator[bytes]:
     """The lines, none of which may take the memory.
 
     Raises
@@ -89,25 +90,29 @@ def lines_of(file: IO[bytes], path: Path) -> Iterator[bytes]:
         yield line
 
 
-def _too_long(path: Path, where: str = "") -> Problem:
+def _too_long(path: Place, where: str = "") -> Problem:
     what = f"{'is' if where else 'holds a row'} longer than {LONGEST >> 20} MiB"
     fix = "check the ends of its lines, and for a quote that is opened and never closed"
     return Problem(f"{path}{where}", what, fix)
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[IO[bytes]]:
+def unpacked(path: Place) -> Iterator[IO[bytes]]:
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield file  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
+        with path.open("rb") as packed:
+            yield gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise refuse(
             str(path), f"is no whole gzip file ({error})", "pack or copy the file again"
         ) from None
+    except OSError as error:
+        if is_failure(str(path), error):
+            raise InputError([failure(str(path), error)]) from None
+        raise
 
 
 def _open(
-    path: Path, block: int, parse: pc.ParseOptions, names: list[str], **read: Any
+    path: Place, block: int, parse: pc.ParseOptions, names: list[str], **read: Any
 ) -> pc.CSVStreamingReader:
     convert = pc.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
@@ -117,7 +122,7 @@ def _open(
     packed = "gzip" if path.suffix == ".gz" else None
     options = pc.ReadOptions(block_size=block, **read)
     try:
-        return pc.open_csv(pa.input_stream(str(path), compression=packed), options, parse, convert)
+        return pc.open_csv(in_order(path, packed), options, parse, convert)
     except (pa.ArrowException, OSError) as error:
         if not _is_too_long(error):
             raise InputError(unreadable(path, error)) from None
@@ -131,7 +136,7 @@ def _is_too_long(error: Exception) -> bool:
 
 
 def _decoded(
-    reader: pc.CSVStreamingReader, path: Path, block: int, raw: Raw
+    reader: pc.CSVStreamingReader, path: Place, block: int, raw: Raw
 ) -> Iterator[pa.RecordBatch]:
     """The batches up to the first that cannot be read; why it cannot goes to `raw`."""
     try:
@@ -145,8 +150,10 @@ def _decoded(
             raw.problems.append(_too_long(path))
 
 
-def unreadable(path: Path, error: Exception) -> list[Problem]:
+def unreadable(path: Place, error: Exception) -> list[Problem]:
     """Lines of a text file that are not UTF-8, by number; else the error as it is."""
+    if is_failure(str(path), error):
+        return [failure(str(path), error)]
     fix = "save the file as UTF-8"
     problems: list[Problem] = []
     message = " ".join(str(error).split())[:300]
@@ -197,7 +204,7 @@ def header_of(file: InputTable, delimiter: str) -> list[str]:
     return found
 
 
-def _first_filled(path: Path) -> tuple[int, bytes]:
+def _first_filled(path: Place) -> tuple[int, bytes]:
     """The first line that is not empty, and its number; a carriage return alone ends lines too."""
     number = 0
     with unpacked(path) as opened:
@@ -213,7 +220,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8-sig", errors="replace")
 
 
-def _line_of(path: Path, delimiter: str, lines: int, position: int) -> str:
+def _line_of(path: Place, delimiter: str, lines: int, position: int) -> str:
     """The line at which a row begins; blank lines are no rows, and a quoted value may span lines."""
     wanted, numbered = position // lines, -1  # the header
     begins = 1
@@ -225,7 +232,7 @@ def _line_of(path: Path, delimiter: str, lines: int, position: int) -> str:
     return f"row {wanted + 1:,}"
 
 
-def _ragged_lines(path: Path, delimiter: str, width: int) -> list[Problem]:
+def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:
     fix = "give each row one value a column; quote values that hold the separator"
     problems = [
         Problem(
@@ -241,7 +248,7 @@ def _ragged_lines(path: Path, delimiter: str, width: int) -> list[Problem]:
     ]
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[tuple[list[str], int]]:
+def _rows(path: Place, delimiter: str) -> Iterator[tuple[list[str], int]]:
     """The values of each row and the line at which it ends, up to what Python's reader cannot follow."""
     with unpacked(path) as file, suppress(csv.Error):
         text = io.TextIOWrapper(

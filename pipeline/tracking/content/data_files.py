@@ -1,5 +1,6 @@
 """Schema and profile of the tables that a model was evaluated on, as MLflow shows them of a data set."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,6 +9,7 @@ from concord.pipeline.tracking.content.run_content import DataFile
 
 Json = Mapping[str, Any]
 _TYPES = {"text": "string", "integer": "long"}
+_LONGEST = 36
 
 
 def data_files(inputs: Json, quality: Json, model: str) -> tuple[DataFile, ...]:
@@ -15,14 +17,22 @@ def data_files(inputs: Json, quality: Json, model: str) -> tuple[DataFile, ...]:
 
     Parameters
     ----------
-    inputs  : name -> path and md5
+    inputs  : name -> path and md5, or etag of what lies in an object store
     quality : what was found in the tables: of each model under its name, of the truth under `truth`
     """
     found = {"truth": quality.get("truth"), "lists": quality.get(model)}
     return tuple(
-        DataFile(name, source["path"], source["md5"], *_described(name, found.get(name)))
+        DataFile(name, source["path"], _digest(source), *_described(name, found.get(name)))
         for name, source in inputs.items()
     )
+
+
+def _digest(source: Json) -> str:
+    """The md5; of what lies in an object store its etag, of which MLflow takes no more than so many characters."""
+    etag = str(source.get("etag", ""))
+    if len(etag) > _LONGEST:
+        etag = hashlib.md5(etag.encode(), usedforsecurity=False).hexdigest()
+    return source["md5"] or etag
 
 
 def _described(name: str, found: Json | None) -> tuple[str, str] | tuple[None, None]:

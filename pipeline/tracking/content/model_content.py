@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.pipeline.params.model import Params
 from concord.pipeline.tracking.content.data_files import data_files
@@ -100,7 +101,8 @@ def _tags(summary: Json) -> dict[str, str]:
         "concord.conventions": summary["fingerprint"],
         "concord.version": summary["versions"]["concord-eval"],
         **{
-            f"concord.{name}_sha256": source["sha256"] for name, source in summary["inputs"].items()
+            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(mark_of(source))
+            for name, source in summary["inputs"].items()
         },
     }
 

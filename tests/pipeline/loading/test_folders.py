@@ -106,11 +106,9 @@ def test_parts_may_differ_in_the_width_of_a_type() -> None:
 
 @pytest.mark.parametrize(
     ("name", "lake"),
-    [("_delta_log", "a Delta Lake"), (".hoodie", "a Hudi"), ("metadata", "an Iceberg")],
+    [(".hoodie", "a Hudi"), ("metadata", "an Iceberg")],
 )
-@pytest.mark.bad_input(
-    60, "Delta Lake, Hudi and Iceberg are refused: their files hold deleted rows"
-)
+@pytest.mark.bad_input(60, "Hudi and Iceberg are refused: their files hold deleted rows")
 def test_tables_with_a_log_are_refused(name: str, lake: str) -> None:
     _part("p/part.parquet")
     Path("p", name).mkdir()

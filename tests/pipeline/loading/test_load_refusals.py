@@ -575,9 +575,12 @@ def test_a_column_of_nearly_the_same_name_is_asked_for() -> None:
 
 
 def test_an_address_is_refused_as_what_it_is() -> None:
-    what = "s3:/lists/als.csv: is an address, not a file of this machine"
-    fix = "fetch what stands there first, and set `models.m.path` to the file"
-    assert refusal("s3:/lists/als.csv") == message((what, fix))
+    what = "https:/lists/als.csv: is an address, not a file of this machine"
+    fix = (
+        "fetch what stands there first, and set `models.m.path` to the file; "
+        "s3://, gs://, gcs://, az://, abfs://, abfss://, azure:// are read where they are"
+    )
+    assert refusal("https://lists/als.csv", allow_outside=True) == message((what, fix))
 
 
 @pytest.mark.bad_input(4, "refused: damaged or not complete")

@@ -1,0 +1,171 @@
+"""A file or folder in an object store, with those of pathlib's names that readers use."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import IO
+
+import pyarrow as pa
+from pyarrow import fs
+
+from concord.metrics_core.checking.addresses import Address, address_of
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.stores.failures import failure
+from concord.metrics_core.reading.stores.filesystems import filesystem
+
+BUFFER = 1 << 22  # bytes that are asked for at a time where lines are read
+
+
+@dataclass(frozen=True)
+class State:
+    """By which an object is known: the store changes the etag with the content."""
+
+    etag: str
+    size: int
+
+
+class RemotePath:
+    """What lies at an address. A folder is listed once, with all that is below it.
+
+    Raises
+    ------
+    InputError : the address holds secrets; and from whatever asks the store: it does not answer or refuses
+    """
+
+    def __init__(self, address: str | Address, listed: dict[str, fs.FileInfo] | None = None):
+        self.address = address if isinstance(address, Address) else address_of(address)
+        self._listed = listed  # of the folder that this one was found in
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    def __fspath__(self) -> str:
+        msg = "is in an object store"
+        raise TypeError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemotePath) and self.address == other.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    def as_posix(self) -> str:
+        return str(self)
+
+    @property
+    def _pure(self) -> PurePosixPath:
+        return PurePosixPath(self.address.key)
+
+    @property
+    def name(self) -> str:
+        return self._pure.name
+
+    @property
+    def suffix(self) -> str:
+        return self._pure.suffix
+
+    @property
+    def suffixes(self) -> list[str]:
+        return self._pure.suffixes
+
+    def relative_to(self, other: object) -> PurePosixPath:
+        assert isinstance(other, RemotePath)
+        return self._pure.relative_to(other._pure)
+
+    def __truediv__(self, name: str) -> "RemotePath":
+        return self._at(f"{self.address.key}/{name}")
+
+    @property
+    def key(self) -> str:
+        """As pyarrow names it: with its bucket."""
+        return f"{self.address.bucket}/{self.address.key}"
+
+    def exists(self) -> bool:
+        return self._kind != fs.FileType.NotFound
+
+    def is_file(self) -> bool:
+        return self._kind == fs.FileType.File
+
+    def is_dir(self) -> bool:
+        return self._kind == fs.FileType.Directory
+
+    def is_symlink(self) -> bool:
+        return False
+
+    @property
+    def size(self) -> int:
+        return self._info.size
+
+    def iterdir(self) -> Iterator["RemotePath"]:
+        above = self._pure
+        return (found for found in self._below() if found._pure.parent == above)
+
+    def rglob(self, pattern: str) -> Iterator["RemotePath"]:
+        return (found for found in self._below() if found._pure.match(pattern))
+
+    def glob(self, pattern: str) -> Iterator["RemotePath"]:
+        return (found for found in self.iterdir() if found._pure.match(pattern))
+
+    def open(self, _: str = "rb") -> IO[bytes]:
+        return io.BufferedReader(self.native(), BUFFER)
+
+    def native(self) -> pa.NativeFile:
+        """To be read by ranges."""
+        with self.told():
+            return filesystem(self.address).open_input_file(self.key)
+
+    def stream(self, compression: str | None) -> pa.NativeFile:
+        """To be read from the beginning to the end."""
+        with self.told():
+            return filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
+
+    def state(self) -> State | None:
+        """None where there is no such object any more."""
+        try:
+            with filesystem(self.address).open_input_file(self.key) as opened:
+                known = {name.lower(): value for name, value in opened.metadata().items()}
+                return State(known.get("etag", b"").decode().strip('"'), opened.size())
+        except FileNotFoundError:
+            return None
+        except (OSError, pa.ArrowException) as error:
+            raise InputError([failure(str(self), error)]) from None
+
+    @cached_property
+    def _info(self) -> fs.FileInfo:
+        if self._listed is not None:
+            return self._listed[self.key]
+        with self.told():
+            return filesystem(self.address).get_file_info(self.key)
+
+    @property
+    def _kind(self) -> fs.FileType:
+        return self._info.type
+
+    @cached_property
+    def _tree(self) -> dict[str, fs.FileInfo]:
+        if self._listed is not None:
+            return self._listed
+        with self.told():
+            selected = fs.FileSelector(self.key, recursive=True)
+            found = filesystem(self.address).get_file_info(selected)
+        return {info.path: info for info in found}
+
+    def _below(self) -> Iterator["RemotePath"]:
+        for path in self._tree:
+            if path.startswith(f"{self.key}/"):
+                yield self._at(path.partition("/")[2], self._tree)
+
+    def _at(self, key: str, listed: dict[str, fs.FileInfo] | None = None) -> "RemotePath":
+        at = self.address
+        return RemotePath(Address(at.scheme, at.bucket, key, at.account), listed)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What the store says inside the block is refused in words."""
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            raise InputError([failure(str(self), error)]) from None

@@ -1,0 +1,174 @@
+"""A real object store, as a process of its own, and a line to it that can be cut."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+KEY, SECRET = "AKIAOFTHETEST", "ASecretThatNobodyMayRead"
+BUCKET = "lists-of-models"
+_HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Store:
+    """An S3 server that listens on a port of this machine."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+    bucket: str = BUCKET
+
+    @property
+    def client(self) -> Any:
+        return boto3.client(
+            "s3",
+            endpoint_url=f"http://{_HOST}:{self.port}",
+            region_name="us-east-1",
+            aws_access_key_id=KEY,
+            aws_secret_access_key=SECRET,
+        )
+
+    def put(self, source: Path, name: str) -> str:
+        """A file, or a folder with all in it, under a name; its address."""
+        files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
+        for file in files:
+            inside = "" if file == source else f"/{file.relative_to(source).as_posix()}"
+            self.client.put_object(
+                Bucket=self.bucket, Key=f"{name}{inside}", Body=file.read_bytes()
+            )
+        return f"s3://{self.bucket}/{name}"
+
+
+def environment(port: int) -> dict[str, str]:
+    """What the environment of somebody says who uses the store at a port."""
+    return {
+        "AWS_ACCESS_KEY_ID": KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_ENDPOINT_URL": f"http://{_HOST}:{port}",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@contextmanager
+def store(**changes: str) -> Iterator[Store]:
+    """A server with a bucket; `changes`: of its environment."""
+    port = _free_port()
+    command = [sys.executable, "-m", "moto.server", "-H", _HOST, "-p", str(port)]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **changes},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(port, process)
+        started = Store(port, process)
+        started.client.create_bucket(Bucket=BUCKET)
+        yield started
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind((_HOST, 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), socket.create_connection((_HOST, port), 1):
+            return
+        time.sleep(0.05)
+    msg = "the object store did not start"
+    raise AssertionError(msg)
+
+
+@dataclass
+class Line:
+    """What lies between a reader and a store: it lets so many bytes through, then it is cut, or silent.
+
+    cuts : how many connections it cuts before it holds again
+    """
+
+    to: int
+    lets: int
+    silent: bool = False
+    cuts: int = sys.maxsize
+    passed: int = 0
+    was_cut: int = 0
+    _listening: socket.socket = field(default_factory=socket.socket)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _open: list[socket.socket] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self._listening.getsockname()[1])
+
+    def __enter__(self) -> "Line":
+        self._listening.bind((_HOST, 0))
+        self._listening.listen()
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (self._listening, *self._open):
+            _shut(each)
+        for thread in self._threads:
+            thread.join()
+        for each in (self._listening, *self._open):
+            each.close()
+
+    def mend(self) -> None:
+        self.cuts = 0
+
+    def _start(self, run: Callable[..., None], *arguments: Any) -> None:
+        self._threads.append(threading.Thread(target=run, args=arguments, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                reader, _ = self._listening.accept()
+                there = socket.create_connection((_HOST, self.to))
+                self._open += [reader, there]
+                self._start(self._carry, reader, there, False)
+                self._start(self._carry, there, reader, True)
+
+    def _carry(self, source: socket.socket, target: socket.socket, counts: bool) -> None:
+        with suppress(OSError):
+            while block := source.recv(1 << 14):
+                if counts and self._is_cut(len(block)):
+                    if self.silent:
+                        return
+                    break
+                target.sendall(block)
+        _shut(source)
+        _shut(target)
+
+    def _is_cut(self, size: int) -> bool:
+        with self._lock:
+            self.passed += size
+            if self.passed <= self.lets or self.was_cut >= self.cuts:
+                return False
+            self.was_cut += 1
+            return True
+
+
+def _shut(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)

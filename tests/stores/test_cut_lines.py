@@ -1,0 +1,222 @@
+"""A line to the store that is cut, falls silent, or is refused: said in words, nothing half written, no hang."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.stores import filesystems
+from tests.pipeline.loading.load_project import loaded, refusal
+from tests.stores.server import BUCKET, KEY, SECRET, Line, Store, environment, store
+
+USERS, LENGTH = 15_000, 20
+HALF = 1_500_000  # bytes, of more than three million
+FORMS = ("parquet", "csv", "arrow", "jsonl", "folder")
+
+
+def _lists(form: str) -> Path:
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(USERS), LENGTH),
+            "item": rng.permuted(np.tile(np.arange(400), (USERS, 1)), axis=1)[:, :LENGTH].ravel(),
+            "score": rng.random((USERS, LENGTH)).ravel(),
+        }
+    )
+    path = Path(f"lists.{form}") if form != "folder" else Path("lists")
+    if form == "folder":
+        path.mkdir()
+        for part in range(4):
+            rows = frame[part * len(frame) // 4 : (part + 1) * len(frame) // 4]
+            rows.write_parquet(path / f"part-{part}.parquet")
+    elif form == "parquet":
+        frame.write_parquet(path)
+    elif form == "arrow":
+        frame.write_ipc(path)
+    elif form == "jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_csv(path)
+    return path
+
+
+def _through(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", environment(line.port)["AWS_ENDPOINT_URL"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_line_that_is_cut_half_way_is_said_and_leaves_nothing(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    local = _lists(form)
+    address = s3.put(local, f"cut/{local.name}")
+    with Line(s3.port, lets=HALF) as line:
+        _through(line, monkeypatch)
+        begun = time.monotonic()
+        message = refusal(address, allow_outside=True)
+        took = time.monotonic() - begun
+
+        assert line.was_cut
+        assert message.startswith(address)
+        assert "could not be read to its end: there was no connection, or it was cut" in message
+        assert "fix: run again; if it goes on, check AWS_ENDPOINT_URL" in message
+        assert took < 60
+        assert not [each for each in Path().rglob("*") if "results" in each.parts]
+
+        line.mend()
+        rows, quality = loaded(address, allow_outside=True)
+    assert len(rows) == quality["rows"] == USERS * LENGTH
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "folder"])
+@pytest.mark.parametrize("lets", [0, 600, 1_200, 2_500, 5_000, 100_000])
+def test_wherever_it_is_cut_it_is_said(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, form: str, lets: int
+) -> None:
+    monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
+    filesystems._s3.cache_clear()
+    local = Path(f"few.{form}") if form != "folder" else Path("few")
+    rows = pl.DataFrame({"user": range(50_000), "item": range(50_000), "rank": 1})
+    if form == "folder":
+        local.mkdir()
+        rows.write_parquet(local / "part-0.parquet")
+    elif form == "parquet":
+        rows.write_parquet(local)
+    else:
+        text = rows.write_csv() if form == "csv" else rows.write_ndjson()
+        local.write_text(text, encoding="utf-8")
+    address = s3.put(local, f"anywhere/{local.name}")
+
+    with Line(s3.port, lets=lets) as line:
+        _through(line, monkeypatch)
+        message = refusal(address, allow_outside=True)
+
+    filesystems._s3.cache_clear()
+    assert line.was_cut
+    assert message.startswith(address)
+    assert "there was no connection, or it was cut" in message
+
+
+def test_a_line_that_is_cut_once_is_taken_up_again(
+    s3: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = _lists("parquet")
+    address = s3.put(local, "once/lists.parquet")
+    loaded(str(local))
+    rows = Path("results/lists/m.parquet").read_bytes()
+
+    with Line(s3.port, lets=HALF, cuts=1) as line:
+        _through(line, monkeypatch)
+        loaded(address, allow_outside=True)
+
+    assert line.was_cut == 1
+    assert Path("results/lists/m.parquet").read_bytes() == rows
+
+
+def test_a_store_that_falls_silent_is_not_waited_for_for_ever(
+    s3: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filesystems, "STALLED", 2.0)
+    filesystems._s3.cache_clear()
+    address = s3.put(_lists("csv"), "silent/lists.csv")
+
+    with Line(s3.port, lets=HALF, silent=True) as line:
+        _through(line, monkeypatch)
+        begun = time.monotonic()
+        message = refusal(address, allow_outside=True)
+        took = time.monotonic() - begun
+
+    filesystems._s3.cache_clear()
+    assert "could not be read to its end" in message
+    assert took < 60
+
+
+def test_the_library_says_it_too(s3: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = s3.put(_lists("parquet"), "library/lists.parquet")
+    with Line(s3.port, lets=HALF) as line:
+        _through(line, monkeypatch)
+        with pytest.raises(InputError, match="it was cut"):
+            concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
+
+
+def test_nobody_listens_at_the_endpoint(s3: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+
+    message = refusal(f"s3://{BUCKET}/lists.csv", allow_outside=True)
+
+    assert "there was no connection, or it was cut" in message
+    assert "AWS_ENDPOINT_URL, AWS_REGION" in message
+
+
+def test_who_may_not_read_is_told_which_variables_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with store(INITIAL_NO_AUTH_ACTION_COUNT="1") as guarded:  # making the bucket
+        for name, value in environment(guarded.port).items():
+            monkeypatch.setenv(name, value)
+
+        message = refusal(f"s3://{BUCKET}/lists.csv", allow_outside=True)
+
+    assert f"s3://{BUCKET}/lists.csv: may not be read (" in message
+    assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, of somebody" in message
+    assert SECRET not in message
+    assert KEY not in message
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"s3://{KEY}:{SECRET}@{BUCKET}/lists.csv",
+        f"s3://{BUCKET}/lists.csv?access_key={KEY}&secret_key={SECRET}",
+        f"s3://{BUCKET}/lists.csv#{SECRET}",
+        f"s3://{BUCKET}?secret_key={SECRET}",
+        f"gs://{SECRET}@{BUCKET}/lists.csv",
+        f"abfs://{BUCKET}:{SECRET}@account.dfs.core.windows.net/lists.csv",
+        f"az://{BUCKET}/lists.csv?sig={SECRET}",
+    ],
+)
+def test_secrets_in_an_address_are_refused_and_not_repeated(s3: Store, address: str) -> None:
+    with pytest.raises(InputError) as library:
+        concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
+    for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):
+        assert "holds a user, a password or a port" in message or "holds a query" in message
+        assert "credentials and endpoints come from the environment" in message
+        assert SECRET not in message
+        assert KEY not in message
+
+
+def test_no_secret_stands_in_anything_that_is_written_or_said(s3: Store, tmp_path: Path) -> None:
+    s3.put(_lists("csv"), "secret/lists.csv")
+    program = f"""
+import concord
+lists = "s3://{BUCKET}/secret/lists.csv"
+found = concord.compare({{"one": lists, "two": lists}}, {{"1": ["1"], "2": ["5"]}}, metrics=["P@5"],
+    baseline="one", conventions="standard", resamples=99, panel=False)
+found.to_html("report.html")
+print(found, found.provenance, found.quality)
+try:
+    concord.evaluate("s3://{BUCKET}/secret/none.csv", {{"1": ["1"]}}, metrics=["P@5"], conventions="standard")
+except ValueError as error:
+    print(error)
+"""
+    Path("program.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "program.py"], capture_output=True, check=True, env=os.environ
+    )
+    loaded(f"s3://{BUCKET}/secret/lists.csv", allow_outside=True)
+
+    written = [path for path in Path().rglob("*") if path.is_file() and path.name != "lists.csv"]
+    assert {"report.html", "m.json", "m.parquet"} <= {path.name for path in written}
+    for content in (done.stdout, done.stderr, *(path.read_bytes() for path in written)):
+        assert SECRET.encode() not in content
+        assert KEY.encode() not in content
+    assert json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))["etag"]

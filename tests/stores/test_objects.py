@@ -1,0 +1,274 @@
+"""What lies in an object store is read as what lies on this machine: the same rows, the same refusals."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.loaded import keep_lists
+from tests.pipeline.loading.load_project import (
+    loaded,
+    loaded_background,
+    loaded_truth,
+    refusal,
+)
+from tests.stores.server import Line, Store, environment
+
+USERS, LENGTH = 400, 20
+SEED = np.random.default_rng(20261122)
+LISTS = pl.DataFrame(
+    {
+        "user": [f"u{user:03}" for user in range(USERS) for _ in range(LENGTH)],
+        "item": np.concatenate([SEED.permutation(90)[:LENGTH] for _ in range(USERS)]).astype(str),
+        "score": np.tile(np.arange(LENGTH, 0, -1.0), USERS),
+        "unused": ["x" * 40] * (USERS * LENGTH),
+    }
+)
+TRUTH = LISTS.select("user", "item").filter(pl.int_range(pl.len()) % 7 == 3)
+
+
+def _packed(folder: Path) -> Path:
+    content = LISTS.write_csv().encode()
+    (folder / "lists.csv.gz").write_bytes(gzip.compress(content, mtime=0))
+    return folder / "lists.csv.gz"
+
+
+def _lines(folder: Path) -> Path:
+    LISTS.write_ndjson(folder / "lists.jsonl")
+    return folder / "lists.jsonl"
+
+
+def _parts(folder: Path) -> Path:
+    for number, day in enumerate(("2026-01", "2026%2F02", "2026-03")):
+        part = folder / "lists" / f"day={day}" / f"k={number}" / "part-0.parquet"
+        part.parent.mkdir(parents=True)
+        LISTS[number * 3000 : (number + 1) * 3000].write_parquet(part)
+    (folder / "lists" / "_SUCCESS").touch()
+    return folder / "lists"
+
+
+def _run(folder: Path) -> Path:
+    rows = [f"{u} Q0 {i} {n % LENGTH + 1} {s} tag" for n, (u, i, s, _) in enumerate(LISTS.rows())]
+    (folder / "lists.run").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder / "lists.run"
+
+
+def _parquet(folder: Path) -> Path:
+    LISTS.write_parquet(folder / "a [1].parquet", row_group_size=700)
+    return folder / "a [1].parquet"
+
+
+def _csv(folder: Path) -> Path:
+    LISTS.write_csv(folder / "lists.csv")
+    return folder / "lists.csv"
+
+
+def _arrow(folder: Path) -> Path:
+    LISTS.write_ipc(folder / "lists.arrow")
+    return folder / "lists.arrow"
+
+
+def _stream(folder: Path) -> Path:
+    LISTS.write_ipc_stream(folder / "lists.arrow")
+    return folder / "lists.arrow"
+
+
+FORMS: dict[str, Callable[[Path], Path]] = {
+    "parquet": _parquet,
+    "parts": _parts,
+    "csv": _csv,
+    "csv.gz": _packed,
+    "jsonl": _lines,
+    "arrow": _arrow,
+    "arrow stream": _stream,
+    "trec": _run,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_library_reads_the_same_rows(s3: Store, tmp_path: Path, form: str) -> None:
+    local = FORMS[form](tmp_path)
+    address = s3.put(local, f"library/{form}/{local.name}")
+
+    how: dict[str, Any] = {"metrics": ["nDCG@10", "AP@10"], "conventions": "standard"}
+    here = concord.evaluate(local, TRUTH, **how)
+    there = concord.evaluate(address, TRUTH, **how)
+
+    assert 0 < here["nDCG@10"] < 1
+    assert there.per_user.equals(here.per_user, null_equal=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_loading_writes_the_same_bytes(s3: Store, tmp_path: Path, form: str) -> None:
+    local = FORMS[form](tmp_path)
+    address = s3.put(local, f"load/{form}/{local.name}")
+
+    _, quality = loaded(local.name)
+    rows = Path("results/lists/m.parquet").read_bytes()
+    _, remote = loaded(address, allow_outside=True)
+
+    assert Path("results/lists/m.parquet").read_bytes() == rows
+    known = {"path", "sha256", "md5", "etag"}
+    assert {k: v for k, v in remote.items() if k not in known} == {
+        k: v for k, v in quality.items() if k not in known
+    }
+    assert remote["path"] == address
+    assert (remote["sha256"], remote["md5"]) == (None, None)
+    assert quality["sha256"]
+
+
+def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path) -> None:
+    TRUTH.write_csv(tmp_path / "truth.csv")
+    pl.DataFrame({"item": ["1", "2"], "categories": [["a"], ["b"]]}).write_ndjson(
+        tmp_path / "items.jsonl"
+    )
+    pl.DataFrame({"user": ["u001"], "age": ["old"]}).write_csv(tmp_path / "users.csv")
+    for name in ("truth.csv", "items.jsonl", "users.csv"):
+        s3.put(tmp_path / name, f"background/{name}")
+    at = f"s3://{s3.bucket}/background"
+
+    how: dict[str, Any] = {
+        "metrics": ["nDCG@10", "ILD@10", "Novelty@10"],
+        "conventions": "standard",
+    }
+    here = concord.evaluate(
+        LISTS, TRUTH, train="truth.csv", items=tmp_path / "items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
+    there = concord.evaluate(
+        LISTS, f"{at}/truth.csv", train=f"{at}/truth.csv", items=f"{at}/items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
+    compared = concord.compare(
+        {"one": LISTS, "two": LISTS}, TRUTH, metrics=["P@5"], baseline="one", conventions="standard",
+        users=f"{at}/users.csv", segments={"age": {"by": "user", "column": "age"}}, resamples=99, panel=False)  # fmt: skip
+
+    assert there.per_user.equals(here.per_user, null_equal=True)
+    assert compared.leaderboard is not None
+
+
+def test_an_object_is_known_by_its_etag_and_a_folder_by_those_in_it(
+    s3: Store, tmp_path: Path
+) -> None:
+    one, parts = FORMS["csv"](tmp_path), _parts(tmp_path)
+    file, folder = s3.put(one, "etag/lists.csv"), s3.put(parts, "etag/lists")
+
+    of_file = loaded(file, allow_outside=True)[1]
+    before = loaded(folder, allow_outside=True)[1]
+    again = loaded(folder, allow_outside=True)[1]
+    s3.client.put_object(Bucket=s3.bucket, Key="etag/lists/_SUCCESS", Body=b"changed")
+    after = loaded(folder, allow_outside=True)[1]
+
+    head = s3.client.head_object(Bucket=s3.bucket, Key="etag/lists.csv")
+    assert of_file["etag"] == head["ETag"].strip('"')
+    assert of_file["bytes"] == head["ContentLength"] == one.stat().st_size
+    assert before["etag"] == again["etag"] != after["etag"]
+    assert len(before["etag"]) == len("0" * 64 + ".dir")
+
+
+def test_only_the_columns_that_are_needed_are_fetched(s3: Store, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    wide = LISTS.with_columns(unused=pl.Series(rng.bytes(400) for _ in range(len(LISTS))))
+    wide.write_parquet(tmp_path / "wide.parquet", compression="uncompressed")
+    address = s3.put(tmp_path / "wide.parquet", "wide.parquet")
+
+    with Line(s3.port, lets=1 << 40) as line, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", environment(line.port)["AWS_ENDPOINT_URL"])
+        concord.evaluate(address, TRUTH, metrics=["P@5"], conventions="standard")
+
+    assert 0 < line.passed < (tmp_path / "wide.parquet").stat().st_size / 2
+
+
+WRONG = {
+    "no such object": ("nothing.csv", "there is no such object, nor a folder of that name"),
+    "an empty object": ("empty.csv", "is empty (0 bytes)"),
+    "another format": ("text.parquet", "is no parquet file; it begins with 'user,item,rank'"),
+    "cut parquet": ("cut.parquet", "is damaged or not complete"),
+    "two in one": ("joined.parquet", "goes on after its end: it is several files in one"),
+    "a part of another format": ("mixed", "holds 'notes.txt', which is no part"),
+    "a wrong row in a part": ("bad", "part-1.parquet, row 2"),
+    "no UTF-8": ("latin.csv", "line 3: byte 0xe9 is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_refused_as_it_is_on_this_machine(
+    s3: Store, tmp_path: Path, name: str
+) -> None:
+    file, said = WRONG[name]
+    small = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "rank": [1, 2]})
+    small.write_parquet("whole.parquet")
+    whole = Path("whole.parquet").read_bytes()
+    Path("empty.csv").touch()
+    Path("text.parquet").write_text(small.write_csv(), encoding="utf-8")
+    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
+    Path("joined.parquet").write_bytes(whole + whole)
+    Path("mixed").mkdir()
+    Path("mixed/part-0.parquet").write_bytes(whole)
+    Path("mixed/notes.txt").write_text("notes", encoding="utf-8")
+    Path("bad").mkdir()
+    Path("bad/part-0.parquet").write_bytes(whole)
+    pl.DataFrame({"user": ["v", "v"], "item": ["a", "b"], "rank": [1, -2]}).write_parquet(
+        "bad/part-1.parquet"
+    )
+    Path("latin.csv").write_bytes(b"user,item,rank\nu,a,1\nu,\xe9,2\n")
+    if Path(file).exists():
+        s3.put(Path(file), f"wrong/{file}")
+
+    message = refusal(f"s3://{s3.bucket}/wrong/{file}", allow_outside=True)
+
+    assert message.startswith(f"s3://{s3.bucket}/wrong/{file}")
+    assert said in message
+    if Path(file).exists():
+        assert message.replace(f"s3://{s3.bucket}/wrong/", "") == refusal(file)
+
+
+def test_a_missing_bucket_is_refused(s3: Store) -> None:
+    message = refusal("s3://no-such-bucket/lists.csv", allow_outside=True)
+
+    assert message.startswith("s3://no-such-bucket/lists.csv: there is no such object")
+    assert "check the bucket and where the environment says the store is" in message
+
+
+def test_an_object_that_changes_while_it_is_read_is_refused(
+    s3: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = s3.put(FORMS["csv"](tmp_path), "changing.csv")
+
+    def keep_and_change(*given: object, **named: object) -> object:
+        s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
+        return keep_lists(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("concord.pipeline.loading.load.keep_lists", keep_and_change)
+
+    assert "changing.csv changed while it was read" in refusal(address, allow_outside=True)
+
+
+def test_background_and_truth_say_their_etags(s3: Store, tmp_path: Path) -> None:
+    TRUTH.write_csv(tmp_path / "truth.csv")
+    address = s3.put(tmp_path / "truth.csv", "quality/truth.csv")
+
+    rows, quality = loaded_truth(address, allow_outside=True)
+    assert len(rows) == len(TRUTH)
+    assert quality["etag"]
+    with pytest.raises(InputError, match=r"input\.allow_outside"):
+        loaded_background("train", address)
+
+
+def test_summaries_name_what_lies_in_a_store(s3: Store, tmp_path: Path) -> None:
+    TRUTH.write_csv(tmp_path / "truth.csv")
+    lists = s3.put(FORMS["csv"](tmp_path), "named/lists.csv")
+    truth = s3.put(tmp_path / "truth.csv", "named/truth.csv")
+    compared = concord.compare(
+        {"one": lists, "two": LISTS}, truth, metrics=["P@5"], baseline="one", conventions="standard",
+        resamples=99, panel=False)  # fmt: skip
+
+    content = json.dumps(compared.provenance, default=vars)
+    assert lists in content
+    assert truth in content
+    page = tmp_path / "report.html"
+    compared.to_html(page)
+    assert "etag " in page.read_text(encoding="utf-8")

@@ -1,0 +1,132 @@
+"""Addresses of Google's and Microsoft's stores, and what is said of stores that fail.
+
+No server of theirs runs here: that what lies there is read rests on pyarrow.
+"""
+
+import pyarrow as pa
+import pytest
+from pyarrow import fs
+
+from concord.metrics_core.checking.addresses import address_of, is_remote
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.stores.failures import failure, is_failure
+from concord.metrics_core.reading.stores.filesystems import delta_options, filesystem
+from concord.metrics_core.reading.stores.places import place_of
+from tests.stores.server import SECRET
+
+
+@pytest.mark.parametrize(
+    ("text", "store", "bucket", "key", "account"),
+    [
+        ("s3://b/k.csv", "s3", "b", "k.csv", None),
+        ("S3://b/a folder/k=%2F/", "s3", "b", "a folder/k=%2F", None),
+        ("s3:/b/k.csv", "s3", "b", "k.csv", None),  # as a Path writes it
+        ("gs://b/k/l.parquet", "gs", "b", "k/l.parquet", None),
+        ("gcs://b/k", "gs", "b", "k", None),
+        ("az://c/k.csv", "az", "c", "k.csv", None),
+        ("azure://c/k.csv", "az", "c", "k.csv", None),
+        ("abfs://c@acc.dfs.core.windows.net/k.csv", "az", "c", "k.csv", "acc"),
+    ],
+)
+def test_what_an_address_names(
+    text: str, store: str, bucket: str, key: str, account: str | None
+) -> None:
+    found = address_of(text)
+
+    assert is_remote(text)
+    assert (found.store, found.bucket, found.key, found.account) == (store, bucket, key, account)
+    assert address_of(str(found)) == found
+    assert str(place_of(text)) == str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("s3://bucket", "names no object"),
+        ("s3://", "names no object"),
+        ("gs://bucket/", "names no object"),
+        ("s3://bucket/a/../b.csv", "holds `//`, `.` or `..`"),
+        ("s3://bucket/a//b.csv", "holds `//`, `.` or `..`"),
+        ("s3://localhost:9000/b.csv", "holds a user, a password or a port"),
+        ("abfs://c@acc.example.org/k.csv", "holds a user, a password or a port"),
+    ],
+)
+def test_what_is_no_address_of_an_object_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said.replace("`", ".").replace("..", "..")):
+        address_of(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["https://b/k.csv", "hdfs://b/k", "lists.csv", "a/s3://b", "C:\\a"]
+)
+def test_other_places_are_no_stores(text: str) -> None:
+    assert not is_remote(text)
+
+
+def test_the_stores_are_opened_with_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:8")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "account")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "Zm9v")
+
+    s3 = filesystem(address_of("s3://b/k"))
+    assert isinstance(s3, fs.S3FileSystem)
+    assert s3.region == "eu-central-1"
+    assert isinstance(filesystem(address_of("gs://b/k")), fs.GcsFileSystem)
+    assert isinstance(filesystem(address_of("az://b/k")), fs.AzureFileSystem)
+    where, version, how = delta_options(address_of("s3://b/k"))
+    assert (where, version) == ("s3://b/k", None)
+    assert how["AWS_ENDPOINT_URL"] == "http://127.0.0.1:8"
+    assert how["AWS_ALLOW_HTTP"] == "true"
+    assert delta_options(address_of("gcs://b/k"))[0] == "gs://b/k"
+    assert delta_options(address_of("azure://c/k"))[2]["azure_storage_account_name"] == "account"
+
+
+def test_an_account_of_azure_has_to_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    with pytest.raises(InputError, match="names no account of Azure"):
+        filesystem(address_of("az://container/k.csv"))
+
+
+FAILURES = {  # as pyarrow 25 words them
+    "s3://b/k": [
+        ("When reading: AWS Error ACCESS_DENIED during HeadObject operation: No", "may not be read (accessdenied)"),
+        ("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation", "may not be read (403)"),
+        ("AWS Error UNKNOWN (HTTP status 301) during HeadBucket operation", "lies in another region"),
+        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "is in a bucket that is not there"),
+        ("AWS Error NETWORK_CONNECTION during GetObject: curlCode: 18", "there was no connection, or it was cut"),
+        ("AWS Error SLOW_DOWN during GetObject operation", "the store said slowdown"),
+    ],
+    "gs://b/k": [
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted)", "there was no connection, or it was cut"),
+        ("google::cloud::Status(PERMISSION_DENIED: no)", "may not be read (permissiondenied)"),
+        ("google::cloud::Status(NOT_FOUND: no)", "is not there"),
+    ],
+    "az://b/k": [
+        ("failed. Azure Error: [] Fail to get a new connection", "there was no connection, or it was cut"),
+        ("failed. Azure Error: [AuthorizationFailure] 403", "may not be read (authorizationfailure)"),
+        ("failed. Azure Error: [ContainerNotFound] 404", "is in a bucket that is not there"),
+        ("N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token", "may not be read"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("where", "message", "said"),
+    [(where, *each) for where, cases in FAILURES.items() for each in cases],
+)
+def test_failures_are_told_in_words_of_ours(where: str, message: str, said: str) -> None:
+    error = OSError(f"{message} {SECRET}")
+
+    assert is_failure(where, error)
+    assert said in (told := str(failure(where, error)))
+    assert SECRET not in told
+    assert not is_failure("lists.csv", error)
+
+
+def test_what_is_damaged_is_no_failure_of_the_store() -> None:
+    assert not is_failure("s3://b/k", pa.ArrowInvalid("Parquet magic bytes not found in footer"))
+    assert not is_failure("s3://b/k", OSError("Couldn't deserialize thrift"))
