@@ -1,0 +1,106 @@
+"""Tables cut into buckets of whole users, and each bucket evaluated by a worker."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.spark.bucket import FACTS, IDS, Plan, evaluate_bucket, schema_of
+from concord.metrics_core.spark.facts import Facts
+from concord.metrics_core.spark.frames import ORIGIN, SEQUENCE, Side, projected, user_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS = 1 << 19  # of all tables, in a bucket on average
+MOST_SENT = 64 << 20  # bytes of what every worker gets: catalogue, item numbers, features
+BUCKET = "bucket"
+
+
+def bucket_count(rows: int) -> int:
+    """Buckets of bounded size; no result depends on their number."""
+    return max(1, math.ceil(rows / ROWS))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the buckets gave; computed once, and kept by Spark."""
+
+    plan: Plan
+    rows: "DataFrame"
+
+    @cached_property
+    def facts(self) -> list[Facts]:
+        """Those of each bucket."""
+        told = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
+        return [Facts.of_json(text) for (text,) in told]
+
+    @cached_property
+    def ids(self) -> "DataFrame":
+        """of, id, n: what the buckets tell of ids, added up."""
+        from pyspark.sql import functions as sf
+
+        told = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("told"))
+        return told.select("told.*").groupBy("of", "id").agg(sf.sum("n").alias("n"))
+
+    @property
+    def values(self) -> "DataFrame":
+        """The rows of users."""
+        return self.rows.where(f"{FACTS} IS NULL").drop(FACTS, IDS)
+
+
+def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluated:
+    """Every bucket evaluated by `evaluate_bucket`.
+
+    Raises
+    ------
+    InputError : what every worker needs is too large
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    _refuse_large(plan)
+    (recs, *others) = sides
+    left = _bucketed(recs, "", buckets)
+    if others:
+        parts = [_bucketed(side, f"{side.name}_", buckets) for side in others]
+        right = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+    else:
+        right = left.where("false").selectExpr(BUCKET, ORIGIN, "'' AS side")
+
+    def evaluated(lists: pa.Table, judged: pa.Table) -> pa.Table:
+        return evaluate_bucket(plan, lists, judged)
+
+    found = (
+        left.repartition(buckets, BUCKET)
+        .groupBy(BUCKET)
+        .cogroup(right.repartition(buckets, BUCKET).groupBy(BUCKET))
+        .applyInArrow(evaluated, from_arrow_schema(schema_of(plan)))
+    )
+    return Evaluated(plan, found.persist())
+
+
+def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
+    from pyspark.sql import functions as sf
+
+    bucket = sf.pmod(sf.xxhash64(user_text(side)), sf.lit(buckets)).cast("int").alias(BUCKET)
+    stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
+    named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
+    return side.rows.select(bucket, *stand, *named, *projected(side, prefix))
+
+
+def _refuse_large(plan: Plan) -> None:
+    items = plan.task.items
+    arrays = [] if items is None else [items.users, items.in_catalogue, items.features]
+    size = sum(array.nbytes for array in arrays if array is not None)
+    size += sum(table.nbytes for table in (plan.catalogue, plan.numbers) if table is not None)
+    if size > MOST_SENT:
+        what = (
+            f"every worker would get {size / 2**20:,.0f} MiB of item numbers, popularity and features, "
+            f"and {MOST_SENT >> 20} MiB is the most"
+        )
+        fix = "leave out the metrics beyond accuracy, or give fewer items or features"
+        raise refuse("items", what, fix)
