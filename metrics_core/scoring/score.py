@@ -118,7 +118,7 @@ def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None
                 f"{label}: {{users}} user(s) stand in case `{case}`, which the conventions refuse; first: "
                 f"{{first!r}}. Set conventions.{case} to zero, one, drop or nan"
             )
-            first = lists.users[users][0]
+            (first,) = lists.users[users][:1].tolist()
             raise ScoringError(Refusal(said, (CASES, number), int(users.sum()), first))
 
 

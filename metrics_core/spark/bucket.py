@@ -42,6 +42,7 @@ from concord.metrics_core.spark.frames import ORIGIN, SEQUENCE
 
 FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
 USER = "user"
+_RELATIONS = {"recs": "ranked", "truth": "judgements", "train": "train"}
 _ID = pa.struct([("of", pa.string()), ("id", pa.string()), ("n", pa.int64())])
 
 
@@ -50,10 +51,11 @@ class Plan:
     """What is done with every bucket, the same for all; it travels to the workers, and is checked for its size.
 
     tables    : as `Side.table`, in the order in which they are read
-    task      : what is computed; None: the tables are only read and checked
+    scores    : is the task computed? Else the tables are only read and checked
     as_text   : are the ids of users text in all of them?
     catalogue : the items; None: none was given
     numbers   : item, item_number: of all items, for metrics beyond accuracy
+    loaded    : were the tables read and checked before, as the stages that load do it?
     """
 
     tables: Mapping[str, InputTable]
@@ -63,6 +65,7 @@ class Plan:
     as_text: bool
     catalogue: pa.Table | None = None
     numbers: pa.Table | None = None
+    loaded: bool = False
 
 
 def value_columns(task: Task) -> dict[str, pa.DataType]:
@@ -118,12 +121,17 @@ class _Bucket:
         """None where there are problems, or nothing is scored."""
         try:
             for name, table in self.plan.tables.items():
-                self._read(name, _of_table(table, name, lists, others))
+                held = _of_table(table, name, lists, others)
+                if self.plan.loaded:
+                    self.connection.register(_RELATIONS[name], held.held)
+                else:
+                    self._read(name, held)
         except InputError as error:
             self.facts.problems = {name: list(error.problems)}
             return None
         self._complete()
-        self._tell_ids()
+        if not self.plan.loaded:
+            self._tell_ids()
         if not self.plan.scores:
             return None
         try:
@@ -234,6 +242,7 @@ class _Bucket:
     def _tell_values(self, part: Part) -> None:
         task, facts = self.plan.task, self.facts
         facts.counts |= count_users(part.values, task)
+        facts.counts["users"] = len(part.values)
         facts.counts["kept"] = len(evaluated(part.values, task))
         labels = {str(label): (label, task.conventions) for label in task.per_user}
         others = {d.column: (d.label, d.conventions) for d in task.definitions}

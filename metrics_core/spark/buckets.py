@@ -1,16 +1,26 @@
 """Tables cut into buckets of whole users, and each bucket evaluated by a worker."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.spark.bucket import FACTS, IDS, Plan, evaluate_bucket, schema_of
-from concord.metrics_core.spark.facts import Facts
+from concord.metrics_core.checking.refused import ScoringError, first_of
+from concord.metrics_core.spark.bucket import (
+    FACTS,
+    IDS,
+    USER,
+    Plan,
+    evaluate_bucket,
+    schema_of,
+    value_columns,
+)
+from concord.metrics_core.spark.facts import Facts, added
 from concord.metrics_core.spark.frames import ORIGIN, SEQUENCE, Side, projected, user_text
 
 if TYPE_CHECKING:
@@ -21,9 +31,9 @@ MOST_SENT = 64 << 20  # bytes of what every worker gets: catalogue, item numbers
 BUCKET = "bucket"
 
 
-def bucket_count(rows: int) -> int:
+def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
     """Buckets of bounded size; no result depends on their number."""
-    return max(1, math.ceil(rows / ROWS))
+    return max(1, math.ceil(rows / of_a_bucket))
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,12 @@ class Evaluated:
 
         told = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("told"))
         return told.select("told.*").groupBy("of", "id").agg(sf.sum("n").alias("n"))
+
+    @property
+    def values_schema(self) -> pa.Schema:
+        """The columns of `values`."""
+        schema = schema_of(self.plan)
+        return pa.schema([schema.field(n) for n in schema.names if n not in (FACTS, IDS)])
 
     @property
     def values(self) -> "DataFrame":
@@ -90,6 +106,42 @@ def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
     stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
     named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
     return side.rows.select(bucket, *stand, *named, *projected(side, prefix))
+
+
+def in_order(found: Evaluated, users_at_a_time: int) -> Iterator[pl.DataFrame]:
+    """The values of all users, by user, so many at a time or somewhat more: no more of them come to the driver at once.
+
+    Raises
+    ------
+    ScoringError : the conventions refuse users
+    """
+    from pyspark.sql import functions as sf
+
+    refusals = [each.refusal for each in found.facts if each.refusal is not None]
+    if refusals:
+        raise ScoringError(first_of(refusals))
+    names = [USER, *value_columns(found.plan.task)]
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.record_batch({"packed": [sink.getvalue().to_pybytes()]})
+
+    users = added(found.facts)["users"]
+    ranges = max(1, math.ceil(users / users_at_a_time))
+    ordered = found.values.repartitionByRange(ranges, sf.col(USER)).sortWithinPartitions(USER)
+    empty = pa.Table.from_batches([], found.values_schema).rename_columns(names)
+    yield from [] if users else [_frame(empty)]
+    for (content,) in ordered.mapInArrow(packed, "packed binary").toLocalIterator():
+        yield _frame(pa.ipc.open_stream(content).read_all().rename_columns(names))
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
 
 
 def _refuse_large(plan: Plan) -> None:
