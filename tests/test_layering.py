@@ -34,6 +34,7 @@ FLOORS = (  # from the roof down
     "metrics_core/reading/formats",
     "metrics_core/reading/files",
     "metrics_core/reading/columns",
+    "metrics_core/scoring/buckets",
     "metrics_core/scoring",
     "metrics_core/statistics",
     "metrics_core/metrics",

@@ -22,13 +22,13 @@ from concord.metrics_core.reading.loaded import SHOWN
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.truth import nothing_left
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of, refuse_missing
+from concord.metrics_core.scoring.buckets.buckets import Evaluated, bucket_count, evaluate_buckets
+from concord.metrics_core.scoring.buckets.facts import added, highest, merged, unmarked
+from concord.metrics_core.scoring.buckets.items import exposures_of, numbered
 from concord.metrics_core.scoring.partition import Task
-from concord.metrics_core.spark.bucket import Plan
-from concord.metrics_core.spark.buckets import Evaluated, bucket_count, evaluate_buckets
-from concord.metrics_core.spark.facts import added, highest, merged, unmarked
-from concord.metrics_core.spark.frames import Side, arrow_schema, is_spark, side_of
+from concord.metrics_core.spark.checked import CheckedPlan
+from concord.metrics_core.spark.frames import Given, arrow_schema, given, is_spark
 from concord.metrics_core.spark.ids import InSpark
-from concord.metrics_core.spark.items import exposures_of, numbered
 from concord.metrics_core.spark.result import SparkResult
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def evaluate_frames(
     ValueError : as there, in the same words; a row is named by its file or partition
     """
     allowed, named = policies_of(policies or {}), columns_named(columns or {})
-    given = {"recs": recs, "truth": truth, "users": users, "train": train}
+    named_data = {"recs": recs, "truth": truth, "users": users, "train": train}
     opened = _Opened(task, allowed, named, buckets)
-    for name, data in given.items():
+    for name, data in named_data.items():
         if data is not None:
             opened.add(name, data)
     if items is not None:
@@ -76,7 +76,7 @@ class _Opened:
     policies: Policies
     named: Columns
     buckets: int | None
-    sides: list[Side] = field(default_factory=list)
+    sides: list[Given] = field(default_factory=list)
     catalogue: Catalogue | None = None
     shelf: str | None = None
 
@@ -84,7 +84,7 @@ class _Opened:
         try:
             frame = data if is_spark(data) else self._frame(name, data)
             table = table_of(name, frame, self.named)
-            self.sides.append(side_of(table, frame, self.policies.rank_base))
+            self.sides.append(given(table, frame, self.policies.rank_base))
             if name != "users" and not self.sides[-1].places.rows:
                 self._refuse_empty(self.sides[-1])
         except InputError:
@@ -108,7 +108,7 @@ class _Opened:
     def _session(self) -> "SparkSession":
         return self.sides[0].rows.sparkSession
 
-    def _refuse_empty(self, side: Side) -> None:
+    def _refuse_empty(self, side: Given) -> None:
         """Refuses a table without rows as its readers do."""
         kept = side.name == "recs" and self.policies.empty_lists == "keep"
         with in_memory() as connection:
@@ -135,29 +135,32 @@ class _Opened:
             self._checked(self.sides)
             raise
 
-    def _plan(self, sides: Sequence[Side], task: Task, *, scores: bool) -> Plan:
+    def _plan(self, sides: Sequence[Given], task: Task, *, scores: bool) -> CheckedPlan:
         ids = [side for side in sides if side.name != "train"]
         items = None if self.catalogue is None else self.catalogue.items
-        return Plan(
-            {side.name: side.table for side in sides},
-            replace(self.policies, empty_lists="keep"),
+        return CheckedPlan(
+            {side.name: side.reads for side in sides},
             task,
-            scores,
-            any(side.is_text("user") for side in ids),
-            None if items is None else pa.table({"item": items["item"].cast(pl.String).to_arrow()}),
+            scores=scores,
+            as_text=any(side.is_text("user") for side in ids),
+            tables={side.name: side.table for side in sides},
+            policies=replace(self.policies, empty_lists="keep"),
+            catalogue=None
+            if items is None
+            else pa.table({"item": items["item"].cast(pl.String).to_arrow()}),
         )
 
-    def _run(self, plan: Plan, sides: Sequence[Side]) -> Evaluated:
+    def _run(self, plan: CheckedPlan, sides: Sequence[Given]) -> Evaluated:
         rows = sum(side.places.rows for side in sides)
         return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
 
-    def _checked(self, sides: Sequence[Side]) -> Evaluated:
+    def _checked(self, sides: Sequence[Given]) -> Evaluated:
         """Only read and checked."""
         found = self._run(self._plan(sides, self.task, scores=False), sides)
         self._refuse_wrong(found, sides)
         return found
 
-    def _refuse_wrong(self, found: Evaluated, sides: Sequence[Side]) -> None:
+    def _refuse_wrong(self, found: Evaluated, sides: Sequence[Given]) -> None:
         for side in sides:
             problems = [p for each in found.facts for p in each.problems.get(side.name, [])]
             if problems:

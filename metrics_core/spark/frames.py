@@ -10,15 +10,16 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from concord.metrics_core.reading.columns.input_table import InputTable, Kind, role_of
+from concord.metrics_core.reading.columns.input_table import InputTable, Kind
 from concord.metrics_core.reading.formats.columnar import read_columnar
 from concord.metrics_core.reading.formats.shapes import shape_of
+from concord.metrics_core.scoring.buckets.bucket import ORIGIN, SEQUENCE
+from concord.metrics_core.scoring.buckets.buckets import Side, column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 IN_FILE, IN_PARTITION = 40, 33  # bits of an origin that number the row; Spark sets the second
-ORIGIN, SEQUENCE = "origin", "sequence"
 
 
 def is_spark(data: Any) -> bool:
@@ -63,32 +64,31 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Side:
-    """One table of an evaluation.
+class Given(Side):
+    """A table as it was given.
 
-    table : as readers take it, without rows; `reads`: its columns that are read
-    kinds : of our columns
-    rows  : its rows with `origin`, and `sequence` where several rows may have come from one
+    table  : as readers take it, without rows; `reads`: its columns that are read
+    kinds  : of our columns
+    places : where its rows came from
     """
 
     table: InputTable
-    reads: tuple[str, ...]
     kinds: dict[str, Kind]
-    rows: "DataFrame"
     places: Places
 
     @property
-    def name(self) -> str:
-        """The argument that it was given as."""
-        return self.table.name
+    def reads(self) -> tuple[str, ...]:
+        """The names of the columns that are read."""
+        assert self.table.held is not None
+        return tuple(self.table.held.schema.names)
 
     def is_text(self, column: str) -> bool:
         """Are the ids of a column text?"""
         return self.kinds[column] == "text"
 
 
-def side_of(table: InputTable, frame: "DataFrame", rank_base: int) -> Side:
-    """The side of a frame.
+def given(table: InputTable, frame: "DataFrame", rank_base: int) -> Given:
+    """A frame and what is read of it.
 
     table : of the frame's columns, without a row
 
@@ -98,45 +98,32 @@ def side_of(table: InputTable, frame: "DataFrame", rank_base: int) -> Side:
     """
     assert table.held is not None
     kinds = read_columnar(table, rank_base).kinds
-    reads = tuple(dict.fromkeys(shape_of(table, table.held.schema).reads))
+    reads = list(dict.fromkeys(shape_of(table, table.held.schema).reads))
     rows, places = _located(frame)
-    held = table.held.select(list(reads))
-    return Side(replace(table, held=held), reads, kinds, rows, places)
-
-
-def column(name: str) -> "Column":
-    """A column by its name, whatever stands in it."""
-    from pyspark.sql import functions as sf
-
-    return sf.col(f"`{name.replace('`', '``')}`")
-
-
-def user_text(side: Side) -> "Column":
-    """The id of the user as text, alike for all types in which readers take it for the same."""
-    from pyspark.sql import functions as sf
-
-    theirs, kind = column(_user(side)), side.kinds["user"]
-    if kind == "text":
-        return sf.regexp_replace(theirs, r"\A(0|-?[1-9][0-9]{0,14})[.]0\z", "$1")
-    return theirs.try_cast("bigint").cast("string")
-
-
-def projected(side: Side, prefix: str) -> list["Column"]:
-    """The columns that are read, as `<prefix>0`, `<prefix>1`, …"""
-    void = {field.name for field in side.rows.schema.fields if field.dataType.typeName() == "void"}
-    user = _user(side)
-    return [
-        (
-            column(name).cast("string" if name == user or role_of(name) == "id" else "double")
-            if name in void
-            else column(name)
-        ).alias(f"{prefix}{number}")
-        for number, name in enumerate(side.reads)
+    void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
+    user = column(table.theirs("user"))
+    columns = [
+        column(name).cast("string" if name in _ids(table) else "double")
+        if name in void
+        else column(name)
+        for name in reads
     ]
+    held = replace(table, held=table.held.select(reads))
+    as_text = user_text(user, kinds["user"])
+    return Given(table.name, rows, places.rows, as_text, columns, held, kinds, places)
 
 
-def _user(side: Side) -> str:
-    return side.table.theirs("user")
+def _ids(table: InputTable) -> set[str]:
+    return {table.theirs(name) for name in ("user", "item")}
+
+
+def user_text(user: "Column", kind: Kind) -> "Column":
+    """The id of a user as text, alike for all types in which readers take it for the same."""
+    from pyspark.sql import functions as sf
+
+    if kind == "text":
+        return sf.regexp_replace(user, r"\A(0|-?[1-9][0-9]{0,14})[.]0\z", "$1")
+    return user.try_cast("bigint").cast("string")
 
 
 def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.spark.buckets import Evaluated
-from concord.metrics_core.spark.facts import added, lowest
+from concord.metrics_core.scoring.buckets.buckets import Evaluated
+from concord.metrics_core.scoring.buckets.facts import added, lowest
 
 _TWINS = (
     "min(CASE WHEN listed THEN id END) AS here",

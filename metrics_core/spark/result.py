@@ -11,6 +11,9 @@ import pyarrow as pa
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.scoring.buckets.bucket import USER, value_columns
+from concord.metrics_core.scoring.buckets.buckets import Evaluated, column
+from concord.metrics_core.scoring.buckets.facts import added, totals_added
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import (
     Summary,
@@ -20,10 +23,6 @@ from concord.metrics_core.scoring.summary import (
     summarise_catalogue,
     summary_of,
 )
-from concord.metrics_core.spark.bucket import USER, value_columns
-from concord.metrics_core.spark.buckets import Evaluated
-from concord.metrics_core.spark.facts import added, totals_added
-from concord.metrics_core.spark.frames import column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,15 +11,18 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.reading.columns.input_table import InputTable, Kind
-from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
+from concord.metrics_core.scoring.buckets.buckets import (
+    ROWS,
+    Side,
+    bucket_count,
+    column,
+    evaluate_buckets,
+    in_order,
+)
+from concord.metrics_core.scoring.buckets.items import exposures_of
 from concord.metrics_core.scoring.partition import Part, Task
-from concord.metrics_core.spark.bucket import Plan
-from concord.metrics_core.spark.buckets import ROWS, bucket_count, evaluate_buckets, in_order
-from concord.metrics_core.spark.frames import IN_PARTITION, ORIGIN, Places, Side
-from concord.metrics_core.spark.items import exposures_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,10 +45,12 @@ def partitions(
         task, numbers = _numbered(lists, task, background)
         files |= {"train": background.train} if background.train is not None else {}
     sides = [_side(session, name, path) for name, path in files.items()]
-    as_text = any(side.is_text("user") for side in sides if side.name != "train")
-    tables = {side.name: side.table for side in sides}
-    plan = Plan(tables, Policies(), task, True, as_text, numbers=numbers, loaded=True)
-    rows = sum(side.places.rows for side in sides)
+    schemas = {name: pq.read_schema(path) for name, path in files.items()}
+    users = [schemas[name].field("user").type for name in ("recs", "truth")]
+    as_text = not all(map(pa.types.is_integer, users))
+    columns = {name: tuple(schema.names) for name, schema in schemas.items()}
+    plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
+    rows = sum(side.n_rows for side in sides)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
     found = evaluate_buckets(plan, sides, buckets)
     exposures = None
@@ -79,11 +84,8 @@ def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa
 def _side(session: "SparkSession", name: str, path: Path) -> Side:
     from pyspark.sql import functions as sf
 
-    schema, rows = pq.read_schema(path), pq.read_metadata(path).num_rows
-    held = pa.Table.from_batches([], schema)
-    table = InputTable(name, "held", ("user",), (), {}, Arguments(name), held=held)
-    kind: Kind = "integer" if pa.types.is_integer(schema.field("user").type) else "text"
     frame = session.read.parquet(path.resolve().as_uri())
     placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
-    places = Places({}, rows, IN_PARTITION)
-    return Side(table, tuple(schema.names), {"user": kind}, placed, places)
+    columns = [column(each) for each in pq.read_schema(path).names]
+    rows = pq.read_metadata(path).num_rows
+    return Side(name, placed, rows, sf.col("user").cast("string"), columns)

@@ -10,9 +10,9 @@ from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.scoring.buckets.buckets import Evaluated
+from concord.metrics_core.scoring.buckets.facts import added
 from concord.metrics_core.scoring.listing import Features, counted_items
-from concord.metrics_core.spark.buckets import Evaluated
-from concord.metrics_core.spark.facts import added
 
 MOST_ITEMS = 1 << 21  # that the driver numbers
 

@@ -11,20 +11,21 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.refused import ScoringError, first_of
-from concord.metrics_core.spark.bucket import (
+from concord.metrics_core.scoring.buckets.bucket import (
     FACTS,
     IDS,
+    ORIGIN,
+    SEQUENCE,
     USER,
     Plan,
     evaluate_bucket,
     schema_of,
     value_columns,
 )
-from concord.metrics_core.spark.facts import Facts, added
-from concord.metrics_core.spark.frames import ORIGIN, SEQUENCE, Side, projected, user_text
+from concord.metrics_core.scoring.buckets.facts import Facts, added
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 ROWS = 1 << 19  # of all tables, in a bucket on average
 MOST_SENT = 64 << 20  # bytes of what every worker gets: catalogue, item numbers, features
@@ -34,6 +35,22 @@ BUCKET = "bucket"
 def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
     """Buckets of bounded size; no result depends on their number."""
     return max(1, math.ceil(rows / of_a_bucket))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One table of an evaluation.
+
+    rows    : with `origin`, and `sequence` where several rows may have come from one; there are `n_rows`
+    user    : the id of the user as text, alike in all tables
+    columns : those that are read
+    """
+
+    name: str
+    rows: "DataFrame"
+    n_rows: int
+    user: "Column"
+    columns: Sequence["Column"]
 
 
 @dataclass(frozen=True)
@@ -102,10 +119,11 @@ def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluat
 def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
     from pyspark.sql import functions as sf
 
-    bucket = sf.pmod(sf.xxhash64(user_text(side)), sf.lit(buckets)).cast("int").alias(BUCKET)
+    bucket = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int").alias(BUCKET)
     stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
     named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
-    return side.rows.select(bucket, *stand, *named, *projected(side, prefix))
+    read = [column.alias(f"{prefix}{number}") for number, column in enumerate(side.columns)]
+    return side.rows.select(bucket, *stand, *named, *read)
 
 
 def in_order(found: Evaluated, users_at_a_time: int) -> Iterator[pl.DataFrame]:
@@ -145,14 +163,17 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _refuse_large(plan: Plan) -> None:
-    items = plan.task.items
-    arrays = [] if items is None else [items.users, items.in_catalogue, items.features]
-    size = sum(array.nbytes for array in arrays if array is not None)
-    size += sum(table.nbytes for table in (plan.catalogue, plan.numbers) if table is not None)
-    if size > MOST_SENT:
+    if plan.size > MOST_SENT:
         what = (
-            f"every worker would get {size / 2**20:,.0f} MiB of item numbers, popularity and features, "
+            f"every worker would get {plan.size / 2**20:,.0f} MiB of item numbers, popularity and features, "
             f"and {MOST_SENT >> 20} MiB is the most"
         )
         fix = "leave out the metrics beyond accuracy, or give fewer items or features"
         raise refuse("items", what, fix)
+
+
+def column(name: str) -> "Column":
+    """A column by its name, whatever stands in it."""
+    from pyspark.sql import functions as sf
+
+    return sf.col(f"`{name.replace('`', '``')}`")
