@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -84,11 +84,11 @@ def evaluate(
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Result:
     """Every metric for every user, under the conventions given.
 
     Tables are polars, pandas or pyarrow frames, whatever else speaks Arrow, paths of files (parquet, arrow, csv, tsv,
-    jsonl, TREC), or dicts. They are read and checked as the pipeline reads and checks its files.
+    jsonl, TREC), or dicts; or Spark DataFrames: then `per_user` is one too, see docs/how-to/spark.md. They are read and checked as the pipeline reads and checks its files.
 
     Parameters
     ----------
@@ -116,7 +116,8 @@ def evaluate(
         from concord.metrics_core.spark.evaluate import evaluate_frames
 
         how = {"users": users, "train": train, "items": items}
-        return evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
+        found = evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
+        return cast("Result", found)  # the same but for `per_user`; no type tells frames apart
     with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
         opened = open_inputs(

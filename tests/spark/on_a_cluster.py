@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -19,7 +20,7 @@ def main() -> None:
         builder = builder.config(*option.split("=", 1))
     spark = builder.getOrCreate()
     read = spark.read.parquet
-    result = cc.evaluate(
+    result: Any = cc.evaluate(
         read((folder / "recs").as_uri()),
         read((folder / "truth.parquet").as_uri()),
         metrics=METRICS,
