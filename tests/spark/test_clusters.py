@@ -145,7 +145,7 @@ def _busy_executor(log: Path) -> int:
     until = time.monotonic() + WAIT
     while not stderr.exists() and time.monotonic() < until:
         time.sleep(0.2)
-    _told(stderr, r"Running task \d+\.\d+ in stage")
+    _told(stderr, r"Running task \d+\.\d+ in stage [4-9]")  # rows were counted before
     return int(
         _told(stderr, r"pid: (\d+)|Started daemon with process name: (\d+)@")[0]
         .split("@")[0]
