@@ -84,7 +84,7 @@ def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa
 def _side(session: "SparkSession", name: str, path: Path) -> Side:
     from pyspark.sql import functions as sf
 
-    frame = session.read.parquet(path.resolve().as_uri())
+    frame = session.read.parquet(f"file://{path.resolve().as_posix()}")  # Spark decodes no URI
     placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
     columns = [column(each) for each in pq.read_schema(path).names]
     rows = pq.read_metadata(path).num_rows
