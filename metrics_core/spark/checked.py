@@ -87,19 +87,20 @@ class CheckedBucket(Bucket):
             self.connection.register("items", plan.catalogue)
         for side, relation in (("listed", "lists"), ("known", "truth")):
             self.add(f"item {side}", f"SELECT DISTINCT item AS id, 1 AS n FROM {relation}")
-            users = f"(SELECT DISTINCT user FROM {relation})"
-            count, first = only_row(self.connection, f"SELECT count(*), min(user) FROM {users}")
+            self.keep(f"users_{side}", f"SELECT DISTINCT user FROM {relation}")
+            count, first = only_row(
+                self.connection, f"SELECT count(*), min(user) FROM users_{side}"
+            )
             facts.counts[f"users_{side}"] = count
             facts.lowest[side == "known"] = first
-        (met,) = only_row(
-            self.connection,
-            "SELECT count(*) FROM (SELECT DISTINCT user FROM lists) SEMI JOIN truth USING (user)",
-        )
-        facts.counts["users_met"] = met
-        for side, relation, other in (("listed", "lists", "truth"), ("known", "truth", "lists")):
-            alone = f"SELECT DISTINCT user FROM {relation} ANTI JOIN {other} USING (user)"
-            self.add(f"user {side}", f"SELECT user AS id, 1 AS n FROM ({alone})")
-        there = "SELECT user FROM lists UNION ALL SELECT user FROM truth"
+        for side, other in (("listed", "known"), ("known", "listed")):
+            alone = (
+                f"SELECT user AS id, 1 AS n FROM users_{side} ANTI JOIN users_{other} USING (user)"
+            )
+            self.add(f"user {side}", alone)
+        met = "SELECT count(*) FROM users_listed SEMI JOIN users_known USING (user)"
+        (facts.counts["users_met"],) = only_row(self.connection, met)
+        there = "SELECT user FROM users_listed UNION ALL SELECT user FROM users_known"
         (named,) = only_row(
             self.connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)"
         )

@@ -118,7 +118,7 @@ class Bucket:
     connection: DuckDBPyConnection
     plan: Plan
     facts: Facts = field(default_factory=Facts)
-    ids: list[tuple[str, str, int]] = field(default_factory=list)
+    ids: list[pa.Table] = field(default_factory=list)
 
     def evaluated(self, lists: pa.Table, others: pa.Table) -> Part | None:
         """None where nothing is scored."""
@@ -168,9 +168,9 @@ class Bucket:
 
     def add(self, of: str, query: str) -> None:
         """Ids, and a number of each."""
-        text = f"SELECT CAST(id AS VARCHAR), n FROM ({query}) WHERE id IS NOT NULL"
-        found = self.connection.execute(text).fetchall()
-        self.ids += [(of, id_, n) for id_, n in found]
+        told = f"SELECT $of AS of, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n FROM ({query})"
+        found = self.connection.sql(f"{told} WHERE id IS NOT NULL", params={"of": of})
+        self.ids.append(found.to_arrow_table())
 
     def _tell_values(self, part: Part) -> None:
         task, facts = self.plan.task, self.facts
@@ -187,19 +187,19 @@ class Bucket:
         for name, exposure in part.exposures.items():
             facts.exposures[name] = exposure.n_users
             held = np.flatnonzero(exposure.counts)
-            numbers = zip(held.tolist(), exposure.counts[held].tolist(), strict=True)
-            self.ids += [(f"exposure {name}", str(number), n) for number, n in numbers]
+            shown = pa.table({"id": pa.array(held), "n": pa.array(exposure.counts[held])})
+            self.connection.register("shown", shown)
+            self.add(f"exposure {name}", "SELECT id, n FROM shown")
 
     def table(self, part: Part | None) -> pa.Table:
         """As `schema_of` says."""
         schema = schema_of(self.plan)
-        told = {
-            FACTS: [self.facts.as_json()],
-            IDS: [[{"of": of, "id": id_, "n": n} for of, id_, n in self.ids]],
-        }
-        summary = _filled(
-            schema, {name: pa.array(v, schema.field(name).type) for name, v in told.items()}, 1
-        )
+        nothing = pa.schema(list(_ID)).empty_table()
+        ids = pa.concat_tables([nothing, *(each.cast(nothing.schema) for each in self.ids)])
+        inside = pa.concat_arrays([*ids.to_struct_array().chunks, pa.array([], _ID)])
+        listed = pa.ListArray.from_arrays([0, len(inside)], inside)
+        told = {FACTS: pa.array([self.facts.as_json()]), IDS: listed}
+        summary = _filled(schema, told, 1)
         if part is None:
             return summary
         names = [USER, *value_columns(self.plan.task)]

@@ -27,7 +27,7 @@ from concord.metrics_core.scoring.buckets.facts import Facts, added
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-ROWS = 1 << 19  # of all tables, in a bucket on average
+ROWS = 1 << 20  # of all tables, in a bucket on average
 MOST_SENT = 64 << 20  # bytes of what every worker gets: catalogue, item numbers, features
 BUCKET = "bucket"
 
