@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+WITH_SPARK := $(VENV)/installed-spark
 PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -19,7 +20,7 @@ repro: $(INSTALLED)  ## evaluate, compare, report, log
 test: $(INSTALLED)  ## the tests for while you work: a few minutes
 	$(PYTEST) -m "not slow and not whole" --hypothesis-profile=quick
 
-test-all: $(INSTALLED)  ## all tests: also whole runs, kills over and over, servers, browsers and libraries that install quickly
+test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
 	$(PYTEST) -m "not slow"
 
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
@@ -55,6 +56,8 @@ demo: $(INSTALLED)  ## make the demo data again
 lock: $(INSTALLED)  ## pin all requirements again, after a change of pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --extra all --group dev --no-header --no-annotate \
 		--output-file requirements.lock pyproject.toml
+	echo 'pyspark[connect]>=4,<5' | uv pip compile --universal --python-version 3.11 --constraints requirements.lock --generate-hashes --no-header --no-annotate \
+		--output-file tests/spark/requirements.lock -
 
 clean:  ## remove the environment
 	rm -rf $(VENV)
@@ -64,4 +67,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(WITH_SPARK): tests/spark/requirements.lock $(INSTALLED)  # 456 MB, which only these tests need
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/spark/requirements.lock
 	@touch $@

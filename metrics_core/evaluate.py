@@ -1,33 +1,27 @@
 """`evaluate`: lists and truth in, the mean, the users' values and a summary out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
-from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.row_checks import only_row
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.comparing.warnings.grades import grade_warnings
-from concord.metrics_core.comparing.warnings.ids import fit_warnings
+from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
-from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
-from concord.metrics_core.inputs import Opened, open_inputs
+from concord.metrics_core.inputs import open_inputs
 from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing
-from concord.metrics_core.scoring.grade_fit import beyond_err, unreached
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
@@ -39,16 +33,17 @@ from concord.metrics_core.scoring.partition import (
     part_names,
     without_list,
 )
+from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.spark.frames import is_spark
 
-CONFIDENCE = 0.95  # of the intervals in `Result.summary`
 _GRADES = f"""
 SELECT max(grade), CASE WHEN count(DISTINCT grade) <= {SHOWN} THEN list(DISTINCT grade) END FROM truth
 """
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(Told):
     """What `evaluate` returns; `result["nDCG@10"]` is the mean, `warnings` are signs that it is not what was meant."""
 
     values: pl.DataFrame
@@ -56,33 +51,15 @@ class Result:
     exposures: Mapping[str, Exposure]
     warnings: tuple[Warned, ...] = ()
 
-    def __repr__(self) -> str:
-        means = ", ".join(f"{label} {summary.mean:.4f}" for label, summary in self.means.items())
-        said = "".join(f"; beware: {each.sentence.removesuffix('.')}" for each in self.warnings)
-        return f"<Result for {len(self.per_user):,} users: {means}{said}>"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the warnings and the summary."""
-        told = "".join(f"<p>Beware: {escape(each.sentence)}</p>" for each in self.warnings)
-        return told + self.summary._repr_html_()
-
-    def __getitem__(self, label: str) -> float:
-        """The mean of a label that was asked for.
-
-        Raises
-        ------
-        ValueError : it was not
-        """
-        known = str(parse(label))
-        if known not in self.means:
-            what = f"was not evaluated; there are {', '.join(self.means)}"
-            raise refuse(label, what, "add it to `metrics`")
-        return self.means[known].mean
-
     @property
     def per_user(self) -> pl.DataFrame:
         """user, then one Float64 column a label: NaN where undefined, null where the user is left out."""
         return evaluated(self.values, self.task)
+
+    @property
+    def n_users(self) -> int:
+        """The rows of `per_user`."""
+        return len(self.per_user)
 
     @cached_property
     def means(self) -> dict[str, Summary]:
@@ -95,11 +72,6 @@ class Result:
         return summarise_column(
             self.values, str(label), label, self.task.conventions, confidence=CONFIDENCE
         )
-
-    @property
-    def summary(self) -> pl.DataFrame:
-        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined; one row a label."""
-        return pl.DataFrame([{"metric": label, **vars(row)} for label, row in self.means.items()])
 
 
 def evaluate(
@@ -117,7 +89,7 @@ def evaluate(
     """Every metric for every user, under the conventions given.
 
     Tables are polars, pandas or pyarrow frames, whatever else speaks Arrow, paths of files (parquet, arrow, csv, tsv,
-    jsonl, TREC), or dicts. They are read and checked as the pipeline reads and checks its files.
+    jsonl, TREC), or dicts; or Spark DataFrames: then `per_user` is one too, see docs/how-to/spark.md. They are read and checked as the pipeline reads and checks its files.
 
     Parameters
     ----------
@@ -141,6 +113,12 @@ def evaluate(
     """
     pinned = pinned_by(conventions)
     task = Task(labels_of(metrics), pinned, only_known=users is not None)
+    if is_spark(recs) or is_spark(truth):
+        from concord.metrics_core.spark.evaluate import evaluate_frames
+
+        how = {"users": users, "train": train, "items": items}
+        found = evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
+        return cast("Result", found)  # the same but for `per_user`; no type tells frames apart
     with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
         passing = (
@@ -149,7 +127,8 @@ def evaluate(
         opened = open_inputs(
             connection, recs, truth, pinned, columns=columns, policies=input, task=passing, **how
         )
-        warnings = tuple(_doubts(connection, opened, task))
+        highest, grades = only_row(connection, _GRADES)
+        warnings = tuple(doubts(highest, grades or [], opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
         if task.needs_items:
             catalogue = opened.catalogue
@@ -159,24 +138,6 @@ def evaluate(
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking))
-
-
-def _doubts(connection: DuckDBPyConnection, opened: Opened, task: Task) -> Iterator[Warned]:
-    """Signs that the number is not what was meant.
-
-    Raises
-    ------
-    InputError : a grade is beyond what ERR makes a probability of
-    """
-    highest, grades = only_row(connection, _GRADES)
-    settings = Arguments("truth")
-    if wrong := list(beyond_err(highest, task.labels, task.conventions, "truth", settings)):
-        raise InputError(wrong)
-    for problem in unreached(highest, task.conventions, "truth", settings):
-        sentence = f"{problem.where} {problem.what}."
-        yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
-    yield from grade_warnings(grades or [], task.conventions)
-    yield from fit_warnings({"recs": opened.fit}, Arguments("recs"))
 
 
 def pinned_by(conventions: Chosen) -> Conventions:

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of, nobody_there
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.row_checks import only_row
@@ -132,7 +132,7 @@ def open_inputs(
         connection.register("items", catalogue.items.to_arrow())
     _share(connection)
     met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
-    fit = fit_of(connection, met)
+    fit = fit_of(InDuckDB(connection), met)
     if users is not None:
         _refuse_nobody(connection)
     return Opened(connection, allowed, source, parts, fit, train is not None, catalogue)
@@ -205,5 +205,4 @@ def _refuse_nobody(connection: DuckDBPyConnection) -> None:
     there = "SELECT user FROM lists UNION ALL SELECT user FROM truth"
     (found,) = only_row(connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)")
     if not found:
-        what = "none of them is in the lists or in the truth"
-        raise refuse("users", what, "name users of the data, as they are written there")
+        raise nobody_there()

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import Met, fit_of
+from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of
 from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
@@ -145,7 +145,7 @@ class ModelTables:
         tables = {"lists": lists, "truth": data.ground.truth}
         with in_memory() as connection:
             id_views(connection, _there(tables, items=data.ground.items))
-            return fit_of(connection, met)
+            return fit_of(InDuckDB(connection), met)
 
 
 def _validity(gathered: Gathered, lists: pl.DataFrame, ground: Ground) -> dict[str, Any]:

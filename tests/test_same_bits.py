@@ -101,6 +101,14 @@ def test_the_polars_engine_gives_the_same_bytes(project: Path, expected: dict[st
     assert _digests(project) == expected
 
 
+def test_the_spark_engine_gives_the_same_bytes(project: Path, expected: dict[str, str]) -> None:
+    pytest.importorskip("pyspark")
+    change_params(project, {"evaluation.engine": "spark", "evaluation.rows_per_partition": 5_000})
+    _again(project)
+
+    assert _digests(project) == expected
+
+
 def test_shuffled_rows_give_the_same_numbers(project: Path, expected: dict[str, str]) -> None:
     """Hashes of the inputs differ, and what carries them; lists, values and metrics do not."""
     demo = project / "data" / "demo"

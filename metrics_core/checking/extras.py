@@ -16,6 +16,7 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "rich": "dvc",
     "ruamel": "dvc",
     "mlflow": "mlflow",
+    "pyspark": "spark",
 }
 
 

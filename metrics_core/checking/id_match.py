@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.checking.settings import Settings
 
 _DISTINCT = """
@@ -52,7 +52,61 @@ class Met:
         return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
 
-def fit_of(connection: DuckDBPyConnection, met: Met) -> dict[str, Any]:
+class Ids(Protocol):
+    """What is asked of the ids of lists and truth."""
+
+    def kind(self, column: str) -> str:
+        """DuckDB's name of the type that the ids of a column share."""
+
+    def counted(self, column: str) -> tuple[int, int]:
+        """How many ids are listed, and how many of them the truth knows."""
+
+    def lowest(self, column: str) -> tuple[Any, Any]:
+        """The first listed id, and the first of the truth."""
+
+    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+        """How many ids the truth has in another spelling (SQL of `{x}`) alone, and one of them with its twin."""
+
+    def unknown(self) -> tuple[Any, ...]:
+        """Of items that the catalogue lacks: rows, users, items, and the first (user, item)."""
+
+
+@dataclass(frozen=True)
+class InDuckDB:
+    """Of the views `lists`, `truth` and `items`."""
+
+    connection: DuckDBPyConnection
+
+    def kind(self, column: str) -> str:
+        """See `Ids`."""
+        (kind,) = self.connection.sql(f"SELECT {column} FROM lists").types
+        return str(kind)
+
+    def counted(self, column: str) -> tuple[int, int]:
+        """See `Ids`."""
+        self.connection.execute(_DISTINCT.format(id=column))
+        listed, known = only_row(self.connection, _KNOWN.format(id=column))
+        return listed, known
+
+    def lowest(self, column: str) -> tuple[Any, Any]:
+        """See `Ids`."""
+        here, there = (f"(SELECT min(id) FROM {column}s_{side})" for side in ("listed", "known"))
+        here, there = only_row(self.connection, f"SELECT {here}, {there}")
+        return here, there
+
+    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+        """See `Ids`."""
+        here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
+        query = _ALIKE.format(id=column, here=here, there=there)
+        count, example = only_row(self.connection, query)
+        return count, example
+
+    def unknown(self) -> tuple[Any, ...]:
+        """See `Ids`."""
+        return only_row(self.connection, _UNKNOWN)
+
+
+def fit_of(ids: Ids, met: Met) -> dict[str, Any]:
     """What the ids of the lists have in common with the truth.
 
     users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
@@ -63,35 +117,32 @@ def fit_of(connection: DuckDBPyConnection, met: Met) -> dict[str, Any]:
     InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
         catalogue lacks, where the policy is `error`
     """
-    met_ids = {column: _counted(connection, column) for column in ("user", "item")}
-    unknown = _refuse_strangers(connection, met, met_ids)
+    met_ids = {column: ids.counted(column) for column in ("user", "item")}
+    unknown = _refuse_strangers(ids, met, met_ids)
     found = {
         f"{column}s": {
             "listed": listed,
             "known": known,
-            "alike": _written_alike(connection, column, listed - known),
+            "alike": int(ids.alike(column, _WRITTEN)[0]) if listed > known else 0,
         }
         for column, (listed, known) in met_ids.items()
     }
     return found | {"unknown_items": unknown}
 
 
-def _counted(connection: DuckDBPyConnection, column: str) -> tuple[int, int]:
-    """How many ids are listed, and how many of them the truth knows."""
-    connection.execute(_DISTINCT.format(id=column))
-    listed, known = only_row(connection, _KNOWN.format(id=column))
-    return listed, known
+def nobody_there() -> InputError:
+    """The refusal of users who are named, and none of whom is there."""
+    what = "none of them is in the lists or in the truth"
+    return refuse("users", what, "name users of the data, as they are written there")
 
 
-def _refuse_strangers(
-    connection: DuckDBPyConnection, met: Met, met_ids: Mapping[str, tuple[int, int]]
-) -> int | None:
+def _refuse_strangers(ids: Ids, met: Met, met_ids: Mapping[str, tuple[int, int]]) -> int | None:
     """Rows of items that the catalogue lacks; None without one."""
     strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
     problems = [
-        p for column in strange for p in _column_problems(connection, met, column, *strange[column])
+        p for column in strange for p in _column_problems(ids, met, column, *strange[column])
     ]
-    unknown = None if met.items is None else only_row(connection, _UNKNOWN)
+    unknown = None if met.items is None else ids.unknown()
     if unknown and unknown[0] and met.unknown_items == "error":
         problems.append(_not_in_catalogue(met, unknown))
     if problems:
@@ -99,23 +150,9 @@ def _refuse_strangers(
     return None if unknown is None else int(unknown[0])
 
 
-def _written_alike(connection: DuckDBPyConnection, column: str, strange: int) -> int:
-    return int(_alike(connection, column, _WRITTEN)[0]) if strange else 0
-
-
-def _alike(connection: DuckDBPyConnection, column: str, spelling: str) -> tuple[int, Any]:
-    """How many ids the truth has in another spelling alone, and one of them with its twin."""
-    here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
-    count, example = only_row(connection, _ALIKE.format(id=column, here=here, there=there))
-    return count, example
-
-
-def _column_problems(
-    connection: DuckDBPyConnection, met: Met, column: str, listed: int, known: int
-) -> Iterator[Problem]:
-    (kind,) = connection.sql(f"SELECT {column} FROM lists").types
-    as_text = str(kind) == "VARCHAR"
-    number, twins = _alike(connection, column, _FORM) if as_text else (0, None)
+def _column_problems(ids: Ids, met: Met, column: str, listed: int, known: int) -> Iterator[Problem]:
+    as_text = ids.kind(column) == "VARCHAR"
+    number, twins = ids.alike(column, _FORM) if as_text else (0, None)
     if twins:
         here, there = twins
         if here.removesuffix(".0") == there.removesuffix(".0"):
@@ -127,8 +164,7 @@ def _column_problems(
         )
         yield Problem(met.where(column), what, fix)
     elif column == "user":
-        query = "SELECT (SELECT min(id) FROM users_listed), (SELECT min(id) FROM users_known)"
-        here, there = only_row(connection, query)
+        here, there = ids.lowest(column)
         if listed and not known and there is not None:
             what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"
             yield Problem(met.where(column), what, "write the ids of users alike in both")

@@ -6,18 +6,18 @@ from typing import Any
 
 import duckdb
 
+from concord.metrics_core.checking.problems import Affected, Problem, affecting
+from concord.metrics_core.checking.problems import in_words as in_words
+
 Place = Callable[[int], str]  # where the row at a position stands, in words
-Finding = tuple[str, str, str]  # where, what, fix
 
 
 class ListsError(ValueError):
-    """Lists that cannot be ranked: `problems` holds (where, what, fix), all of them at once."""
+    """Lists that cannot be ranked: `problems` holds all of them at once."""
 
-    def __init__(self, problems: Iterable[Finding]) -> None:
+    def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
-        super().__init__(
-            "\n".join(f"{where}: {what}\n  fix: {fix}" for where, what, fix in self.problems)
-        )
+        super().__init__("\n".join(map(str, self.problems)))
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,6 @@ def row_number(position: int) -> str:
     return f"row {position + 1:,}"
 
 
-def in_words(number: int, noun: str) -> str:
-    """`1 row`, `1,204 rows`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def wrong_rows(
     connection: duckdb.DuckDBPyConnection,
     source: str,
@@ -77,11 +72,12 @@ def wrong_rows(
     *,
     place: Place = row_number,
     names: Mapping[str, str] | None = None,
-) -> list[Finding]:
-    """One finding a check that fails, at the first row that fails it.
+) -> list[Problem]:
+    """One problem a check that fails, at the first row that fails it.
 
     names : what the file calls a column, where that differs
     """
+    numbers = {id(check): number for number, check in enumerate(checks)}
     checks = _relevant(connection, source, checks)
     if not checks:
         return []
@@ -97,8 +93,9 @@ def wrong_rows(
             user, item, value = only_row(connection, query, {"position": position})
             name = (names or {}).get(check.column, check.column)
             where = f"{place(position)}, column {name!r}{whose(user, item)}"
-            what = f"{check.what.format(value=value)}; {in_words(count, 'row')} affected"
-            problems.append((where, what, check.fix))
+            rule, said = (0, numbers[id(check)]), check.what.format(value=value)
+            affected = Affected(rule, (place(position),), rows=count, users=None, said=said)
+            problems.append(affecting(where, check.fix, affected))
     return problems
 
 

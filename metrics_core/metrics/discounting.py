@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from concord.metrics_core.checking.refused import Refusal, ScoringError
 from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
 
@@ -68,8 +69,8 @@ def _mapped(grade: Floats, table: Mapping[float, float]) -> Floats:
         earned[grade == known] = gain
     missing = sorted({float(g) for g in grade[np.isnan(earned)]})
     if missing:
-        msg = f"gain map has no gain for the relevant grade(s) {missing}; add them to conventions.gain.map"
-        raise ValueError(msg)
+        said = "gain map has no gain for the relevant grade(s) {grades}; add them to conventions.gain.map"
+        raise ScoringError(Refusal(said, (0,), grades=tuple(missing)))
     return earned
 
 
@@ -85,7 +86,10 @@ def ideal_dcg(
     """(users,) DCG of the best order of the items that `ideal` names."""
     if ideal == "full_k":
         return _full(lists, k, gain, discount)
-    user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    try:
+        user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    except ScoringError as error:  # after the gains of the list itself
+        raise error.inside(1) from None
     weight = discounts(discount, int(rank.max(initial=0)))
     if k is not None and ideal != "truth":
         weight[k + 1 :] = 0.0  # adds nothing, and is cheaper than leaving rows out

@@ -17,7 +17,11 @@ ITEMS_COLUMNS = (("item",), ("categories", "vector", "title"))
 
 
 def read_train(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    *,
+    may_be_empty: bool = False,
+    watch: Watch = unwatched,
 ) -> Source:
     """Read and check interactions into the table `source`.
 
@@ -25,7 +29,7 @@ def read_train(
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, watch=watch)
+    source = read_source(connection, table, may_be_empty=may_be_empty, watch=watch)
     checks = [*list_checks(source), *time_checks(source)]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)

@@ -5,7 +5,8 @@ from typing import Any
 
 import duckdb
 
-from concord.metrics_core.checking.row_checks import Finding, Place, in_words, only_row, whose
+from concord.metrics_core.checking.problems import Affected, Problem, affecting
+from concord.metrics_core.checking.row_checks import Place, only_row, whose
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.conventions.conventions import Ranking
 
@@ -81,7 +82,7 @@ _RANK_RULES = (
 )
 
 
-def rank_problems(lists: Lists) -> list[Finding]:
+def rank_problems(lists: Lists) -> list[Problem]:
     """Ranks that start wrongly, stand twice or leave a gap, seen in the sorted table."""
     if lists.order != "rank":
         return []
@@ -89,14 +90,12 @@ def rank_problems(lists: Lists) -> list[Finding]:
     totals = ", ".join(f"count(*) FILTER ({wrong})" for wrong, _, _ in _RANK_RULES)
     counts = only_row(lists.connection, f"SELECT {totals} FROM {neighbours}")
     return [
-        _rank_problem(lists, neighbours, rule)
-        for rule, count in zip(_RANK_RULES, counts, strict=True)
-        if count
+        _rank_problem(lists, neighbours, number) for number, count in enumerate(counts) if count
     ]
 
 
-def _rank_problem(lists: Lists, neighbours: str, rule: tuple[str, str, str]) -> Finding:
-    wrong, what, fix = rule
+def _rank_problem(lists: Lists, neighbours: str, number: int) -> Problem:
+    wrong, what, fix = _RANK_RULES[number]
     users = f"SELECT count(DISTINCT user) FROM {neighbours} WHERE {wrong}"
     first = f"SELECT user, rank, rank_above FROM {neighbours} WHERE {wrong} ORDER BY n LIMIT 1"
     (affected,) = only_row(lists.connection, users)
@@ -107,11 +106,12 @@ def _rank_problem(lists: Lists, neighbours: str, rule: tuple[str, str, str]) -> 
     words |= {"input": settings.input("rank_base"), "other_order": settings.other_order()}
     words |= {"base": lists.rank_base, "other": 1 - lists.rank_base}
     where = _places(lists, "user = $user AND rank = $value", {"user": user, "value": rank + shift})
-    what = f"{what.format(**words)}; {in_words(affected, 'user')} affected"
-    return f"{where}, column 'rank'{whose(user, None)}", what, fix.format(**words)
+    said = what.format(**words)
+    found = Affected((1, number), (user, rank), rows=None, users=affected, said=said)
+    return affecting(f"{where}, column 'rank'{whose(user, None)}", fix.format(**words), found)
 
 
-def tie_problems(lists: Lists, tied: Count) -> list[Finding]:
+def tie_problems(lists: Lists, tied: Count) -> list[Problem]:
     """Ties, where the policy refuses them."""
     if not (tied.rows and lists.ranking.ties == "error"):
         return []
@@ -119,12 +119,13 @@ def tie_problems(lists: Lists, tied: Count) -> list[Finding]:
     first = f"SELECT user, key FROM {neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
     user, key = only_row(lists.connection, first)
     where = _places(lists, f"user = $user AND {lists.key} = $value", {"user": user, "value": key})
-    what = f"score {key!r} stands more than once in the list; {_affected(tied)}"
+    said = f"score {key!r} stands more than once in the list"
     fix = f"make the scores of a list differ, or set {lists.settings.conventions('ties')} to another policy"
-    return [(f"{where}, column 'score'{whose(user, None)}", what, fix)]
+    found = Affected((2,), (user,), tied.rows, tied.users, said)
+    return [affecting(f"{where}, column 'score'{whose(user, None)}", fix, found)]
 
 
-def duplicate_problems(lists: Lists, repeated: Count) -> list[Finding]:
+def duplicate_problems(lists: Lists, repeated: Count) -> list[Problem]:
     """Items that stand twice in a list, where the policy refuses them."""
     if not (repeated.rows and lists.ranking.duplicates == "error"):
         return []
@@ -133,14 +134,11 @@ def duplicate_problems(lists: Lists, repeated: Count) -> list[Finding]:
     )
     user, item = only_row(lists.connection, first)
     where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
-    what = f"the item stands more than once in the list; {_affected(repeated)}"
+    said = "the item stands more than once in the list"
     setting = lists.settings.conventions("duplicates")
     fix = f"list each item once where the table is made, or set {setting} to keep, first or drop"
-    return [(f"{where}{whose(user, item)}", what, fix)]
-
-
-def _affected(count: Count) -> str:
-    return f"{in_words(count.rows, 'row')} of {in_words(count.users, 'user')} affected"
+    found = Affected((3,), (user, item), repeated.rows, repeated.users, said)
+    return [affecting(f"{where}{whose(user, item)}", fix, found)]
 
 
 def _places(lists: Lists, condition: str, values: dict[str, Any]) -> str:

@@ -1,11 +1,11 @@
 """Lists as a model left them -> lists in rank order, and what was found in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.checking.row_checks import ListsError
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.reading.columns.input_table import InputTable
@@ -89,5 +89,5 @@ def rank_source(
         )
     except ListsError as error:
         name = source.file.name
-        found = [Problem(f"{name}: {where}", what, fix) for where, what, fix in error.problems]
+        found = [replace(each, where=f"{name}: {each.where}") for each in error.problems]
         raise InputError(found) from None

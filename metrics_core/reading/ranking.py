@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from concord.metrics_core.checking.problems import Problem
 from concord.metrics_core.checking.row_checks import (
     ID_CHECKS,
     RANK_CHECKS,
@@ -172,11 +173,11 @@ def decided(
     """
     if order is None and not (has_rank or has_score):
         what = "there are neither ranks nor scores"
-        raise ListsError([("lists", what, settings.order())])
+        raise ListsError([Problem("lists", what, settings.order())])
     order = order or ("rank" if has_rank else "score")
     if (order == "rank" and not has_rank) or (order == "score" and not has_score):
         raise ListsError(
-            [("lists", f"there is no {order} to order them by", "choose another `order`")]
+            [Problem("lists", f"there is no {order} to order them by", "choose another `order`")]
         )
     if order == "score" and ties == "given":
         return "rank" if has_rank else "file"

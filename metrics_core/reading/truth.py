@@ -19,15 +19,18 @@ def read_truth(
     policies: Policies,
     *,
     may_be_empty: bool = False,
+    is_part: bool = False,
     watch: Watch = unwatched,
 ) -> tuple[Source, Changed]:
     """Read and check judgements into the table `source`; says what the policies of `input` changed.
+
+    is_part : are there other parts of the table, so that nothing may be left of this one?
 
     Raises
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, may_be_empty=may_be_empty, watch=watch)
+    source = read_source(connection, table, may_be_empty=may_be_empty or is_part, watch=watch)
     checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"
@@ -36,7 +39,13 @@ def read_truth(
     if problems:
         raise InputError(problems)
     changed = settle_truth(connection, source, policies)
-    if source.rows and not only_row(connection, "SELECT count(*) FROM source")[0]:
-        what = "has no row that is left: every grade is negative"
-        raise refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")
+    left = is_part or only_row(connection, "SELECT count(*) FROM source")[0]
+    if source.rows and not left:
+        raise nothing_left(table)
     return source, changed
+
+
+def nothing_left(table: InputTable) -> InputError:
+    """The refusal of a truth all of whose rows the policies take away."""
+    what = "has no row that is left: every grade is negative"
+    return refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")

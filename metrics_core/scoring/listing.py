@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
@@ -23,6 +24,14 @@ SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_numbe
 FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known FROM lists WHERE item IS NOT NULL
       UNION ALL SELECT DISTINCT CAST(item AS VARCHAR), FALSE FROM train
       UNION ALL SELECT CAST(item AS VARCHAR), TRUE FROM items)
+GROUP BY item
+"""
+_COUNTED = """
+CREATE OR REPLACE TEMP TABLE item_numbers AS
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known,
+       CAST(sum(users) AS BIGINT) AS users
+FROM (SELECT item, FALSE AS known, coalesce(users, 0) AS users FROM had
+      UNION ALL SELECT CAST(item AS VARCHAR), TRUE, 0 FROM items)
 GROUP BY item
 """
 _HAD = """
@@ -57,6 +66,23 @@ def number_items(connection: DuckDBPyConnection, features: Features | None) -> I
         in_catalogue=np.asarray(had["known"], dtype=bool),
         features=None if features is None else _features(connection, features),
     )
+
+
+def counted_items(
+    connection: DuckDBPyConnection, n_train_users: int, features: Features | None
+) -> tuple[Items, pa.Table]:
+    """As `number_items`, from `had` (item, users: of the train) and `items`; and the numbers, as partitions read them."""
+    connection.execute(_COUNTED)
+    had = fetch(connection, "SELECT * FROM item_numbers ORDER BY item_number")
+    users: Ints = had["users"]
+    items = Items(
+        n_train_users=n_train_users,
+        n_interactions=int(users.sum()),
+        users=users,
+        in_catalogue=np.asarray(had["known"], dtype=bool),
+        features=None if features is None else _features(connection, features),
+    )
+    return items, connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
 
 
 def _features(connection: DuckDBPyConnection, features: Features) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.refused import Refusal, ScoringError
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
@@ -119,11 +120,17 @@ def _scored(
         ranked.append(judged)
         whole = _whole(connection, task, judged, number)
         per_user = [label for label in labels if not label.metric.of_catalogue]
-        _refuse_high_grades(judged, per_user, task.conventions)
-        for column in score(judged, per_user, task.conventions, whole):
-            columns[str(column.label)] = column
-        for definition in definitions:
-            (column,) = score(judged, [definition.label], definition.conventions, whole)
+        _refuse_high_grades(judged, per_user, task.conventions, number)
+        try:
+            for column in score(judged, per_user, task.conventions, whole):
+                columns[str(column.label)] = column
+        except ScoringError as error:
+            raise error.inside(number, 1) from error
+        for place, definition in enumerate(definitions):
+            try:
+                (column,) = score(judged, [definition.label], definition.conventions, whole)
+            except ScoringError as error:
+                raise error.inside(number, 2, place) from error
             columns[definition.column] = column
         for label in labels:
             if label.metric.of_catalogue:
@@ -132,19 +139,21 @@ def _scored(
     return ranked[0], {name: columns[name] for name in names}, exposures
 
 
-def _refuse_high_grades(judged: Judged, labels: Sequence[Label], conventions: Conventions) -> None:
+def _refuse_high_grades(
+    judged: Judged, labels: Sequence[Label], conventions: Conventions, number: int
+) -> None:
     """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
     highest = judged.truth_grade.max(initial=0.0)
-    for label in labels:
+    for place, label in enumerate(labels):
         if "gain" not in label.metric.knobs:
             continue
         gain = label.conventions(conventions).gain
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
-            msg = (
-                f"{label.name}: gain {gain}: grade {highest:g} lies above {HIGHEST_EXPONENT}; "
+            said = (
+                f"{label.name}: gain {gain}: grade {{highest:g}} lies above {HIGHEST_EXPONENT}; "
                 "take the gain linear, or a map"
             )
-            raise ValueError(msg)
+            raise ScoringError(Refusal(said, (number, 0, place), highest=float(highest)))
 
 
 def _whole(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
@@ -13,6 +14,7 @@ from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
 
 Cases = dict[str, Bools]
+CASES = 2  # are refused after hits (0) and ideals (1)
 
 # Ratios of two numbers that both depend on the order of equal scores have no expected value in closed form.
 _WITHOUT_EXPECTATION = {
@@ -53,12 +55,16 @@ def score(
     ValueError : a user stands in a case that the conventions refuse, or a kernel refuses its grades
     """
     columns = []
-    for label in labels:
+    for number, label in enumerate(labels):
         own = label.conventions(conventions)
         if why := why_not(label, own):
-            msg = f"{label}: {why}"
-            raise ValueError(msg)
-        columns.append(_column(judged, label, own, whole))
+            raise ScoringError(Refusal(literal(f"{label}: {why}"), (number,)))
+        try:
+            columns.append(_column(judged, label, own, whole))
+        except ScoringError as error:
+            raise error.inside(number) from None
+        except ValueError as error:
+            raise ScoringError(Refusal(literal(str(error)), (number,))) from error
     return columns
 
 
@@ -106,13 +112,14 @@ def why_not(label: Label, own: Conventions) -> str:
 
 
 def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:
-    for case, users in cases.items():
+    for number, (case, users) in enumerate(cases.items()):
         if getattr(own, case) == "error" and users.any():
-            msg = (
-                f"{label}: {int(users.sum())} user(s) stand in case `{case}`, which the conventions refuse; first: "
-                f"{lists.users[users][0]!r}. Set conventions.{case} to zero, one, drop or nan"
+            said = (
+                f"{label}: {{users}} user(s) stand in case `{case}`, which the conventions refuse; first: "
+                f"{{first!r}}. Set conventions.{case} to zero, one, drop or nan"
             )
-            raise ValueError(msg)
+            (first,) = lists.users[users][:1].tolist()
+            raise ScoringError(Refusal(said, (CASES, number), int(users.sum()), first))
 
 
 def _settled(values: Floats, cases: Cases, own: Conventions) -> Floats:

@@ -149,7 +149,7 @@ class Input(_Section):
 class Evaluation(_Section):
     metrics: list[str] = Field(min_length=1, max_length=MOST_NAMED)
     ks: list[Cutoff] = Field(min_length=1, max_length=MOST_NAMED)
-    engine: Literal["duckdb", "polars"]
+    engine: Literal["duckdb", "polars", "spark"]
     rows_per_partition: Annotated[int, Field(ge=1, le=MOST_COUNT)]
     panel: bool
 

@@ -38,6 +38,7 @@ class InputTable:
     columns  : ours -> theirs, where they differ
     settings : how a fix names the settings of this table
     held     : the table itself, where it is no file
+    row_name : what messages call a row of `held`, by its number from 0; else they number it
     """
 
     name: str
@@ -47,6 +48,7 @@ class InputTable:
     columns: Mapping[str, str]
     settings: Settings
     held: pa.Table | None = None
+    row_name: Callable[[int], str] | None = None
 
     @property
     def path(self) -> Place:

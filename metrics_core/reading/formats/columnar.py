@@ -6,7 +6,8 @@ from itertools import accumulate, islice
 
 import pyarrow as pa
 
-from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem
+from concord.metrics_core.checking.problems import AT_MOST, Affected, InputError, Problem, affecting
+from concord.metrics_core.checking.row_checks import row_number
 from concord.metrics_core.reading.columns.arrow_types import kind_of
 from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind, Raw, role_of
 from concord.metrics_core.reading.files.parts import Batches, Part, opened_parts
@@ -32,14 +33,16 @@ def read_columnar(file: InputTable, rank_base: int) -> Raw:
     shape = shape_of(file, united(parts))
     rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
     read: list[int] = []  # rows of each part, as far as they are read
-    raw = Raw(rows.made, _place(parts, read, folded=shape.folded))
+    raw = Raw(rows.made, _place(file, parts, read, folded=shape.folded))
     if not shape.folded:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
-    raw.batches = pa.RecordBatchReader.from_batches(rows.schema, _batches(parts, rows, raw, read))
+    raw.batches = pa.RecordBatchReader.from_batches(
+        rows.schema, _batches(file, parts, rows, raw, read)
+    )
     return raw
 
 
-def _batches(parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batches:
+def _batches(file: InputTable, parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batches:
     """The rows of all parts; those of a part up to the first that cannot be read: why goes to `raw.problems`."""
     for part in parts:
         read.append(0)
@@ -48,7 +51,7 @@ def _batches(parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batche
                 batch.validate(
                     full=True
                 )  # damaged text would pass for another id, or crash its reader
-                if wrong := _wrong_lists(part, rows.shape, batch, read[-1]):
+                if wrong := _wrong_lists(file, part, rows.shape, batch, read[-1]):
                     raw.problems += wrong
                 else:
                     yield rows.of(batch, sum(read))
@@ -59,10 +62,17 @@ def _batches(parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batche
                 return
 
 
-def _wrong_lists(part: Part, shape: Shape, batch: pa.RecordBatch, before: int) -> list[Problem]:
+def _wrong_lists(
+    file: InputTable, part: Part, shape: Shape, batch: pa.RecordBatch, before: int
+) -> list[Problem]:
+    name = file.row_name or row_number
     fix = "write one list a user, and lists of scores, ranks and grades as long as it"
     return [
-        Problem(f"{part.path}: row {before + row + 1:,}", what, fix)
+        affecting(
+            f"{part.path}: {name(before + row)}",
+            fix,
+            Affected((-1,), (name(before + row),), None, None, what),
+        )
         for row, what in islice(wrong_lists(shape, batch), AT_MOST)
     ]
 
@@ -131,12 +141,16 @@ def _unusable(types: list[pa.DataType] | None) -> str:
     return f"is of type {' and '.join(dict.fromkeys(map(str, types)))}"
 
 
-def _place(parts: list[Part], read: list[int], *, folded: bool) -> Callable[[int], str]:
+def _place(
+    file: InputTable, parts: list[Part], read: list[int], *, folded: bool
+) -> Callable[[int], str]:
+    name = file.row_name or row_number
+
     def place(position: int) -> str:
         starts = [0, *accumulate(read)]
         before, within = divmod(position, LINES) if folded else (position, 0)
         part = bisect_right(starts, before, hi=len(read)) - 1
-        row = f"row {before - starts[part] + 1:,}" + (f", place {within}" if folded else "")
+        row = name(before - starts[part]) + (f", place {within}" if folded else "")
         return row if len(parts) == 1 else f"{parts[part].name}, {row}"
 
     return place

@@ -2,8 +2,8 @@
 
 import duckdb
 
-from concord.metrics_core.checking.problems import Problem
-from concord.metrics_core.checking.row_checks import RowCheck, in_words, only_row, whose
+from concord.metrics_core.checking.problems import Affected, Problem, affecting
+from concord.metrics_core.checking.row_checks import RowCheck, only_row, whose
 from concord.metrics_core.reading.columns.readable import EXACT
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.rules.policies import Policies
@@ -43,8 +43,10 @@ def repeated_judgements(
     user, item, places = only_row(
         connection, f"SELECT user, item, places FROM ({groups}) ORDER BY places LIMIT 1"
     )
-    where = " and ".join(source.raw.place(position) for position in places)
-    what = f"the item is judged more than once for the user; {in_words(count, 'row')} affected"
+    stand = [source.raw.place(position) for position in places]
+    said = "the item is judged more than once for the user"
+    affected = Affected((4,), tuple(stand), rows=count, users=None, said=said)
     setting = source.file.settings.input("repeated_grade")
     fix = f"keep one row for each user and item, or set {setting} to first or highest"
-    return [Problem(f"{source.file.name}: {where}{whose(user, item)}", what, fix)]
+    where = f"{source.file.name}: {' and '.join(stand)}{whose(user, item)}"
+    return [affecting(where, fix, affected)]

@@ -89,7 +89,7 @@ def value_problems(
 ) -> list[Problem]:
     names = {column: source.file.theirs(column) for column in source.columns}
     found = wrong_rows(connection, "source", checks, place=source.raw.place, names=names)
-    return [Problem(f"{source.file.name}: {where}", what, fix) for where, what, fix in found]
+    return [replace(each, where=f"{source.file.name}: {each.where}") for each in found]
 
 
 def sound_rows(checks: list[RowCheck]) -> str:

@@ -23,4 +23,8 @@ def partitions(params: Params, model: str, task: Task) -> Iterator[Part]:
     if params.evaluation.engine == "polars":
         return polars_engine.partitions(lists, truth, task, background)
     rows = params.evaluation.rows_per_partition
+    if params.evaluation.engine == "spark":
+        from concord.pipeline.evaluating.engines import spark as spark_engine
+
+        return spark_engine.partitions(lists, truth, task, rows, background)
     return duckdb_engine.partitions(lists, truth, task, rows, background)

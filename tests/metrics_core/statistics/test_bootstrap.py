@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from concord.metrics_core.numerics.exact import on_grid
 from concord.metrics_core.statistics import bootstrap
 from concord.metrics_core.statistics.bootstrap import (
     HEAVIEST,
@@ -17,7 +18,6 @@ from concord.metrics_core.statistics.bootstrap import (
     interval,
     weighted_means,
 )
-from concord.metrics_core.statistics.exact import on_grid
 
 NAN = math.nan
 

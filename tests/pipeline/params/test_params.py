@@ -83,7 +83,7 @@ def test_the_demo_is_accepted() -> None:
         ("  popularity:\n", "  truth:\n", "'truth' is no name of a model"),
         ("  popularity:\n", "  Truth:\n", "'Truth' is no name of a model"),
         ("  popularity:\n", '  "als\\n":\n', "is no name of a model"),
-        ("  engine: duckdb", "  engine: spark", "evaluation.engine: is 'spark'"),
+        ("  engine: duckdb", "  engine: pandas", "evaluation.engine: is 'pandas'"),
         ("edges: [0, 20, 50]", "edges: [20, 0]", "segments.activity: [20, 0] does not rise"),
         (
             "shares: [0.5, 0.8]",
@@ -139,7 +139,7 @@ def _at(start: str) -> int:
         ),
         (
             "engine: duckdb #", "engine: duckbd #", "engine:",
-            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb' or 'polars'; did you mean 'duckdb'?",
+            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb', 'polars' or 'spark'; did you mean 'duckdb'?",
         ),
         *(
             pytest.param(

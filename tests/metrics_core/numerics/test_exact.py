@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.statistics import exact
-from concord.metrics_core.statistics.exact import exact_sum
+from concord.metrics_core.numerics import exact
+from concord.metrics_core.numerics.exact import exact_parts, exact_sum
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -19,6 +19,13 @@ def test_a_sum_has_the_bits_of_fsum(values: list[float], at_once: int) -> None:
         patch.setattr(exact, "_AT_ONCE", at_once)
 
         assert exact_sum(np.array(values)) == math.fsum(values)
+
+
+@given(st.lists(st.lists(FINITE, max_size=20), min_size=1, max_size=4))
+def test_what_partitions_give_adds_up_to_the_sum_of_all(partitions: list[list[float]]) -> None:
+    parts = [part for values in partitions for part in exact_parts(np.array(values))]
+
+    assert math.fsum(parts) == math.fsum(value for values in partitions for value in values)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,7 +1,7 @@
 """Sums that come out exactly, so that they have the same bits on every machine, in any order."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -28,21 +28,40 @@ def on_grid(values: Floats, heaviest: int) -> Floats:
 
 
 def exact_sum(values: Floats) -> float:
-    """The sum rounded once, as `math.fsum` has it: of (n,) float64, many at a time.
+    """The sum of (n,) float64, rounded once, as `math.fsum` has it."""
+    return math.fsum(_parts(values))
+
+
+def exact_parts(values: Floats) -> list[float]:
+    """Few numbers that add up to exactly what the values do: those of partitions give the sum of all."""
+    return exactly(list(_parts(values)))
+
+
+def exactly(numbers: Sequence[float]) -> list[float]:
+    """The rounded sum, what it lacks, what that lacks, …: few numbers that add up to exactly what many do."""
+    found: list[float] = []
+    while part := math.fsum([*numbers, *(-each for each in found)]):
+        found.append(part)
+        if not math.isfinite(part):
+            break
+    return found
+
+
+def _parts(values: Floats) -> Iterator[float]:
+    """Numbers that add up to exactly what the values do, a few of each block of values.
 
     Of each block the leading bits of all values are added without an error, then those that follow, until nothing is
-    left; the few sums are added by `math.fsum`.
+    left.
 
     References
     ----------
     Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
     """
-    blocks = range(0, len(values), _AT_ONCE)
-    return math.fsum(part for first in blocks for part in _parts(values[first : first + _AT_ONCE]))
+    for first in range(0, len(values), _AT_ONCE):
+        yield from _of_block(values[first : first + _AT_ONCE])
 
 
-def _parts(values: Floats) -> Iterator[float]:
-    """Numbers whose sum is exactly that of the values."""
+def _of_block(values: Floats) -> Iterator[float]:
     left = values
     for _ in range(_PARTS):
         largest = max(float(left.max()), -float(left.min()))

@@ -1,0 +1,179 @@
+"""Tables cut into buckets of whole users, and each bucket evaluated by a worker."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.refused import ScoringError, first_of
+from concord.metrics_core.scoring.buckets.bucket import (
+    FACTS,
+    IDS,
+    ORIGIN,
+    SEQUENCE,
+    USER,
+    Plan,
+    evaluate_bucket,
+    schema_of,
+    value_columns,
+)
+from concord.metrics_core.scoring.buckets.facts import Facts, added
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+ROWS = 1 << 20  # of all tables, in a bucket on average
+MOST_SENT = 64 << 20  # bytes of what every worker gets: catalogue, item numbers, features
+BUCKET = "bucket"
+
+
+def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
+    """Buckets of bounded size; no result depends on their number."""
+    return max(1, math.ceil(rows / of_a_bucket))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One table of an evaluation.
+
+    rows    : with `origin`, and `sequence` where several rows may have come from one; there are `n_rows`
+    user    : the id of the user as text, alike in all tables
+    columns : those that are read
+    """
+
+    name: str
+    rows: "DataFrame"
+    n_rows: int
+    user: "Column"
+    columns: Sequence["Column"]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the buckets gave; computed once, and kept by Spark."""
+
+    plan: Plan
+    rows: "DataFrame"
+
+    @cached_property
+    def facts(self) -> list[Facts]:
+        """Those of each bucket."""
+        told = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
+        return [Facts.of_json(text) for (text,) in told]
+
+    @cached_property
+    def ids(self) -> "DataFrame":
+        """of, id, n: what the buckets tell of ids, added up."""
+        from pyspark.sql import functions as sf
+
+        told = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("told"))
+        return told.select("told.*").groupBy("of", "id").agg(sf.sum("n").alias("n"))
+
+    @property
+    def values_schema(self) -> pa.Schema:
+        """The columns of `values`."""
+        schema = schema_of(self.plan)
+        return pa.schema([schema.field(n) for n in schema.names if n not in (FACTS, IDS)])
+
+    @property
+    def values(self) -> "DataFrame":
+        """The rows of users."""
+        return self.rows.where(f"{FACTS} IS NULL").drop(FACTS, IDS)
+
+
+def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluated:
+    """Every bucket evaluated by `evaluate_bucket`.
+
+    Raises
+    ------
+    InputError : what every worker needs is too large
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    _refuse_large(plan)
+    (recs, *others) = sides
+    left = _bucketed(recs, "", buckets)
+    if others:
+        parts = [_bucketed(side, f"{side.name}_", buckets) for side in others]
+        right = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+    else:
+        right = left.where("false").selectExpr(BUCKET, ORIGIN, "'' AS side")
+
+    def evaluated(lists: pa.Table, judged: pa.Table) -> pa.Table:
+        return evaluate_bucket(plan, lists, judged)
+
+    found = (
+        left.repartition(buckets, BUCKET)
+        .groupBy(BUCKET)
+        .cogroup(right.repartition(buckets, BUCKET).groupBy(BUCKET))
+        .applyInArrow(evaluated, from_arrow_schema(schema_of(plan)))
+    )
+    return Evaluated(plan, found.persist())
+
+
+def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
+    from pyspark.sql import functions as sf
+
+    bucket = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int").alias(BUCKET)
+    stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
+    named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
+    read = [column.alias(f"{prefix}{number}") for number, column in enumerate(side.columns)]
+    return side.rows.select(bucket, *stand, *named, *read)
+
+
+def in_order(found: Evaluated, users_at_a_time: int) -> Iterator[pl.DataFrame]:
+    """The values of all users, by user, so many at a time or somewhat more: no more of them come to the driver at once.
+
+    Raises
+    ------
+    ScoringError : the conventions refuse users
+    """
+    from pyspark.sql import functions as sf
+
+    refusals = [each.refusal for each in found.facts if each.refusal is not None]
+    if refusals:
+        raise ScoringError(first_of(refusals))
+    names = [USER, *value_columns(found.plan.task)]
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.record_batch({"packed": [sink.getvalue().to_pybytes()]})
+
+    users = added(found.facts)["users"]
+    ranges = max(1, math.ceil(users / users_at_a_time))
+    ordered = found.values.repartitionByRange(ranges, sf.col(USER)).sortWithinPartitions(USER)
+    empty = pa.Table.from_batches([], found.values_schema).rename_columns(names)
+    yield from [] if users else [_frame(empty)]
+    for (content,) in ordered.mapInArrow(packed, "packed binary").toLocalIterator():
+        yield _frame(pa.ipc.open_stream(content).read_all().rename_columns(names))
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _refuse_large(plan: Plan) -> None:
+    if plan.size > MOST_SENT:
+        what = (
+            f"every worker would get {plan.size / 2**20:,.0f} MiB of item numbers, popularity and features, "
+            f"and {MOST_SENT >> 20} MiB is the most"
+        )
+        fix = "leave out the metrics beyond accuracy, or give fewer items or features"
+        raise refuse("items", what, fix)
+
+
+def column(name: str) -> "Column":
+    """A column by its name, whatever stands in it."""
+    from pyspark.sql import functions as sf
+
+    return sf.col(f"`{name.replace('`', '``')}`")

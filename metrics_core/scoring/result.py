@@ -1,0 +1,63 @@
+"""What an evaluation says, whoever ran it: means, summary, warnings."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.summary import Summary
+
+CONFIDENCE = 0.95  # of the intervals in `Told.summary`
+
+
+class Told:
+    """The means of labels; `result["nDCG@10"]` is one, `warnings` are signs that it is not what was meant."""
+
+    warnings: tuple[Warned, ...] = ()
+
+    @property
+    def means(self) -> Mapping[str, Summary]:
+        """The summary of each label, at full precision."""
+        raise NotImplementedError
+
+    @property
+    def per_user(self) -> Any:
+        """user, then one Float64 column a label: NaN where undefined, null where the user is left out."""
+        raise NotImplementedError
+
+    @property
+    def n_users(self) -> int:
+        """The rows of `per_user`."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{label} {summary.mean:.4f}" for label, summary in self.means.items())
+        said = "".join(f"; beware: {each.sentence.removesuffix('.')}" for each in self.warnings)
+        return f"<Result for {self.n_users:,} users: {means}{said}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the warnings and the summary."""
+        told = "".join(f"<p>Beware: {escape(each.sentence)}</p>" for each in self.warnings)
+        return told + self.summary._repr_html_()
+
+    def __getitem__(self, label: str) -> float:
+        """The mean of a label that was asked for.
+
+        Raises
+        ------
+        ValueError : it was not
+        """
+        known = str(parse(label))
+        if known not in self.means:
+            what = f"was not evaluated; there are {', '.join(self.means)}"
+            raise refuse(label, what, "add it to `metrics`")
+        return self.means[known].mean
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined; one row a label."""
+        return pl.DataFrame([{"metric": label, **vars(row)} for label, row in self.means.items()])

@@ -1,0 +1,179 @@
+"""Spark DataFrames, classic and Connect: what they hold as Arrow sees it, and where each of their rows came from."""
+
+import logging
+import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from concord.metrics_core.reading.columns.input_table import InputTable, Kind
+from concord.metrics_core.reading.formats.columnar import read_columnar
+from concord.metrics_core.reading.formats.shapes import shape_of
+from concord.metrics_core.scoring.buckets.bucket import ORIGIN, SEQUENCE
+from concord.metrics_core.scoring.buckets.buckets import Side, column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+IN_FILE, IN_PARTITION = 40, 33  # bits of an origin that number the row; Spark sets the second
+
+
+def is_spark(data: Any) -> bool:
+    """Is it a Spark DataFrame? Told without importing pyspark."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
+        for kind in type(data).__mro__
+    )
+
+
+def arrow_schema(frame: "DataFrame") -> pa.Schema:
+    """The columns as Arrow has them; one of a type that Arrow lacks is refused where it is asked for, as bytes are."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    fields = []
+    for field in frame.schema.fields:
+        try:
+            kind = to_arrow_type(field.dataType)
+        except PySparkException:
+            kind = pa.binary()
+        fields.append(pa.field(field.name, kind))
+    return pa.schema(fields)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where rows came from: files or partitions by number, and how many rows each has.
+
+    shift : bits of an origin below this number
+    """
+
+    names: dict[int, str]
+    rows: int
+    shift: int
+
+    def words(self, origin: int) -> str:
+        """`part-00731.parquet, row 4`, as messages name a row."""
+        number, row = origin >> self.shift, origin & ((1 << self.shift) - 1)
+        words = f"row {row + 1:,}"
+        return words if len(self.names) <= 1 else f"{self.names[number]}, {words}"
+
+
+@dataclass(frozen=True)
+class Given(Side):
+    """A table as it was given.
+
+    table  : as readers take it, without rows; `reads`: its columns that are read
+    kinds  : of our columns
+    places : where its rows came from
+    """
+
+    table: InputTable
+    kinds: dict[str, Kind]
+    places: Places
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the columns that are read."""
+        assert self.table.held is not None
+        return tuple(self.table.held.schema.names)
+
+    def is_text(self, column: str) -> bool:
+        """Are the ids of a column text?"""
+        return self.kinds[column] == "text"
+
+
+def given(table: InputTable, frame: "DataFrame", rank_base: int) -> Given:
+    """A frame and what is read of it.
+
+    table : of the frame's columns, without a row
+
+    Raises
+    ------
+    InputError : columns are missing, or of a type that cannot be read
+    """
+    assert table.held is not None
+    kinds = read_columnar(table, rank_base).kinds
+    reads = list(dict.fromkeys(shape_of(table, table.held.schema).reads))
+    rows, places = _located(frame)
+    void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
+    user = column(table.theirs("user"))
+    columns = [
+        column(name).cast("string" if name in _ids(table) else "double")
+        if name in void
+        else column(name)
+        for name in reads
+    ]
+    held = replace(table, held=table.held.select(reads))
+    as_text = user_text(user, kinds["user"])
+    return Given(table.name, rows, places.rows, as_text, columns, held, kinds, places)
+
+
+def _ids(table: InputTable) -> set[str]:
+    return {table.theirs(name) for name in ("user", "item")}
+
+
+def user_text(user: "Column", kind: Kind) -> "Column":
+    """The id of a user as text, alike for all types in which readers take it for the same."""
+    from pyspark.sql import functions as sf
+
+    if kind == "text":
+        return sf.regexp_replace(user, r"\A(0|-?[1-9][0-9]{0,14})[.]0\z", "$1")
+    return user.try_cast("bigint").cast("string")
+
+
+def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
+    """Every row with its origin: file and row where Spark knows them, else partition and row."""
+    from pyspark.sql import functions as sf
+
+    sequence = sf.monotonically_increasing_id()
+    if not _knows_files(frame):
+        where = sf.spark_partition_id().alias("number")
+        found = frame.groupBy(where).count().collect()
+        names = {number: f"partition {number}" for number, _ in sorted(found)}
+        rows = sum(count for _, count in found)
+        return frame.withColumn(ORIGIN, sequence), Places(names, rows, IN_PARTITION)
+    path, row = column("_metadata").getField("file_path"), column("_metadata").getField("row_index")
+    counts: dict[str, int] = dict(frame.groupBy(path.alias("path")).count().collect())
+    named = {each: unquote(urlsplit(each).path) for each in counts}
+    folder = posixpath.commonpath([posixpath.dirname(name) for name in named.values()] or ["/"])
+    inside = {each: posixpath.relpath(name, folder) for each, name in named.items()}
+    ordered = sorted(inside, key=lambda each: inside[each].split("/"))
+    names = {number: inside[each] for number, each in enumerate(ordered)}
+    places = Places(names, sum(counts.values()), IN_FILE)
+    stand = frame.select("*", row.alias(ORIGIN), path.alias("path"), sequence.alias(SEQUENCE))
+    if len(ordered) <= 1:
+        return stand.drop("path"), places
+    starts = [(each, number << IN_FILE) for number, each in enumerate(ordered)]
+    numbers = frame.sparkSession.createDataFrame(starts, "path string, start bigint")
+    joined = stand.join(sf.broadcast(numbers), "path", "left")
+    return joined.withColumn(ORIGIN, sf.col("start") + sf.col(ORIGIN)).drop("start", "path"), places
+
+
+def _knows_files(frame: "DataFrame") -> bool:
+    """Does Spark tell the file and the row of each row? Of parquet it does."""
+    from pyspark.errors import AnalysisException
+
+    if not frame.inputFiles():
+        return False
+    with _unlogged():
+        try:
+            fields = frame.select(column("_metadata")).schema[0].dataType
+        except AnalysisException:
+            return False
+    return {"file_path", "row_index"} <= set(fields.names)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """What Spark logs of a query that is only tried is no news."""
+    logger = logging.getLogger("DataFrameQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

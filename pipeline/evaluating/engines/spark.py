@@ -1,0 +1,91 @@
+"""Engine `spark`: buckets of users, each in a worker of whatever cluster the environment names."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from concord.metrics_core.checking.extras import extra_named
+from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
+from concord.metrics_core.scoring.buckets.buckets import (
+    ROWS,
+    Side,
+    bucket_count,
+    column,
+    evaluate_buckets,
+    in_order,
+)
+from concord.metrics_core.scoring.buckets.items import exposures_of
+from concord.metrics_core.scoring.partition import Part, Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+USERS = 131_072  # whose values the driver holds at a time
+
+
+def partitions(
+    lists: Path,
+    truth: Path,
+    task: Task,
+    rows_per_partition: int,
+    background: Background = NONE,
+) -> Iterator[Part]:
+    """What ranges of users give, in the order of the users."""
+    session = _session()
+    files: dict[str, Any] = {"recs": lists, "truth": truth}
+    numbers = None
+    if task.needs_items:
+        task, numbers = _numbered(lists, task, background)
+        files |= {"train": background.train} if background.train is not None else {}
+    sides = [_side(session, name, path) for name, path in files.items()]
+    schemas = {name: pq.read_schema(path) for name, path in files.items()}
+    users = [schemas[name].field("user").type for name in ("recs", "truth")]
+    as_text = not all(map(pa.types.is_integer, users))
+    columns = {name: tuple(schema.names) for name, schema in schemas.items()}
+    plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
+    rows = sum(side.n_rows for side in sides)
+    buckets = bucket_count(rows, min(ROWS, rows_per_partition))
+    found = evaluate_buckets(plan, sides, buckets)
+    exposures = None
+    for values in in_order(found, USERS):
+        if exposures is None:
+            exposures = exposures_of(found)
+            yield Part(values, exposures)
+        else:
+            yield Part(values, {})
+    found.rows.unpersist()
+
+
+def _session() -> "SparkSession":
+    """The session that is there, or that spark-submit, SPARK_REMOTE or spark-defaults describe, or one of this machine."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with extra_named():
+        from pyspark.sql import SparkSession
+
+    return SparkSession.builder.getOrCreate()
+
+
+def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa.Table]:
+    """The task with all items numbered, and the numbers."""
+    with connect(reads=[lists]) as connection:
+        connection.read_parquet(str(lists)).create_view("lists")
+        task = with_items(connection, task, background)
+        numbers = connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
+    return task, numbers
+
+
+def _side(session: "SparkSession", name: str, path: Path) -> Side:
+    from pyspark.sql import functions as sf
+
+    frame = session.read.parquet(f"file://{path.resolve().as_posix()}")  # Spark decodes no URI
+    placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
+    columns = [column(each) for each in pq.read_schema(path).names]
+    rows = pq.read_metadata(path).num_rows
+    return Side(name, placed, rows, sf.col("user").cast("string"), columns)

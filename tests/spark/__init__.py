@@ -1,0 +1,1 @@
+"""Spark processes of this machine: the bits and the words of one machine."""

@@ -1,0 +1,105 @@
+"""Lists and truth in which everything occurs that a convention decides about."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.evaluate import Result, evaluate, labels_of, pinned_by
+from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.spark.evaluate import evaluate_frames
+from concord.metrics_core.spark.result import SparkResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+USERS, LENGTH, ITEMS = 120, 12, 50
+ACCURACY = ["nDCG@10", "AP@10", "P@5", "R@10", "RR", "ERR@10", "RBP(p=0.8)@10", "Kendall@10"]
+BEYOND = ["Coverage@10", "Gini@10", "Entropy@5", "Novelty@10", "Serendipity@10", "ILD@5"]
+
+
+@dataclass(frozen=True)
+class Tables:
+    recs: pl.DataFrame
+    truth: pl.DataFrame
+    train: pl.DataFrame
+    items: pl.DataFrame
+
+
+def tables(seed: int = 0, *, text: bool = False, copies: bool = False) -> Tables:
+    """Tied scores; users in one of both tables only; with `copies` items that stand twice in a list."""
+    rng = np.random.default_rng(seed)
+    users = np.arange(USERS)
+    listed = [rng.choice(ITEMS, LENGTH, replace=copies) for _ in users]
+    recs = pl.DataFrame(
+        {
+            "user": np.repeat(users, LENGTH),
+            "item": np.concatenate(listed),
+            "score": np.round(rng.random(USERS * LENGTH), 1),
+        }
+    )
+    judged = [rng.choice(ITEMS, 5, replace=False) for _ in users]
+    truth = pl.DataFrame(
+        {
+            "user": np.repeat(users + 9, 5),
+            "item": np.concatenate(judged),
+            "grade": rng.integers(0, 5, USERS * 5).astype(float),
+        }
+    )
+    train = pl.DataFrame(
+        {"user": rng.integers(0, USERS, 900), "item": rng.integers(0, ITEMS + 9, 900)}
+    )
+    items = pl.DataFrame(
+        {
+            "item": np.arange(ITEMS + 20),
+            "categories": [f"c{n % 7}|d{n % 3}" for n in range(ITEMS + 20)],
+        }
+    )
+    found = [recs, truth, train, items]
+    if text:
+        found = [t.with_columns(pl.col("^user|item$").cast(pl.String)) for t in found]
+    return Tables(*found)
+
+
+def frame(spark: "SparkSession", table: pl.DataFrame) -> "DataFrame":
+    return spark.createDataFrame(table.to_arrow())
+
+
+def on_spark(
+    recs: Any,
+    truth: Any,
+    metrics: list[str],
+    conventions: Chosen,
+    *,
+    buckets: int | None = None,
+    **how: Any,
+) -> SparkResult:
+    """As `evaluate`, with a number of buckets."""
+    task = Task(labels_of(metrics), pinned_by(conventions), only_known=how.get("users") is not None)
+    return evaluate_frames(recs, truth, task, buckets=buckets, **how)
+
+
+def on_one_machine(
+    recs: Any, truth: Any, metrics: list[str], conventions: Chosen, **how: Any
+) -> Result:
+    how["input"] = how.pop("policies", None)
+    return evaluate(recs, truth, metrics=metrics, conventions=conventions, **how)
+
+
+def assert_same(found: SparkResult, expected: Result) -> None:
+    """Every bit of every value, the summaries and the warnings."""
+    values = pl.from_arrow(found.per_user.toArrow())
+    assert isinstance(values, pl.DataFrame)
+    assert _bits(values.sort("user")) == _bits(expected.per_user)
+    assert found.summary.equals(expected.summary, null_equal=True)
+    assert found.warnings == expected.warnings
+    assert repr(found) == repr(expected)
+
+
+def _bits(values: pl.DataFrame) -> list[tuple[Any, ...]]:
+    return [
+        (name, *(v.hex() if isinstance(v, float) else v for v in values[name].to_list()))
+        for name in values.columns
+    ]

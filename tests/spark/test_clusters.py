@@ -1,0 +1,153 @@
+"""Real processes: Spark Connect, and a standalone cluster one of whose workers is killed half-way."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import concord as cc
+from tests.project import ROOT
+from tests.spark.on_a_cluster import METRICS
+from tests.spark.tables import Tables, tables
+
+pytestmark = pytest.mark.whole
+
+LIGHT = [
+    "spark.ui.enabled=false",
+    "spark.ui.showConsoleProgress=false",
+    "spark.sql.shuffle.partitions=4",
+]
+WAIT = 120  # seconds
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    given = tables()
+    (tmp_path / "recs").mkdir()
+    for number in range(8):
+        part = given.recs.filter(given.recs["user"] % 8 == number)
+        part.write_parquet(tmp_path / "recs" / f"part-{number}.parquet")
+    given.truth.write_parquet(tmp_path / "truth.parquet")
+    given.items.write_parquet(tmp_path / "items.parquet")
+    return tmp_path
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+
+
+def _script(folder: Path, how: str, target: str, *options: str) -> list[str]:
+    script = str(ROOT / "tests" / "spark" / "on_a_cluster.py")
+    return [sys.executable, script, str(folder), how, target, *LIGHT, *options]
+
+
+def _assert_as_on_one_machine(folder: Path, given: Tables) -> None:
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    how: dict[str, Any] = {"metrics": METRICS, "conventions": "standard", "items": given.items}
+    expected = cc.evaluate(given.recs, given.truth, **how)
+    rows = [
+        [v.hex() if isinstance(v, float) else v for v in row] for row in expected.per_user.rows()
+    ]
+    assert found["per_user"] == sorted(rows)
+    assert found["summary"] == repr(expected.summary.rows())
+
+
+def test_spark_connect(folder: Path) -> None:
+    pytest.importorskip("pyspark")
+    pytest.importorskip("grpc")
+    done = subprocess.run(
+        _script(folder, "remote", "local[2]"), env=_environment(), capture_output=True, text=True, timeout=300, check=False
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    _assert_as_on_one_machine(folder, tables())
+
+
+@contextmanager
+def _daemon(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
+    pyspark = pytest.importorskip("pyspark")
+    spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [str(spark_class), *command], stdout=said, stderr=said, env=_environment(), start_new_session=True
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _told(log: Path, pattern: str) -> re.Match[str]:
+    """What a log says, as soon as it says it."""
+    until = time.monotonic() + WAIT
+    while time.monotonic() < until:
+        if found := re.search(pattern, log.read_text(errors="replace")):
+            return found
+        time.sleep(0.2)
+    raise AssertionError(log.read_text(errors="replace")[-3000:])
+
+
+def test_a_worker_is_killed_half_way(folder: Path) -> None:
+    deploy = "org.apache.spark.deploy"
+    logs = [folder / f"{name}.log" for name in ("master", "one", "two")]
+    host = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    with _daemon(logs[0], f"{deploy}.master.Master", *host):
+        url = _told(logs[0], r"spark://127\.0\.0\.1:\d+")[0]
+        worker = [
+            f"{deploy}.worker.Worker",
+            *host,
+            "-c",
+            "1",
+            "-m",
+            "1g",
+            "-d",
+            str(folder / "work"),
+            url,
+        ]
+        with _daemon(logs[1], *worker), _daemon(logs[2], *worker) as second:
+            for log in logs[1:]:
+                _told(log, "Successfully registered with master")
+            options = ["spark.executor.memory=600m", "spark.driver.host=127.0.0.1"]
+            said = folder / "driver.log"
+            with said.open("wb") as output:
+                driver = subprocess.Popen(
+                    _script(folder, "master", url, *options), env=_environment(), stdout=output, stderr=output
+                )  # fmt: skip
+                try:
+                    executor = _busy_executor(logs[2])
+                    second.kill()
+                    os.kill(executor, signal.SIGKILL)
+                    code = driver.wait(300)
+                finally:
+                    driver.kill()
+    assert code == 0, said.read_text(errors="replace")[-3000:]
+    assert re.search(
+        "Lost executor|Lost worker|Worker .*lost|removed", said.read_text(errors="replace")
+    )
+    _assert_as_on_one_machine(folder, tables())
+
+
+def _busy_executor(log: Path) -> int:
+    """The process of a worker's executor, once it has launched it and runs tasks."""
+    said = _told(log, r"Asked to launch executor (app-\S+?)/(\d+)")
+    stderr = log.parent / "work" / said[1] / said[2] / "stderr"
+    until = time.monotonic() + WAIT
+    while not stderr.exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    _told(stderr, r"Running task \d+\.\d+ in stage [4-9]")  # rows were counted before
+    return int(
+        _told(stderr, r"pid: (\d+)|Started daemon with process name: (\d+)@")[0]
+        .split("@")[0]
+        .split()[-1]
+    )

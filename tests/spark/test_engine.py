@@ -1,0 +1,78 @@
+"""The engine `spark` of the pipeline gives what the others give: values, exposures and refusals."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.evaluate import labels_of
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.scoring.background import NONE, Background
+from concord.metrics_core.scoring.evaluation import panels_of, task_of
+from concord.metrics_core.scoring.partition import Part, Task
+from concord.pipeline.evaluating.engines import duckdb
+from concord.pipeline.evaluating.engines import spark as spark_engine
+from tests.spark.tables import ACCURACY, BEYOND, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
+    given = tables(text=text)
+    ranked = given.recs.sort("user", "score", "item").with_columns(
+        rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user")
+    )
+    ranked.write_parquet(folder / "lists.parquet")
+    given.truth.sort("user", "item").write_parquet(folder / "truth.parquet")
+    given.train.unique(["user", "item"]).write_parquet(folder / "train.parquet")
+    given.items.write_parquet(folder / "items.parquet")
+    return folder / "lists.parquet", folder / "truth.parquet"
+
+
+def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
+    exposed: dict[str, Exposure] = {}
+    for part in parts:
+        for label, exposure in part.exposures.items():
+            exposed[label] = exposure if label not in exposed else exposed[label] + exposure
+    counts = {label: [*each.counts.tolist(), each.n_users] for label, each in exposed.items()}
+    return pl.concat([part.values for part in parts]), counts
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_the_values_of_labels_and_panel(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bool
+) -> None:
+    monkeypatch.setattr(spark_engine, "USERS", 50)
+    files = _files(tmp_path, text=text)
+    labels, pinned = labels_of([*ACCURACY, *BEYOND]), cc.preset("standard")
+    task = task_of(labels, pinned, panels_of(labels, ["nDCG@10"], pinned))
+    background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
+
+    found = list(spark_engine.partitions(*files, task, 500, background))
+
+    values, exposures = _whole(found)
+    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
+    assert len(found) > 2
+    assert values.cast(expected.schema).equals(expected, null_equal=True)
+    assert exposures == exposed
+
+
+def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
+    files = _files(tmp_path, text=False)
+    task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))
+    with pytest.raises(ValueError) as expected:
+        list(duckdb.partitions(*files, task, 10_000_000, NONE))
+
+    with pytest.raises(ValueError) as refused:
+        list(spark_engine.partitions(*files, task, 300, NONE))
+
+    assert str(refused.value) == str(expected.value)

@@ -1,0 +1,155 @@
+"""Spark refuses what one machine refuses, in the same words, and names the file or partition and the row."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+from tests.spark.tables import Tables, frame, on_one_machine, on_spark, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+METRICS = ["nDCG@10", "P@5"]
+
+
+def _set(table: pl.DataFrame, rows: list[int], **values: Any) -> pl.DataFrame:
+    number = pl.int_range(pl.len())
+    return table.with_columns(
+        pl.when(number.is_in(rows)).then(pl.lit(value)).otherwise(pl.col(name)).alias(name)
+        for name, value in values.items()
+    )
+
+
+def _ranked(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).drop("score")
+
+
+Case = tuple[Callable[[Tables], tuple[pl.DataFrame, pl.DataFrame]], dict[str, Any]]
+NAN = float("nan")
+CASES: dict[str, Case] = {
+    "scores are NaN": (lambda t: (_set(t.recs, [7, 900], score=NAN), t.truth), {}),
+    "scores are missing": (lambda t: (_set(t.recs, [7, 901], score=None), t.truth), {}),
+    "users are missing": (lambda t: (_set(t.recs, [3, 1000], user=None), t.truth), {}),
+    "items are missing": (lambda t: (_set(t.recs, [30, 700], item=None), t.truth), {}),
+    "several problems": (lambda t: (_set(_set(t.recs, [500, 800], item=None), [20], score=NAN), t.truth), {}),
+    "items stand twice": (lambda t: (_set(t.recs, [24, 25, 240, 241], item=7), t.truth), {}),
+    "scores are tied": (lambda t: (t.recs, t.truth), {"ties": "error"}),
+    "ranks have gaps": (lambda t: (_set(_ranked(t.recs), [11, 1199], rank=20), t.truth), {}),
+    "ranks repeat": (lambda t: (_set(_ranked(t.recs), [601, 1117], rank=1), t.truth), {}),
+    "ranks begin at 0": (lambda t: (_ranked(t.recs).with_columns(pl.col("rank") - 1), t.truth), {}),
+    "ranks are fractions": (lambda t: (_set(_ranked(t.recs).cast({"rank": pl.Float64}), [700], rank=1.5), t.truth), {}),
+    "no order": (lambda t: (t.recs.drop("score"), t.truth), {}),
+    "a column is missing": (lambda t: (t.recs.drop("item"), t.truth), {}),
+    "the truth lacks a column, the lists are wrong": (lambda t: (_set(t.recs, [9], score=NAN), t.truth.drop("item")), {}),
+    "the truth lacks a column": (lambda t: (t.recs, t.truth.drop("item")), {}),
+    "a column of another type": (lambda t: (t.recs.with_columns(user=True), t.truth), {}),
+    "lists without rows": (lambda t: (t.recs.clear(), t.truth), {}),
+    "truth without rows": (lambda t: (t.recs, t.truth.clear()), {}),
+    "grades are negative": (lambda t: (t.recs, _set(t.truth, [17, 300], grade=-1.0)), {}),
+    "grades are infinite": (lambda t: (t.recs, _set(t.truth, [599], grade=float("inf"))), {}),
+    "judged twice": (lambda t: (t.recs, _set(t.truth, [50, 51, 52, 400, 401], item=3)), {}),
+    "no common user": (lambda t: (t.recs, t.truth.with_columns(pl.col("user") + 10_000)), {}),
+    "ids in another Unicode form": (
+        lambda t: (
+            t.recs.with_columns(user=pl.format("u\u0308{}", "user")),
+            t.truth.with_columns(user=pl.format("\u00fc{}", "user")),
+        ),
+        {},
+    ),
+    "text with blanks": (
+        lambda t: (t.recs.with_columns(item=pl.format("{} ", "item")), t.truth.cast({"item": pl.String})),
+        {},
+    ),
+    "users without a list are refused": (lambda t: (t.recs, t.truth), {"user_no_recs": "error"}),
+    "users of the lists alone are refused": (lambda t: (t.recs, t.truth), {"user_recs_only": "error"}),
+    "grades above the gain": (lambda t: (t.recs, _set(t.truth, [77, 80], grade=31.0)), {"gain": "exp2"}),
+    "a gain map without grades": (lambda t: (t.recs, t.truth), {"gain": {"map": {1: 1.0, 2: 3.0}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_words(spark: "SparkSession", case: str) -> None:
+    made, knobs = CASES[case]
+    recs, truth = made(tables(text="text" in case))
+    how = METRICS, cc.preset("standard", **knobs)
+    with pytest.raises(ValueError) as expected:
+        on_one_machine(recs, truth, *how)
+
+    with pytest.raises(ValueError) as refused:
+        on_spark(frame(spark, recs).coalesce(1), frame(spark, truth).coalesce(1), *how, buckets=3)
+
+    assert str(refused.value) == str(expected.value)
+
+
+def test_rows_are_named_by_partition(spark: "SparkSession") -> None:
+    given = tables()
+    recs = _set(given.recs, [1400], score=NAN)
+
+    with pytest.raises(ValueError, match=r"recs: partition 1, row \d+, column 'score' \(user 116"):
+        on_spark(
+            frame(spark, recs).repartitionByRange(2, "user"),
+            frame(spark, given.truth),
+            METRICS,
+            "standard",
+        )
+
+
+def test_a_wrong_row_in_one_part_of_a_thousand(spark: "SparkSession", tmp_path: Path) -> None:
+    given = tables()
+    folder = tmp_path / "lists of a model"
+    folder.mkdir()
+    for number in range(1000):
+        part = given.recs[number : number + 1] if number < 999 else given.recs[999:]
+        if number in (731, 999):
+            part = _set(part, [0], score=NAN)
+        part.write_parquet(folder / f"part-{number:05}.parquet")
+    how = METRICS, cc.preset("standard")
+    with pytest.raises(ValueError) as expected:
+        on_one_machine(folder, given.truth, *how)
+
+    with pytest.raises(ValueError) as refused:
+        on_spark(spark.read.parquet(str(folder)), frame(spark, given.truth), *how)
+
+    assert "part-00731.parquet, row 1, column 'score'" in str(refused.value)
+    assert str(refused.value) == str(expected.value).replace(str(folder), "recs")
+
+
+def test_items_beyond_the_catalogue(spark: "SparkSession") -> None:
+    given = tables()
+    items = given.items.filter(pl.col("item") > 4)
+    how = METRICS, cc.preset("standard")
+    with pytest.raises(ValueError) as expected:
+        on_one_machine(given.recs, given.truth, *how, items=items)
+
+    with pytest.raises(ValueError) as refused:
+        on_spark(frame(spark, given.recs), frame(spark, given.truth), *how, items=items, buckets=3)
+
+    assert str(refused.value) == str(expected.value)
+
+
+def test_nobody_of_those_named_is_there(spark: "SparkSession") -> None:
+    given = tables()
+
+    with pytest.raises(ValueError, match="users: none of them is in the lists or in the truth"):
+        on_spark(
+            frame(spark, given.recs), frame(spark, given.truth), METRICS, "standard", users=[99_999]
+        )
+
+
+def test_a_table_of_another_kind(spark: "SparkSession") -> None:
+    given = tables()
+
+    with pytest.raises(
+        ValueError, match="truth: is DataFrame, and other tables are Spark DataFrames"
+    ):
+        on_spark(frame(spark, given.recs), given.truth, METRICS, "standard")
