@@ -18,9 +18,8 @@ from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.given import Columns, columns_named, table_given
 from concord.metrics_core.reading.lists import rank_source, read_lists
-from concord.metrics_core.reading.loaded import InMemory, keep_lists
+from concord.metrics_core.reading.loaded import InMemory, keep_lists, keep_truth
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
-from concord.metrics_core.reading.truth import read_truth
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of
 from concord.metrics_core.scoring.partition import Part, Task
 
@@ -153,6 +152,7 @@ def _keep_lists(
         if not passing.refused:
             connection.register("ranked", passing.ids)
             return passing.parts
+        connection.execute("DROP TABLE IF EXISTS ranked")
     kept = InMemory()
     keep_lists(connection, table, policies, conventions, kept.keep)
     for relation in ("ranked", "given"):
@@ -171,10 +171,10 @@ def _read_truth(
 ) -> None:
     nobody_judged = isinstance(given, Mapping) and bool(given)  # each user may be without an item
     table = table_given("truth", given, named)
-    source, _ = read_truth(connection, table, policies, may_be_empty=nobody_judged)
-    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    query = f"SELECT user, item, {grade}, position AS place FROM source"
-    connection.execute(f"CREATE TABLE judgements AS {query}; DROP TABLE source")
+    kept = InMemory()
+    keep_truth(connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged)
+    connection.register("kept", kept.table)
+    connection.execute("CREATE TABLE judgements AS SELECT * FROM kept")
 
 
 def _register_known(

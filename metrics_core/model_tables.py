@@ -19,7 +19,13 @@ from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, table_given
-from concord.metrics_core.reading.loaded import LOADERS, InMemory, keep_lists, keep_truth
+from concord.metrics_core.reading.loaded import (
+    LOADERS,
+    InMemory,
+    keep_lists,
+    keep_truth,
+    order_counts,
+)
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
@@ -69,9 +75,9 @@ class ModelTables:
         """Truth, and what else is given."""
         asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
         table = table_given("truth", truth, self.columns)
-        kept, policies = InMemory(), self.policies
+        kept, place = InMemory(), order_counts(asked.conventions)
         with in_memory() as c:
-            found = keep_truth(c, table, policies, asked.conventions, kept.keep, may_be_empty=nobody)()  # fmt: skip
+            found = keep_truth(c, table, self.policies, kept.keep, place=place, may_be_empty=nobody)()  # fmt: skip
         judgements = pl.DataFrame(kept.table)
         highest: Any = judgements["grade"].max()
         wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)

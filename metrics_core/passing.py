@@ -13,7 +13,7 @@ from concord.metrics_core.reading.whole_lists import WholeLists, cut
 from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
 from concord.metrics_core.scoring.ranges import in_range, one_ahead
 
-_WHOLE = {"all_lists": "ranked", "all_truth": "judgements", "all_known": "knowns"}
+_WHOLE = {"all_lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
 
 
 @dataclass
@@ -36,10 +36,10 @@ class Passing:
         nothing = pa.Table.from_batches([], schema)
         users, items = [], pc.unique(nothing.column("item"))
         self.parts, self.refused = [], False
-        self.connection.register("ranked", nothing)
+        self.connection.register("going_by", nothing)
         share_id_types(self.connection, _WHOLE)
         own, shared = (
-            self.connection.view(n).select("user").types for n in ("ranked", "all_lists")
+            self.connection.view(n).select("user").types for n in ("going_by", "all_lists")
         )
         ordered = iter(rows) if own == shared else _in_one(rows)  # as text users stand otherwise
         for lists, low, high in _ranges(one_ahead(ordered)):
@@ -59,7 +59,7 @@ class Passing:
         if self.refused:
             return
         connection = self.connection
-        connection.register("ranked", rows)
+        connection.register("going_by", rows)
         connection.view("all_lists").create_view("lists")
         for name in ("truth", "known"):
             here = connection.view(f"all_{name}")

@@ -66,6 +66,15 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
             connection.execute(f"USE memory.main; DROP SCHEMA {schema} CASCADE")
 
 
+@contextmanager
+def beside(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
+    """Another connection to the same tables: a result of it may be open while `connection` is asked other things."""
+    where = connection.execute("SELECT current_catalog(), current_schema()").fetchall()[0]
+    with connection.cursor() as other:
+        other.execute("USE {}.{}".format(*where))
+        yield other
+
+
 @cache
 def _database(_process: int) -> DuckDBPyConnection:
     """That of a process: the threads of a database do not go along with a fork, nor may it be closed there."""

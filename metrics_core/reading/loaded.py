@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.locked import beside
 from concord.metrics_core.checking.row_checks import in_words, only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.background import read_items, read_train
@@ -77,8 +78,7 @@ def keep_lists(
     if gone_by := _passed_on(connection, table, wanted, keep, rank_base=base, watch=watch):
         return partial(describe_passed, *gone_by, pinned)
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
-    reader = connection.sql(f"SELECT * FROM {found.ranked.relation}").to_arrow_reader(AT_A_TIME)
-    keep(reader.schema, whole_lists(reader))
+    _hand_on(connection, f"SELECT * FROM {found.ranked.relation}", keep)
     return partial(describe_lists, connection, found, pinned)
 
 
@@ -97,14 +97,16 @@ def keep_truth(
     connection: DuckDBPyConnection,
     table: InputTable,
     policies: Policies,
-    pinned: Conventions,
     keep: Keep,
     *,
+    place: bool,
     may_be_empty: bool = False,
     watch: Watch = unwatched,
 ) -> Callable[[], dict[str, Any]]:
-    """Hands user, item, grade [, time, place], by user, falling grade and item, to `keep`, as `keep_lists` does."""
-    place = _order_counts(pinned)
+    """Hands user, item, grade [, time, place], by user, falling grade and item, to `keep`, as `keep_lists` does.
+
+    place : does the order count in which the rows are given? See `order_counts`
+    """
     if gone_by := _passed_on(connection, table, WantedTruth(place), keep, watch=watch):
         return partial(describe_passed_truth, *gone_by, policies)
     source, changed = read_truth(
@@ -114,9 +116,14 @@ def keep_truth(
     time = ", time" if "time" in source.columns else ""
     given = ", position AS place" if place else ""
     query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
-    reader = connection.sql(query).to_arrow_reader(AT_A_TIME)
-    keep(reader.schema, whole_lists(reader))
+    _hand_on(connection, query, keep)
     return partial(describe_truth, connection, source, changed)
+
+
+def _hand_on(connection: DuckDBPyConnection, query: str, keep: Keep) -> None:
+    with beside(connection) as reading:
+        reader = reading.sql(query).to_arrow_reader(AT_A_TIME)
+        keep(reader.schema, whole_lists(reader))
 
 
 def _passed_on(
@@ -186,6 +193,6 @@ def load_users(
 LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 
 
-def _order_counts(conventions: Conventions) -> bool:
+def order_counts(conventions: Conventions) -> bool:
     """Does any metric read the truth in the order in which it was given?"""
     return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)

@@ -18,7 +18,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.panel import Panel, panel
 from concord.metrics_core.scoring.partition import Part, Task, count_users, part_names
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
-from concord.metrics_core.scoring.validity import Kind, count_lists
+from concord.metrics_core.scoring.validity import Lists
 
 MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 Content = dict[str, Any]
@@ -45,7 +45,7 @@ class Gathered:
     counts: Counter[str] = field(default_factory=Counter)
     pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     exposures: dict[str, Exposure] = field(default_factory=dict)
-    lists: Counter[Kind] = field(default_factory=Counter)
+    lists: Lists = field(default_factory=Lists)
 
     @property
     def definitions(self) -> list[str]:
@@ -55,7 +55,7 @@ class Gathered:
     def add(self, part: Part) -> None:
         """Count another partition in."""
         self.counts.update(count_users(part.values, self.task))
-        self.lists.update(count_lists(part.values))
+        self.lists.add(part.values)
         for name in [*map(str, self.task.per_user), *self.definitions]:
             if set(part_names(name)) <= set(part.values.columns):
                 kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))

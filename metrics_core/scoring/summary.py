@@ -9,7 +9,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.statistics.student import half_width
+from concord.metrics_core.scoring.student import half_width
 
 
 @dataclass(frozen=True)

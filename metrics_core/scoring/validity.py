@@ -1,19 +1,23 @@
 """Counts that tell whether an evaluation can be trusted, from one model's lists, the truth and the train."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.relations import view
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.scoring.partition import FOUND, KNOWN, LISTED, RELEVANT
 
-_USERS = """
-SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0)
-FROM (SELECT DISTINCT user FROM lists) SEMI JOIN truth USING (user)
-"""
-_MISSES = """
-SELECT rank, count(*) FROM lists SEMI JOIN truth USING (user) WHERE item IS NULL AND rank <= $deepest GROUP BY rank
+_USERS = "SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0) FROM listed"
+_KNOWN = "SEMI JOIN (SELECT DISTINCT user FROM truth) AS known USING (user)"
+_LACKING = "SELECT count(*) FROM lists WHERE item IS NULL"
+_MISSES = f"""
+SELECT rank, count(*) FROM lists {_KNOWN} WHERE item IS NULL AND rank <= $deepest GROUP BY rank
 """
 _KNOWN_ITEMS = """
 SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
@@ -22,10 +26,10 @@ FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
       WHERE rank <= $deepest AND lists.item IS NOT NULL)
 GROUP BY rank ORDER BY rank
 """
-_TIED = """
+_TIED = f"""
 SELECT k, count(*) FROM (
     SELECT k, user FROM lists JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
-    SEMI JOIN truth USING (user) GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
+    {_KNOWN} GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
 GROUP BY k
 """
 Kind = tuple[
@@ -33,9 +37,27 @@ Kind = tuple[
 ]  # how long a list is; has its user relevant items; are all of them in it?
 
 
-def count_lists(values: pl.DataFrame) -> dict[Kind, int]:
-    """The lists of known users by their kind, from what `evaluate_partition` gives; those of partitions add up."""
-    listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
+@dataclass
+class Lists:
+    """What `evaluate_partition` tells of the lists of known users, of all partitions that were added.
+
+    kinds : how many there are of a kind
+    users : a fingerprint of their users, which no order changes
+    """
+
+    kinds: Counter[Kind] = field(default_factory=Counter)
+    users: int = 0
+
+    def add(self, values: pl.DataFrame) -> None:
+        """Count those of another partition in."""
+        listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
+        self.kinds.update(_kinds(listed))
+        with in_memory() as connection:
+            view(connection, "listed", listed.select("user"))
+            self.users ^= only_row(connection, _USERS)[0]
+
+
+def _kinds(listed: pl.DataFrame) -> dict[Kind, int]:
     some, every = pl.col(RELEVANT) > 0, pl.col(FOUND) == pl.col(RELEVANT)
     kinds = listed.group_by(pl.col(LISTED), some.alias("some"), every.alias("every")).len()
     return {(length, some, every): count for length, some, every, count in kinds.rows()}
@@ -43,7 +65,7 @@ def count_lists(values: pl.DataFrame) -> dict[Kind, int]:
 
 def validity(
     connection: DuckDBPyConnection,
-    lists: Mapping[Kind, int],
+    lists: Lists,
     *,
     has_train: bool,
     has_scores: bool,
@@ -51,7 +73,6 @@ def validity(
 ) -> dict[str, Any]:
     """What the views `lists`, `truth` and, if there is one, `train` tell of one model, over the users whom the truth knows.
 
-    lists       : as `count_lists` counts them
     users       : a fingerprint of the users who have a list
     full_lists  : users with a list; of them those whose list is as long as the longest, with relevant items,
                   and with all of these in the list: sampled candidates look like that
@@ -59,18 +80,18 @@ def validity(
                   that first appear in the train after the user's last row of the truth (null without times);
                   `tied`: users whose scores at k and k + 1 are equal
     """
-    (users,) = connection.execute(_USERS).fetchall()[0]
     deepest = {"deepest": max(ks, default=0)}
-    misses = dict(connection.execute(_MISSES, deepest).fetchall())
+    lacking = only_row(connection, _LACKING)[0]  # told by the file
+    misses = dict(connection.execute(_MISSES, deepest).fetchall()) if lacking else {}
     timed = has_train and _times(connection)
     ranks = connection.execute(_KNOWN_ITEMS, deepest).fetchall() if has_train else []
     tied = dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()) if has_scores and ks else {}
     return {
-        "users": f"{users:016x}",
-        "full_lists": _full(lists),
+        "users": f"{lists.users:016x}",
+        "full_lists": _full(lists.kinds),
         "by_cutoff": {
             str(k): {
-                "shown": _shown(lists, k) - sum(n for rank, n in misses.items() if rank <= k),
+                "shown": _shown(lists.kinds, k) - sum(n for rank, n in misses.items() if rank <= k),
                 "in_train": _up_to(k, ranks, 1) if has_train else None,
                 "future": _up_to(k, ranks, 2) if timed else None,
                 "tied": tied.get(k, 0),

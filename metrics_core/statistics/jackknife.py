@@ -13,8 +13,8 @@ import numpy as np
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.scoring.student import half_width
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
-from concord.metrics_core.statistics.student import half_width
 from concord.metrics_core.statistics.swap import Measure, Shown
 
 GROUPS = 100  # of users; fewer where there are fewer users

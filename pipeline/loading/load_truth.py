@@ -4,7 +4,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.reading.loaded import keep_truth
+from concord.metrics_core.reading.loaded import keep_truth, order_counts
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import policies, truth_file
 from concord.pipeline.loading.sorted_parquet import keeping
@@ -32,8 +32,8 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
             connection,
             table,
             policies(params),
-            params.pinned,
             keeping(kept, refuse_changed),
+            place=order_counts(params.pinned),
             watch=counted,
         )
     quality = describe()

@@ -18,7 +18,7 @@ SPILL = "CONCORD_SPILL"
 _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
-_WORKSPACE = "1GB"  # of a stage that loads, where the environment says nothing
+_MEMORY = "1GB"  # where the environment says nothing
 MOST = 512  # DuckDB starts as many threads as it is told, and a machine that cannot hold them hangs
 
 
@@ -54,9 +54,13 @@ def size_limit(variable: str) -> str | None:
 
 def spilling_to(folder: str) -> dict[str, str | bool | int | float | list[str]]:
     """DuckDB's settings for threads, memory, and the folder of its temporary files, which take 90 % of a disk at most."""
-    limits = {"memory_limit": size_limit(MEMORY), "max_temp_directory_size": size_limit(SPILL)}
-    given = {name: limit for name, limit in limits.items() if limit}
-    return {**thread_settings(), "temp_directory": folder, **given}
+    most = size_limit(SPILL)
+    return {
+        **thread_settings(),
+        "temp_directory": folder,
+        "memory_limit": size_limit(MEMORY) or _MEMORY,
+        **({"max_temp_directory_size": most} if most else {}),
+    }
 
 
 @contextmanager
@@ -70,10 +74,9 @@ def reading(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
 def workspace() -> Iterator[DuckDBPyConnection]:
     """A connection that reaches no file and no network: tables come in and go out through Arrow."""
     with spill_folder() as spill:
-        config = {"memory_limit": _WORKSPACE, **spilling_to(spill)}
         compressed = (  # a third of the memory, and faster
             "ATTACH ':memory:' AS work (COMPRESS)",
             "USE work",
         )
-        with connect(setup=compressed, config=config) as connection:
+        with connect(setup=compressed, config=spilling_to(spill)) as connection:
             yield connection

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import concord as cc
-from concord.metrics_core.reading import whole_lists
+from concord.metrics_core.reading import loaded, whole_lists
 
 METRICS = ["nDCG@2", "P@2", "R", "AP", "RR", "F1@1"]
 _MANY = 1 << 20
@@ -31,9 +31,18 @@ def lists_of(held: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.Data
     return pl.DataFrame(found, {"user": kind, "item": kind, "rank": pl.Int64}, orient="row")
 
 
+def in_order(recs: pl.DataFrame, order: str) -> pl.DataFrame:
+    if order == "by user":
+        return recs
+    return recs.sort(
+        "rank" if order == "rows in any order" else "user", descending=True, maintain_order=True
+    )
+
+
 def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whole_lists, "ROWS", rows_at_a_time)
+        patch.setattr(loaded, "AT_A_TIME", rows_at_a_time)
         try:
             result = cc.evaluate(recs, truth, metrics=METRICS, **how)
         except ValueError as error:
@@ -49,6 +58,7 @@ def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
     case=st.sampled_from(["user_no_recs", "user_empty_truth", "user_recs_only"]),
     policy=st.sampled_from(["zero", "drop", "nan", "error"]),
     gain=st.sampled_from(["linear", "exp2"]),
+    order=st.sampled_from(["by user", "users in any order", "rows in any order"]),
     named=st.one_of(st.none(), st.lists(users, min_size=1, unique=True)),
 )
 def test_it_makes_no_difference_how_many_go_by_at_a_time(
@@ -60,6 +70,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
     case: str,
     policy: str,
     gain: str,
+    order: str,
     named: list[int] | None,
 ) -> None:
     judged = {
@@ -72,7 +83,9 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
         "input": {"empty_lists": "keep"},
     }
 
-    few, all_ = (outcome(n, lists_of(held, as_id), judged, **how) for n in (3, _MANY))
+    recs = in_order(lists_of(held, as_id), order)
+
+    few, all_ = (outcome(n, recs, judged, **how) for n in (3, _MANY))
 
     if isinstance(all_, str):
         assert few == all_

@@ -47,9 +47,11 @@ def validity(
         part = evaluate_tables(connection, frames["lists"], frames["truth"], task, NONE)
     with reading(tables.values()) as connection:
         id_views(connection, tables)
+        counted = scoring.Lists()
+        counted.add(part.values)
         return scoring.validity(
             connection,
-            scoring.count_lists(part.values),
+            counted,
             has_train=train is not None,
             has_scores="score" in frames["lists"],
             ks=ks,

@@ -15,7 +15,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.reading import in_order as reading
 from concord.metrics_core.reading import judgements_in_order, loaded, whole_lists
 from concord.metrics_core.reading.given import table_given
-from concord.metrics_core.reading.loaded import InMemory, keep_truth
+from concord.metrics_core.reading.loaded import InMemory, keep_truth, order_counts
 from concord.metrics_core.reading.rules.policies import policies_of
 
 Outcome = tuple[Any, Any]
@@ -38,8 +38,8 @@ def kept(frame: pl.DataFrame, policies: dict[str, str], **knobs: Any) -> Outcome
                 connection,
                 table_given("truth", frame, {"truth": timed}),
                 policies_of(policies),
-                preset("standard", **knobs),
                 rows.keep,
+                place=order_counts(preset("standard", **knobs)),
             )
             return pl.DataFrame(rows.table), found()
         except InputError as error:
