@@ -285,12 +285,15 @@ def _more(count: Count, rows: Numbers, chunk: WholeLists) -> Count:
 
 def _readable(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[WholeLists]:
     """The lists of rows, of which there are some, and whose values can all be read."""
-    rows = None
-    for rows in whole_lists(_without_gaps(batches, source)):
-        yield rows
+    held = None
+    for lists in whole_lists(_without_gaps(batches, source)):
+        if held is not None:
+            yield held
+        held = lists
     unread = source.raw.problems or source.raw.too_long  # known once all rows have gone by
-    if unread or rows is None:
+    if unread or held is None:
         raise OutOfOrder
+    yield held
 
 
 def _without_gaps(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[pa.RecordBatch]:

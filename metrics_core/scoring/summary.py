@@ -10,8 +10,8 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.numerics.exact import exact_parts, exact_sum, exactly
-from concord.metrics_core.numerics.student import half_width
+from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum, exactly
+from concord.metrics_core.scoring.numerics.student import half_width
 
 
 @dataclass(frozen=True)

@@ -162,10 +162,10 @@ def _knows_files(frame: "DataFrame") -> bool:
         return False
     with _unlogged():
         try:
-            fields = frame.select(column("_metadata")).schema[0].dataType
+            told: Any = frame.select(column("_metadata")).schema[0].dataType
         except AnalysisException:
             return False
-    return {"file_path", "row_index"} <= set(fields.names)  # type: ignore[attr-defined]
+    return {"file_path", "row_index"} <= set(told.names)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.numerics.exact import on_grid
+from concord.metrics_core.scoring.numerics.exact import on_grid
 
 _BLOCK = 64  # resamples at a time, fewer where users are many
 _DRAWN = 1 << 27  # numbers that are held at a time: 256 MB

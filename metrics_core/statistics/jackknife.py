@@ -13,7 +13,7 @@ import numpy as np
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.numerics.student import half_width
+from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 from concord.metrics_core.statistics.swap import Measure, Shown
 

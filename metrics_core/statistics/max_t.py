@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats, Ints
-from concord.metrics_core.numerics.exact import on_grid
+from concord.metrics_core.scoring.numerics.exact import on_grid
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _RESAMPLES = 64  # at a time; a multiple of 8

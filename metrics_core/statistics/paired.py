@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.numerics.exact import exact_sum
-from concord.metrics_core.numerics.student import half_width, two_sided_p
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.numerics import exact
-from concord.metrics_core.numerics.exact import exact_parts, exact_sum
+from concord.metrics_core.scoring.numerics import exact
+from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum
 
 FINITE = st.floats(-1e300, 1e300)
 

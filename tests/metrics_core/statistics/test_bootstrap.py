@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from concord.metrics_core.numerics.exact import on_grid
+from concord.metrics_core.scoring.numerics.exact import on_grid
 from concord.metrics_core.statistics import bootstrap
 from concord.metrics_core.statistics.bootstrap import (
     HEAVIEST,
