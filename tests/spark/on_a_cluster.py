@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 import concord as cc
 
 METRICS = ["nDCG@10", "AP@10", "P@5", "R@10", "RR", "Coverage@10"]
 
 
 def main() -> None:
+    from pyspark.sql import SparkSession
+
     folder, how, target = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     builder = SparkSession.builder
     builder = builder.remote(target) if how == "remote" else builder.master(target)
