@@ -8,7 +8,6 @@ from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import lists_file, policies
 from concord.pipeline.loading.sorted_parquet import keeping
-from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
@@ -29,16 +28,16 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
     table, pinned = lists_file(params, model), params.pinned
     lists = Path(params.results.lists) / f"{model}.parquet"
-    with unchanged(table.path) as refuse_changed:
+    with keeping(lists, table.path) as keep:
         describe = keep_lists(
             connection,
             table,
             policies(params),
             pinned,
-            keeping(lists, refuse_changed),
+            keep,
             order=params.models[model].order,
             watch=counted,
         )
-    quality = {"model": model} | describe()
+        quality = {"model": model} | describe()  # its hashes are of what was read
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)

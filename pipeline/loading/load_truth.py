@@ -8,7 +8,6 @@ from concord.metrics_core.reading.loaded import keep_truth, order_counts
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import policies, truth_file
 from concord.pipeline.loading.sorted_parquet import keeping
-from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
@@ -27,15 +26,10 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
     table = truth_file(params)
     kept = Path(params.results.data) / "truth.parquet"
-    with unchanged(table.path) as refuse_changed:
-        describe = keep_truth(
-            connection,
-            table,
-            policies(params),
-            keeping(kept, refuse_changed),
-            place=order_counts(params.pinned),
-            watch=counted,
-        )
-    quality = describe()
+    with keeping(kept, table.path) as keep:
+        place = order_counts(params.pinned)
+        quality = keep_truth(
+            connection, table, policies(params), keep, place=place, watch=counted
+        )()
     write_json(Path(params.results.quality) / "truth.json", quality)
     return in_numbers(quality)

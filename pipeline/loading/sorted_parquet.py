@@ -1,8 +1,9 @@
 """Write rows as parquet with the same bytes for the same rows, however many threads ran it."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from concord.metrics_core.reading.loaded import Keep
+from concord.metrics_core.reading.stores.places import Place
 from concord.metrics_core.reading.whole_lists import WholeLists
+from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.running.outputs import whole
 
 ROW_GROUP = 131_072
@@ -24,17 +27,21 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
         write_rows(beside, reader.schema, reader)
 
 
-def keeping(path: Path, refuse_changed: Callable[[], None]) -> Keep:
-    """Writes rows to a file that stands there whole, and only where `refuse_changed` lets it."""
+@contextmanager
+def keeping(path: Path, source: Place) -> Iterator[Keep]:
+    """What writes rows to a file, which stands there whole when the block ends and the source is what it was when it began."""
+    with ExitStack() as opened:
+        beside: list[Path] = []
 
-    def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
-        left = (some.table for some in rows)
-        first = list(islice(left, 1))  # what is refused before leaves no folder
-        with whole(path) as beside:
-            write_rows(beside, schema, chain(first, left))
-            refuse_changed()
+        def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+            left = (some.table for some in rows)
+            first = list(islice(left, 1))  # what is refused before leaves no folder
+            if not beside:
+                beside.append(opened.enter_context(whole(path)))
+            write_rows(beside[0], schema, chain(first, left))
 
-    return keep
+        with unchanged(source):
+            yield keep
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:

@@ -1,6 +1,6 @@
 """An input that changes while it is read would give a result of no input at all."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePath
 
@@ -13,8 +13,8 @@ _State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and wh
 
 
 @contextmanager
-def unchanged(path: Place) -> Iterator[Callable[[], None]]:
-    """Refuses, when the block ends or what it gives is called, a file or folder that is not what it was when the block began.
+def unchanged(path: Place) -> Iterator[None]:
+    """Refuses, when the block ends, a file or folder that is not what it was when the block began.
 
     Raises
     ------
@@ -22,17 +22,13 @@ def unchanged(path: Place) -> Iterator[Callable[[], None]]:
         consequences, and give way to it
     """
     before = _state(path)
-
-    def refuse_changed() -> None:
+    try:
+        yield
+    finally:
         if before != (after := _state(path)):
             raise refuse(
                 str(path), _difference(before, after), "let what writes it finish, then `dvc repro`"
             )
-
-    try:
-        yield refuse_changed
-    finally:
-        refuse_changed()
 
 
 def _state(path: Place) -> _State:
