@@ -15,7 +15,7 @@ from tests.project import ROOT
 pytestmark = pytest.mark.whole
 
 NAME = "concord_eval-0.1.0"
-EXTRAS = {"report", "dvc", "mlflow", "spark", "all"}
+EXTRAS = {"report", "dvc", "mlflow", "delta", "spark", "all"}
 
 
 @pytest.fixture(scope="module")
