@@ -204,6 +204,8 @@ class _Lists:
         if len(orders) > 1 or (has_score and (single or self.wanted.policies.nan_score != "error")):
             raise OutOfOrder
         (self.passed.order,) = orders
+        if self.passed.order == "score" and any(r.ties == "average" for r in self.wanted.rankings):
+            raise OutOfOrder  # their places are marked, also where no list has ties
 
     def checked(self, chunk: WholeLists) -> WholeLists:
         """The rows of a chunk that is sound and in order."""

@@ -185,6 +185,17 @@ def test_an_overflowing_single_precision_score_is_left_to_the_table() -> None:
     assert not passes(frame, score_dtype="float32")
 
 
+def test_the_places_of_ties_are_marked_where_no_list_has_any() -> None:
+    frame = pl.DataFrame(SOUND | {"score": [9.0, 8.0, 7.0, 5.0, 4.0, 1.0]}).drop("rank")
+
+    rows, found = one_pass(frame, ties="average")
+    others, expected = sorted_in_a_table(frame, ties="average")
+
+    assert {"tie_first", "tie_last"} <= set(rows.columns)
+    assert rows.equals(others)
+    assert found == expected
+
+
 _STAGES = """
 import sys
 from concord.pipeline.evaluating.evaluate import evaluate
