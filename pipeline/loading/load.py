@@ -7,7 +7,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import lists_file, policies
-from concord.pipeline.loading.sorted_parquet import keeping
+from concord.pipeline.loading.sorted_parquet import described, keeping
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -39,6 +39,6 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             order=params.models[model].order,
             watch=counted,
         )
-    quality = {"model": model} | describe()
+        quality = {"model": model} | described(describe, lists, refuse_changed)
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)

@@ -7,7 +7,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.reading.loaded import keep_truth, order_counts
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import policies, truth_file
-from concord.pipeline.loading.sorted_parquet import keeping
+from concord.pipeline.loading.sorted_parquet import described, keeping
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -36,6 +36,6 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
             place=order_counts(params.pinned),
             watch=counted,
         )
-    quality = describe()
+        quality = described(describe, kept, refuse_changed)
     write_json(Path(params.results.quality) / "truth.json", quality)
     return in_numbers(quality)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -35,6 +36,19 @@ def keeping(path: Path, refuse_changed: Callable[[], None]) -> Keep:
             refuse_changed()
 
     return keep
+
+
+def described(
+    describe: Callable[[], dict[str, Any]], path: Path, refuse_changed: Callable[[], None]
+) -> dict[str, Any]:
+    """What was found in the rows at `path`; they are removed where the input changed before it was hashed."""
+    try:
+        found = describe()
+        refuse_changed()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return found
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
