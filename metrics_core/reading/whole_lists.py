@@ -56,17 +56,18 @@ class WholeLists:
 def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[WholeLists]:
     """All rows, in tables of ROWS rows and a little more, the last one shorter."""
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows, most = 0, ROWS
     for batch in batches:
         held.append(batch)
         rows += len(batch)
-        if rows >= ROWS:
+        if rows >= most:
             lists = cut(held)
             whole = int(lists.starts[-1])
             if whole:
                 yield lists.upto(whole)
-                held = lists.table.slice(whole).to_batches()
-                rows -= whole
+            held = lists.table.slice(whole).to_batches()
+            rows -= whole
+            most = max(ROWS, 2 * rows)  # a list longer than that is put together seldom
     if rows:
         yield cut(held)
 
