@@ -25,6 +25,11 @@ class Told:
         raise NotImplementedError
 
     @property
+    def _means(self) -> Mapping[str, float]:
+        """The mean of each label, for those who ask for no interval."""
+        return {label: summary.mean for label, summary in self.means.items()}
+
+    @property
     def per_user(self) -> Any:
         """user, then one Float64 column a label: NaN where undefined, null where the user is left out."""
         raise NotImplementedError
@@ -35,7 +40,7 @@ class Told:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{label} {summary.mean:.4f}" for label, summary in self.means.items())
+        means = ", ".join(f"{label} {mean:.4f}" for label, mean in self._means.items())
         said = "".join(f"; beware: {each.sentence.removesuffix('.')}" for each in self.warnings)
         return f"<Result for {self.n_users:,} users: {means}{said}>"
 
@@ -52,10 +57,11 @@ class Told:
         ValueError : it was not
         """
         known = str(parse(label))
-        if known not in self.means:
-            what = f"was not evaluated; there are {', '.join(self.means)}"
+        means = self._means
+        if known not in means:
+            what = f"was not evaluated; there are {', '.join(means)}"
             raise refuse(label, what, "add it to `metrics`")
-        return self.means[known].mean
+        return means[known]
 
     @property
     def summary(self) -> pl.DataFrame:

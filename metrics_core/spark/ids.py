@@ -45,7 +45,9 @@ class InSpark:
         return lowest(self.evaluated.facts, 0), lowest(self.evaluated.facts, 1)
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
-        """See `Ids`."""
+        """See `Ids`; whole numbers have one spelling."""
+        if not self.text[column]:
+            return 0, None
         apart = self._sides(column).where("listed <> known")
         query = f"SELECT id, listed, {spelling.format(x='id')} AS form FROM ids"
 
@@ -77,7 +79,7 @@ class InSpark:
 
     def _sides(self, column: str) -> Any:
         """id, listed, known: where each id stands; of users those who stand in one of both."""
-        told = self.evaluated.ids.where(f"of IN ('{column} listed', '{column} known')")
+        told = self.evaluated.told.where(f"of IN ('{column} listed', '{column} known')")
         sides = [f"bool_or(of = '{column} {side}') AS {side}" for side in ("listed", "known")]
         return told.groupBy("id").agg(*map(_expr, sides))
 

@@ -14,6 +14,7 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.scoring.buckets.bucket import USER, value_columns
 from concord.metrics_core.scoring.buckets.buckets import Evaluated, column
 from concord.metrics_core.scoring.buckets.facts import added, totals_added
+from concord.metrics_core.scoring.partition import Task
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import (
     Summary,
@@ -44,7 +45,7 @@ class SparkResult(Told):
         from pyspark.sql import functions as sf
 
         names = self._names
-        labels = list(map(str, self.evaluated.plan.task.per_user))
+        labels = list(map(str, self._task.per_user))
         kept = " OR ".join([names[KEPT], *(f"{names[label]} IS NOT NULL" for label in labels)])
         chosen = [sf.col(names[label]).alias(label) for label in labels]
         return self.evaluated.values.where(kept).select(USER, *chosen)
@@ -57,8 +58,20 @@ class SparkResult(Told):
     @cached_property
     def means(self) -> dict[str, Summary]:
         """The summary of each label, at full precision."""
-        task = self.evaluated.plan.task
-        squares = self._squares()
+        return self._summaries(self._squares())
+
+    @cached_property
+    def _means(self) -> dict[str, float]:
+        """Known from what the buckets told; the intervals alone take a second pass."""
+        nothing: dict[str, list[float]] = {str(label): [] for label in self._task.per_user}
+        return {label: summary.mean for label, summary in self._summaries(nothing).items()}
+
+    @property
+    def _task(self) -> Task:
+        return self.evaluated.plan.task
+
+    def _summaries(self, squares: Mapping[str, list[float]]) -> dict[str, Summary]:
+        task = self._task
         return {
             str(label): summarise_catalogue(label, self.exposures[str(label)], task.conventions)
             if label.metric.of_catalogue
@@ -67,18 +80,18 @@ class SparkResult(Told):
         }
 
     def _summary(self, label: Label, squares: list[float]) -> Summary:
-        own = label.conventions(self.evaluated.plan.task.conventions)
+        own = label.conventions(self._task.conventions)
         totals = totals_added(self.evaluated.facts, str(label))
         return summary_of(label, totals, squares, own, confidence=CONFIDENCE)
 
     @property
     def _names(self) -> dict[str, str]:
         """Column of the values -> as it is called in the buckets' rows."""
-        return {name: f"v{n}" for n, name in enumerate(value_columns(self.evaluated.plan.task))}
+        return {name: f"v{n}" for n, name in enumerate(value_columns(self._task))}
 
     def _squares(self) -> dict[str, list[float]]:
         """Numbers that add up to the squared deviations of each label: a second pass over what Spark keeps."""
-        task, names = self.evaluated.plan.task, self._names
+        task, names = self._task, self._names
         asked = []
         for label in task.per_user:
             totals = totals_added(self.evaluated.facts, str(label))

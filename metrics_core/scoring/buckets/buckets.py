@@ -23,6 +23,7 @@ from concord.metrics_core.scoring.buckets.bucket import (
     value_columns,
 )
 from concord.metrics_core.scoring.buckets.facts import Facts, added
+from concord.metrics_core.scoring.buckets.spread import partition_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,13 +67,20 @@ class Evaluated:
         told = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
         return [Facts.of_json(text) for (text,) in told]
 
-    @cached_property
-    def ids(self) -> "DataFrame":
-        """of, id, n: what the buckets tell of ids, added up."""
+    @property
+    def told(self) -> "DataFrame":
+        """of, id, n: what each bucket tells of ids."""
         from pyspark.sql import functions as sf
 
         told = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("told"))
-        return told.select("told.*").groupBy("of", "id").agg(sf.sum("n").alias("n"))
+        return told.select("told.*")
+
+    @cached_property
+    def ids(self) -> "DataFrame":
+        """`told`, added up over the buckets."""
+        from pyspark.sql import functions as sf
+
+        return self.told.groupBy("of", "id").agg(sf.sum("n").alias("n"))
 
     @property
     def values_schema(self) -> pa.Schema:
@@ -119,7 +127,9 @@ def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluat
 def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
     from pyspark.sql import functions as sf
 
-    bucket = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int").alias(BUCKET)
+    number = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int")
+    keys = sf.array(*map(sf.lit, partition_keys(buckets)))
+    bucket = sf.get(keys, number).alias(BUCKET)
     stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
     named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
     read = [column.alias(f"{prefix}{number}") for number, column in enumerate(side.columns)]
