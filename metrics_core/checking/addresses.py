@@ -63,21 +63,26 @@ def address_of(text: str) -> Address:
     scheme, rest = text.split(":", 1)
     scheme = scheme.lower()
     host, _, key = rest.lstrip("/").partition("/")
-    shown = f"{scheme}://{_without_secrets(host)}/…"
+    where = shown(text)
     account = None
     if STORES[scheme] == "az" and (found := _ACCOUNT.fullmatch(host)):
         host, account = found.groups()
     if "@" in host or ":" in host:
-        raise refuse(shown, "holds a user, a password or a port", _ELSEWHERE)
+        raise refuse(where, "holds a user, a password or a port", _ELSEWHERE)
     if "?" in rest or "#" in rest:
-        raise refuse(shown, "holds a query (?…) or a fragment (#…)", _ELSEWHERE)
+        raise refuse(where, "holds a query (?…) or a fragment (#…)", _ELSEWHERE)
     parts = key.strip("/").split("/")
     if not host or parts == [""]:
-        raise refuse(shown, "names no object", f"write {scheme}://bucket/folder/file.parquet")
+        raise refuse(where, "names no object", f"write {scheme}://bucket/folder/file.parquet")
     if {"", ".", ".."} & set(parts):
         raise refuse(f"{scheme}://{host}/{key}", "holds `//`, `.` or `..`", "write the whole key")
     return Address(scheme, host, "/".join(parts), account)
 
 
-def _without_secrets(host: str) -> str:
-    return re.split("[?#]", host.rpartition("@")[2].partition(":")[0])[0]
+def shown(text: str) -> str:
+    """An address as messages may name it: what stands before an `@`, in a query or behind a `:` may be secret."""
+    scheme, rest = text.split(":", 1)
+    if not set("@?#:") & set(rest):
+        return text
+    host = "…" if "@" in rest else re.split("[/?#:]", rest.lstrip("/"))[0]
+    return f"{scheme.lower()}://{host}/…"

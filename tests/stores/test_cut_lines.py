@@ -180,6 +180,7 @@ def test_who_may_not_read_is_told_which_variables_count(
         f"s3://{BUCKET}/lists.csv#{SECRET}",
         f"s3://{BUCKET}?secret_key={SECRET}",
         f"gs://{SECRET}@{BUCKET}/lists.csv",
+        f"s3://{KEY}:{SECRET}/more@{BUCKET}/lists.csv",
         f"abfs://{BUCKET}:{SECRET}@account.dfs.core.windows.net/lists.csv",
         f"az://{BUCKET}/lists.csv?sig={SECRET}",
     ],
@@ -220,3 +221,19 @@ except ValueError as error:
         assert SECRET.encode() not in content
         assert KEY.encode() not in content
     assert json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))["etag"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://{KEY}:{SECRET}@store/lists.csv",
+        f"s3a://{KEY}:{SECRET}@{BUCKET}/lists.csv",
+        f"https://store/lists.csv?signature={SECRET}",
+    ],
+)
+def test_secrets_in_an_address_of_no_store_are_not_repeated(address: str) -> None:
+    with pytest.raises(InputError, match="is an address, not a file") as library:
+        concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
+    for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):
+        assert SECRET not in message
+        assert KEY not in message

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
-from concord.metrics_core.checking.addresses import STORES, is_address
+from concord.metrics_core.checking.addresses import STORES, is_address, shown
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.reading.columns.input_table import InputTable, Raw, role_of
@@ -186,7 +186,7 @@ def refuse_missing(path: Place, settings: Settings) -> None:
         if is_address(str(path)):
             stores = ", ".join(f"{scheme}://" for scheme in STORES)
             fix = f"fetch what stands there first, and {settings.path()}; {stores} are read where they are"
-            raise refuse(str(path), "is an address, not a file of this machine", fix)
+            raise refuse(shown(str(path)), "is an address, not a file of this machine", fix)
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
