@@ -154,11 +154,13 @@ class _Opened:
         rows = sum(side.places.rows for side in sides)
         return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
 
-    def _checked(self, sides: Sequence[Given]) -> Evaluated:
+    def _checked(self, sides: Sequence[Given]) -> None:
         """Only read and checked."""
         found = self._run(self._plan(sides, self.task, scores=False), sides)
-        self._refuse_wrong(found, sides)
-        return found
+        try:
+            self._refuse_wrong(found, sides)
+        finally:
+            found.rows.unpersist()
 
     def _refuse_wrong(self, found: Evaluated, sides: Sequence[Given]) -> None:
         for side in sides:

@@ -72,6 +72,9 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     with pytest.raises(ValueError) as expected:
         list(duckdb.partitions(*files, task, 10_000_000, NONE))
 
+    odd = tmp_path / "a [1]* {b}"  # to Spark a pattern
+    odd.mkdir()
+    files = _files(odd, text=False)
     with pytest.raises(ValueError) as refused:
         list(spark_engine.partitions(*files, task, 300, NONE))
 

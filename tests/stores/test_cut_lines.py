@@ -231,7 +231,10 @@ except ValueError as error:
         f"https://store/lists.csv?signature={SECRET}",
     ],
 )
-def test_secrets_in_an_address_of_no_store_are_not_repeated(address: str) -> None:
+def test_secrets_in_an_address_of_no_store_are_not_repeated(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="is an address, not a file") as library:
         concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
     for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):

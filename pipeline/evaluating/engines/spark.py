@@ -1,6 +1,7 @@
 """Engine `spark`: buckets of users, each in a worker of whatever cluster the environment names."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,13 +55,15 @@ def partitions(
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
     found = evaluate_buckets(plan, sides, buckets)
     exposures = None
-    for values in in_order(found, USERS):
-        if exposures is None:
-            exposures = exposures_of(found)
-            yield Part(values, exposures)
-        else:
-            yield Part(values, {})
-    found.rows.unpersist()
+    try:
+        for values in in_order(found, USERS):
+            if exposures is None:
+                exposures = exposures_of(found)
+                yield Part(values, exposures)
+            else:
+                yield Part(values, {})
+    finally:
+        found.rows.unpersist()
 
 
 def _session() -> "SparkSession":
@@ -84,7 +87,8 @@ def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa
 def _side(session: "SparkSession", name: str, path: Path) -> Side:
     from pyspark.sql import functions as sf
 
-    frame = session.read.parquet(f"file://{path.resolve().as_posix()}")  # Spark decodes no URI
+    plain = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())  # to Spark a pattern
+    frame = session.read.parquet(f"file://{plain}")  # it decodes no URI
     placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
     columns = [column(each) for each in pq.read_schema(path).names]
     rows = pq.read_metadata(path).num_rows
