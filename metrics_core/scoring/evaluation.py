@@ -56,7 +56,7 @@ class Gathered:
         """Count another partition in."""
         self.counts.update(count_users(part.values, self.task))
         self.lists.add(part.values)
-        for name in [*map(str, self.task.per_user), *self.definitions]:
+        for name in self.task.columns:
             if set(part_names(name)) <= set(part.values.columns):
                 kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
                 self.pooled.setdefault(name, []).append(kept)
@@ -73,20 +73,18 @@ class Gathered:
                  their number
         """
         pinned = self.task.conventions
-        of_users = {str(label): (label, pinned) for label in self.task.per_user}
-        others = {d.column: (d.label, d.conventions) for d in self.task.definitions}
         found = {
             name: summarise(
                 label, values(name), conventions, confidence=confidence, parts=self._parts(name)
             )
-            for name, (label, conventions) in (of_users | others).items()
+            for name, (label, conventions) in self.task.columns.items()
         }
         for label in self.task.labels:
             if label.metric.of_catalogue:
                 exposure = self.exposures[str(label)]
                 found[str(label)] = summarise_catalogue(label, exposure, pinned)
         labels = {name: found[name] for name in map(str, self.task.labels)}
-        return labels, {name: found[name] for name in others}
+        return labels, {name: found[name] for name in self.definitions}
 
     def _parts(self, name: str) -> tuple[Floats, ...]:
         """What the pooled mean of a column is made of; nothing where it is not pooled."""

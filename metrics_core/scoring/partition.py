@@ -54,6 +54,12 @@ class Task:
         return [label for label in self.labels if not label.metric.of_catalogue]
 
     @property
+    def columns(self) -> dict[str, tuple[Label, Conventions]]:
+        """Column of users' values -> its label, and the conventions under which it is computed."""
+        labels = {str(label): (label, self.conventions) for label in self.per_user}
+        return labels | {d.column: (d.label, d.conventions) for d in self.definitions}
+
+    @property
     def needs_items(self) -> bool:
         """Does any label read whole lists and what is known of their items?"""
         labels = [*self.labels, *(definition.label for definition in self.definitions)]
@@ -135,8 +141,7 @@ def _scored(
         for label in labels:
             if label.metric.of_catalogue:
                 exposures[str(label)] = expose(whole(None), label.k)
-    names = [*map(str, task.per_user), *(definition.column for definition in task.definitions)]
-    return ranked[0], {name: columns[name] for name in names}, exposures
+    return ranked[0], {name: columns[name] for name in task.columns}, exposures
 
 
 def _refuse_high_grades(

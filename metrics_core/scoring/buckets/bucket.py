@@ -34,10 +34,8 @@ from concord.metrics_core.scoring.summary import totals_of
 
 FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
 USER = "user"
-ORIGIN, SEQUENCE = (
-    "origin",
-    "sequence",
-)  # of a row: where it came from, and which of those from there
+ORIGIN = "origin"  # of a row: where it came from
+SEQUENCE = "sequence"  # and which it is of those from there
 _ID = pa.struct([("of", pa.string()), ("id", pa.string()), ("n", pa.int64())])
 
 
@@ -72,9 +70,7 @@ class Plan:
 
 def value_columns(task: Task) -> dict[str, pa.DataType]:
     """The columns of the values of a partition, but for the user's."""
-    labels = {str(label): (label, task.conventions) for label in task.per_user}
-    others = {d.column: (d.label, d.conventions) for d in task.definitions}
-    named = labels | others
+    named = task.columns
     parts = [
         part
         for name, (label, conventions) in named.items()
@@ -177,9 +173,7 @@ class Bucket:
         facts.counts |= count_users(part.values, task)
         facts.counts["users"] = len(part.values)
         facts.counts["kept"] = len(evaluated(part.values, task))
-        labels = {str(label): (label, task.conventions) for label in task.per_user}
-        others = {d.column: (d.label, d.conventions) for d in task.definitions}
-        for name, (label, conventions) in (labels | others).items():
+        for name, (label, conventions) in task.columns.items():
             kept = part.values.filter(pl.col(name).is_not_null())
             parts = [kept[p].to_numpy() for p in part_names(name) if p in kept.columns]
             own = label.conventions(conventions)
