@@ -9,7 +9,6 @@ import polars as pl
 
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparison.parts import Warned
@@ -37,9 +36,7 @@ from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.spark.frames import is_spark
 
-_GRADES = f"""
-SELECT max(grade), CASE WHEN count(DISTINCT grade) <= {SHOWN} THEN list(DISTINCT grade) END FROM truth
-"""
+_GRADES = f"SELECT grade FROM truth GROUP BY grade ORDER BY grade DESC LIMIT {SHOWN + 1}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,8 +124,9 @@ def evaluate(
         opened = open_inputs(
             connection, recs, truth, pinned, columns=columns, policies=input, task=passing, **how
         )
-        highest, grades = only_row(connection, _GRADES)
-        warnings = tuple(doubts(highest, grades or [], opened.fit, task))
+        grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
+        few = grades if len(grades) <= SHOWN else []
+        warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
         if task.needs_items:
             catalogue = opened.catalogue

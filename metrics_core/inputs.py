@@ -26,7 +26,7 @@ from concord.metrics_core.scoring.partition import Part, Task
 
 @dataclass(frozen=True)
 class Opened:
-    """The relations of a connection: `lists`, `truth`, `known`, `train` and `items`; the last two may be empty.
+    """The relations of a connection: `lists`, `truth`, `known`; without `parts` also `train` and `items`, which may be empty.
 
     lists     : as they were read, in the table `given`, where they are ranked again; ranked they stand in `ranked`
     parts     : what the lists gave as they went by; then of `lists` there are the distinct ids only
@@ -118,18 +118,18 @@ def open_inputs(
         parts = _keep_lists(connection, table, allowed, conventions, task)
     if wrong:
         raise wrong
-    if train is None:
-        connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM ranked WHERE FALSE")
-    else:
+    if train is not None:
         read_train(connection, table_given("train", train, named))
         connection.execute("CREATE TEMP TABLE train AS SELECT DISTINCT user, item FROM source")
+    elif not parts:
+        connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM ranked WHERE FALSE")
     catalogue, name = None, None
-    if items is None:
-        connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
-    else:
+    if items is not None:
         shelf = table_given("items", items, named)
         catalogue, name = catalogue_of(read_items(connection, shelf)[0]), shelf.name
         connection.register("items", catalogue.items.to_arrow())
+    elif not parts:
+        connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share(connection)
     met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
     fit = fit_of(InDuckDB(connection), met)
@@ -173,8 +173,7 @@ def _read_truth(
     table = table_given("truth", given, named)
     kept = InMemory()
     keep_truth(connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged)
-    connection.register("kept", kept.table)
-    connection.execute("CREATE TABLE judgements AS SELECT * FROM kept")
+    connection.from_arrow(kept.table).create("judgements")
 
 
 def _register_known(

@@ -1,4 +1,4 @@
-"""Lists that are evaluated as they are read, a million rows at a time: their rows are kept nowhere."""
+"""Lists that are evaluated as they are read, half a million rows at a time: their rows are kept nowhere."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from concord.metrics_core.reading.whole_lists import WholeLists, cut
 from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
 from concord.metrics_core.scoring.ranges import in_range, one_ahead
 
-_WHOLE = {"all_lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
+_WHOLE = {"lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
 
 
 @dataclass
@@ -38,9 +38,7 @@ class Passing:
         self.parts, self.refused = [], False
         self.connection.register("going_by", nothing)
         share_id_types(self.connection, _WHOLE)
-        own, shared = (
-            self.connection.view(n).select("user").types for n in ("going_by", "all_lists")
-        )
+        own, shared = (self.connection.view(n).select("user").types for n in ("going_by", "lists"))
         ordered = iter(rows) if own == shared else _in_one(rows)  # as text users stand otherwise
         for lists, low, high in _ranges(one_ahead(ordered)):
             users.append(lists.users)
@@ -60,7 +58,6 @@ class Passing:
             return
         connection = self.connection
         connection.register("going_by", rows)
-        connection.view("all_lists").create_view("lists")
         for name in ("truth", "known"):
             here = connection.view(f"all_{name}")
             if low is not None or high is not None:  # a join with a table is planned by its size

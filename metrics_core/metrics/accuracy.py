@@ -156,12 +156,11 @@ def ndcg(
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     Burges et al. (2005), ICML, 89-96.  doi:10.1145/1102351.1102363  (gain exp2, discount log 2)
     """
-    reached = dcg(lists, k, gain=gain, discount=discount, relevance_threshold=relevance_threshold)
-    best = ideal_dcg(
-        lists, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=relevance_threshold
-    )
+    earning = {"gain": gain, "relevance_threshold": relevance_threshold}
+    reached = lists.once(dcg, k, discount=discount, **earning)
+    best = lists.once(ideal_dcg, k, discount=discount, ideal=ideal, **earning)
     positive = ideal in {"truth_at_k", "truth"}  # 0 only where there is no gain
-    any_gain = best > 0 if positive else _any_gain(lists, gain, relevance_threshold)
+    any_gain = best > 0 if positive else lists.once(_any_gain, **earning)
     return np.where(any_gain, _share(reached, best), np.nan)
 
 
@@ -217,7 +216,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
 
 
 def _any_gain(
-    lists: Judged, gain: str | Mapping[str, Any], relevance_threshold: float | None
+    lists: Judged, *, gain: str | Mapping[str, Any], relevance_threshold: float | None
 ) -> Bools:
     """(users,) does any item of the truth earn something?"""
     earned = gains(lists.truth_grade, gain, relevance_threshold)

@@ -18,6 +18,7 @@ _ATANH = [
     1 / n for n in range(25, 1, -2)
 ]  # atanh z = z + z^3 / 3 + z^5 / 5 + …, enough for z <= 0.172
 _LOWEST = 0.7071067811865476  # mantissas are taken from here to twice as much, around 1
+_POWERS_OF_2 = np.ldexp(1.0, np.arange(1024))
 
 
 def ln(x: Any) -> Floats:
@@ -34,9 +35,12 @@ def log2(x: Any) -> Floats:
 
 def exp2(x: Any) -> Floats:
     """(…,) 2^x = 2^n e^(f ln 2), n whole, -1/2 <= f <= 1/2; exact where x is whole."""
+    x = np.asarray(x, dtype=np.float64)
+    if x.min(initial=0.0) >= 0.0 and x.max(initial=0.0) < len(_POWERS_OF_2):
+        index = x.astype(np.intp)
+        if np.array_equal(index, x):  # grades are whole, and there are many
+            return _POWERS_OF_2[index]
     whole = np.rint(x)
-    if np.array_equal(x, whole):  # grades are, and there are many
-        return np.ldexp(1.0, np.clip(whole, -3000.0, 3000.0).astype(np.intc))
     y = (x - whole) * _LN2
     e_to_y = np.ones_like(y)
     for n in range(14, 0, -1):  # 1 + y (1 + y/2 (1 + y/3 (…)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.reading.columns.numbers import as_arrow, as_numpy
 
-ROWS = 1 << 20  # of a table, and the rest of its last list
+ROWS = 1 << 19  # of a table, and the rest of its last list
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 

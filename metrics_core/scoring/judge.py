@@ -44,7 +44,7 @@ def judge(
     ranking : how the lists were ranked
     number  : which of the rankings, where `lists` holds several
     """
-    listed, given = _columns(connection, "lists"), _columns(connection, "truth")
+    listed, given = (connection.view(name).columns for name in ("lists", "truth"))
     lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in listed else "lists"
     averaged = ranking.ties == "average" and "tie_first" in listed
     tied = ", tie_first, tie_last" if averaged else ""
@@ -69,10 +69,6 @@ def judge(
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
         truth_place=truth["place"] if place else None,
     )
-
-
-def _columns(connection: DuckDBPyConnection, relation: str) -> list[str]:
-    return [row[0] for row in connection.execute(f"DESCRIBE {relation}").fetchall()]
 
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:

@@ -110,8 +110,8 @@ def listed(
     users = judged.users.tolist() if judged.users.dtype == object else judged.users
     numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
     connection.register("listed_users", numbered.to_arrow())
-    columns = [row[0] for row in connection.execute("DESCRIBE lists").fetchall()]
-    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in columns else "lists"
+    several = "ranking" in connection.view("lists").columns
+    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if several else "lists"
     least = "TRUE" if threshold is None else f"grade >= {threshold!r}"
     relevant = f"grade IS NOT NULL AND {least}"
     rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))

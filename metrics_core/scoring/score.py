@@ -12,6 +12,7 @@ from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
+from concord.metrics_core.scoring.numerics.exact import rounded
 
 Cases = dict[str, Bools]
 CASES = 2  # are refused after hits (0) and ideals (1)
@@ -84,7 +85,7 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
     if own.round is not None and "user" in own.round:
-        values = np.array([round(value, own.round["user"]) for value in values.tolist()])
+        values = rounded(values, own.round["user"])
     dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
     if metric.of_list and own.user_recs_only == "drop":
         dropped.append(~lists.known)

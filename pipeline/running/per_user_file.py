@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,19 @@ import pyarrow.parquet as pq
 
 from concord.pipeline.running.outputs import whole
 
-ROWS_PER_GROUP = 131_072
+ROWS_PER_GROUP = 32_768  # few, so that most are written while others are computed
 KEY = b"concord"
 
 
 class PerUserWriter:
-    """Gathers frames and writes them in row groups of a fixed size."""
+    """Gathers frames and writes them in row groups of a fixed size, beside what is computed meanwhile."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._waiting = pa.Table.from_batches([], schema)
+        self._beside = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
 
     def write(self, values: pl.DataFrame) -> None:
         table = values.to_arrow().cast(self._schema)
@@ -31,13 +34,21 @@ class PerUserWriter:
             self._flush(ROWS_PER_GROUP)
 
     def close(self) -> None:
-        if len(self._waiting):
-            self._flush(len(self._waiting))
-        self._file.close()
+        with self._beside:
+            if len(self._waiting):
+                self._flush(len(self._waiting))
+            self._written()
+            self._file.close()
 
     def _flush(self, rows: int) -> None:
-        self._file.write_table(self._waiting.slice(0, rows).combine_chunks())
-        self._waiting = self._waiting.slice(rows)
+        self._written()
+        group, self._waiting = self._waiting.slice(0, rows), self._waiting.slice(rows)
+        self._writing = self._beside.submit(self._file.write_table, group.combine_chunks())
+
+    def _written(self) -> None:
+        """Waits; raises what the last row group met."""
+        if self._writing is not None:
+            self._writing.result()
 
 
 @contextmanager

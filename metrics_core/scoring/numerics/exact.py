@@ -11,6 +11,8 @@ from concord.metrics_core.metrics.judged import Floats
 _BITS = 53  # of a float64
 _AT_ONCE = 1 << 14  # values that stay in the cache
 _FAR = 1000  # powers of two, so that no step is infinite or loses bits
+_ROUNDED_BELOW = 1e9  # the error of a product with a power of ten is far below the next
+_HALF_WAY = 1e-6
 _PARTS = 6  # that a value is taken apart into at most
 
 
@@ -25,6 +27,18 @@ def on_grid(values: Floats, heaviest: int) -> Floats:
     bound = log2(np.where(largest > 0, largest, 1.0)) + log2(heaviest * max(len(values), 1))
     step = np.ldexp(1.0, np.ceil(bound - _BITS + 1).astype(np.intc))
     return np.asarray(np.round(values / step) * step)
+
+
+def rounded(values: Floats, digits: int) -> Floats:
+    """(n,) the values as Python's `round` has them: the decimal nearest to each number as it is."""
+    shift = float(f"1e{digits}")
+    scaled = values * shift
+    found = np.asarray(np.rint(scaled) / shift)
+    sure = np.abs(scaled) < _ROUNDED_BELOW
+    sure &= np.abs(scaled - np.floor(scaled) - 0.5) > _HALF_WAY  # NaN neither
+    unsure = np.flatnonzero(~sure)
+    found[unsure] = [round(value, digits) for value in values[unsure].tolist()]
+    return found
 
 
 def exact_sum(values: Floats) -> float:

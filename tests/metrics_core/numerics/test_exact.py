@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.scoring.numerics import exact
-from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum
+from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum, rounded
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -41,3 +41,19 @@ def test_what_is_no_number_stays_none() -> None:
     assert math.isnan(exact_sum(np.array([1.0, math.nan])))
     assert exact_sum(np.array([1.0, math.inf])) == math.inf
     assert exact_sum(np.array([])) == 0
+
+
+NEAR_A_HALF = st.builds(
+    lambda whole, digits, ulps: (whole + 0.5) / 10**digits * (1 + ulps * 2.0**-52),
+    st.integers(-10_000, 10_000),
+    st.integers(0, 15),
+    st.integers(-3, 3),
+)
+
+
+@given(st.lists(st.floats() | st.floats(-1, 1) | NEAR_A_HALF, max_size=20), st.integers(0, 15))
+def test_values_are_rounded_as_python_rounds_each(values: list[float], digits: int) -> None:
+    values = [value for value in values if not math.isinf(value)]
+    expected = np.array([round(value, digits) for value in values])
+
+    assert rounded(np.array(values), digits).tobytes() == expected.tobytes()
