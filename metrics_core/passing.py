@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.reading.whole_lists import WholeLists, cut
-from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
-from concord.metrics_core.scoring.ranges import in_range, one_ahead
+from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
+from concord.metrics_core.scoring.ranges import one_ahead
 
 _WHOLE = {"lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
 
@@ -34,39 +35,52 @@ class Passing:
     def keep(self, schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
         """Evaluates the lists of each table, and the users of the truth who stand between them."""
         nothing = pa.Table.from_batches([], schema)
-        users, items = [], pc.unique(nothing.column("item"))
         self.parts, self.refused = [], False
         self.connection.register("going_by", nothing)
         share_id_types(self.connection, _WHOLE)
         own, shared = (self.connection.view(n).select("user").types for n in ("going_by", "lists"))
         ordered = iter(rows) if own == shared else _in_one(rows)  # as text users stand otherwise
-        for lists, low, high in _ranges(one_ahead(ordered)):
-            users.append(lists.users)
-            here = lists.column("item") if lists.items is None else lists.items
-            items = pc.unique(pa.chunked_array([items, here]))
-            self._evaluate(lists.table, low, high)
-        if not users:
-            self._evaluate(nothing, None, None)
+        users, items = [], pc.unique(nothing.column("item"))
+
+        def judged() -> Iterator[dict[int, Judged]]:
+            nonlocal items
+            for lists, low, high in _ranges(one_ahead(ordered)):
+                users.append(lists.users)
+                here = lists.column("item") if lists.items is None else lists.items
+                items = pc.unique(pa.chunked_array([items, here]))
+                if not self.refused:
+                    yield self._judged(lists.table, low, high)
+            if not users:
+                yield self._judged(nothing, None, None)
+
+        for ranked in one_ahead(judged()):
+            self._score(ranked)
         of_each = (
             pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
             pa.table({"item": items}),
         )
         self.ids = pa.concat_tables(of_each, promote_options="default")
 
-    def _evaluate(self, rows: pa.Table, low: Any, high: Any) -> None:
-        if self.refused:
-            return
+    def _judged(self, rows: pa.Table, low: Any, high: Any) -> dict[int, Judged]:
         connection = self.connection
         connection.register("going_by", rows)
+        bounds = {"user >= $low": low, "user < $high": high}
+        within = {bound: user for bound, user in bounds.items() if user is not None}
+        named = {bound.rpartition("$")[2]: user for bound, user in within.items()}
         for name in ("truth", "known"):
-            here = connection.view(f"all_{name}")
-            if low is not None or high is not None:  # a join with a table is planned by its size
-                connection.execute(f"DROP TABLE IF EXISTS {name}_here")
-                in_range(here, low, high).create(f"{name}_here")
-                here = connection.table(f"{name}_here")
-            here.create_view(name)
+            here = f"all_{name}"
+            if within:  # a join with a table is planned by its size
+                query = f"SELECT * FROM {here} WHERE {' AND '.join(within)}"
+                here = f"{name}_here"
+                connection.execute(f"CREATE OR REPLACE TEMP TABLE {here} AS {query}", named)
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {here}")
+        return judge_partition(connection, self.task)
+
+    def _score(self, ranked: dict[int, Judged]) -> None:
+        if self.refused:
+            return
         try:
-            self.parts.append(evaluate_partition(connection, self.task))
+            self.parts.append(score_partition(ranked, self.task))
         except ValueError:
             self.parts, self.refused = [], True
 

@@ -89,13 +89,35 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
+    """What the relations of a connection give; see `score_partition`."""
+    return score_partition(judge_partition(connection, task), task, connection)
+
+
+def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Judged]:
+    """The number of a ranking -> the lists that it gives; without the rankings that nothing is computed for, but the first."""
+    labels = [*task.labels, *(definition.label for definition in task.definitions)]
+    asked = {task.ranking_of(label) for label in labels}
+    return {
+        number: judge(connection, only_known=task.only_known, ranking=ranking, number=number)
+        for number, ranking in enumerate(task.conventions.rankings)
+        if not number or ranking in asked
+    }
+
+
+def score_partition(
+    ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None = None
+) -> Part:
     """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
     those of them in the list; `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
     definitions have columns of their own, by their name.
+
+    ranked     : see `judge_partition`
+    connection : the relations that it read, for a task that reads whole lists
     """
-    judged, columns, exposures = _scored(connection, task)
+    columns, exposures = _scored(ranked, task, connection)
+    judged = ranked[0]
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
     series = [
         pl.Series("user", judged.users.tolist() if judged.users.dtype == object else judged.users),
@@ -111,19 +133,15 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
 
 
 def _scored(
-    connection: DuckDBPyConnection, task: Task
-) -> tuple[Judged, dict[str, Column], dict[str, Exposure]]:
-    """The lists as most metrics rank them, all columns by name, labels first, and the exposures."""
+    ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None
+) -> tuple[dict[str, Column], dict[str, Exposure]]:
+    """All columns by name, labels first, and the exposures."""
     columns: dict[str, Column] = {}
     exposures: dict[str, Exposure] = {}
-    ranked: list[Judged] = []
-    for number, ranking in enumerate(task.conventions.rankings):
+    for number, judged in ranked.items():
+        ranking = task.conventions.rankings[number]
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
-        if number and not labels and not definitions:
-            continue
-        judged = judge(connection, only_known=task.only_known, ranking=ranking, number=number)
-        ranked.append(judged)
         whole = _whole(connection, task, judged, number)
         per_user = [label for label in labels if not label.metric.of_catalogue]
         _refuse_high_grades(judged, per_user, task.conventions, number)
@@ -141,7 +159,7 @@ def _scored(
         for label in labels:
             if label.metric.of_catalogue:
                 exposures[str(label)] = expose(whole(None), label.k)
-    return ranked[0], {name: columns[name] for name in task.columns}, exposures
+    return {name: columns[name] for name in task.columns}, exposures
 
 
 def _refuse_high_grades(
@@ -162,11 +180,11 @@ def _refuse_high_grades(
 
 
 def _whole(
-    connection: DuckDBPyConnection, task: Task, judged: Judged, number: int
+    connection: DuckDBPyConnection | None, task: Task, judged: Judged, number: int
 ) -> Callable[[float | None], Listed]:
     @cache
     def whole(threshold: float | None) -> Listed:
-        if task.items is None:
+        if task.items is None or connection is None:
             msg = "metrics beyond accuracy need `train` or `items`"
             raise ValueError(msg)
         return listed(connection, judged, task.items, number=number, threshold=threshold)

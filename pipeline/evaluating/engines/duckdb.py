@@ -7,9 +7,10 @@ from typing import Any
 from duckdb import ColumnExpression, DuckDBPyConnection, DuckDBPyRelation
 
 from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.scoring.background import NONE, Background, with_items
-from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
-from concord.metrics_core.scoring.ranges import in_range
+from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
+from concord.metrics_core.scoring.ranges import in_range, one_ahead
 from concord.pipeline.running.connections import spilling_to
 from concord.pipeline.running.leftovers import spill_folder
 
@@ -36,11 +37,18 @@ def partitions(
             _between(all_lists, casts, None, None).create_view("lists", replace=True)
             task = with_items(connection, task, background)
         cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])
-        for low, high in zip([None, *cuts], [*cuts, None], strict=True):
-            _between(all_lists, casts, low, high).create_view("lists", replace=True)
-            _between(all_truth, casts, low, high).create_view("truth", replace=True)
-            connection.sql("SELECT user FROM truth").create_view("known", replace=True)
-            yield evaluate_partition(connection, task)
+
+        def judged() -> Iterator[dict[int, Judged]]:
+            for low, high in zip([None, *cuts], [*cuts, None], strict=True):
+                _between(all_lists, casts, low, high).create_view("lists", replace=True)
+                _between(all_truth, casts, low, high).create_view("truth", replace=True)
+                connection.sql("SELECT user FROM truth").create_view("known", replace=True)
+                yield judge_partition(connection, task)
+
+        if task.needs_items:  # whole lists of a range are read while it is scored
+            yield from (score_partition(ranked, task, connection) for ranked in judged())
+        else:
+            yield from (score_partition(ranked, task) for ranked in one_ahead(judged()))
 
 
 def _read(connection: DuckDBPyConnection, path: Path) -> DuckDBPyRelation:
