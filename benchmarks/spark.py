@@ -1,12 +1,15 @@
-"""Concord on Spark against others on Spark, from the same parquet files to P, R, nDCG and MAP at 10, each in a process of its own.
+"""Concord on Spark beside others on Spark: P, R, nDCG and MAP at 10 of 13.8 and 100 million rows, each in a process of its own.
 
-    python -m benchmarks.spark FOLDER SIZE [PEERS_PYTHON]
+    python -m benchmarks.spark PYTHON_OF_RECOMMENDERS PYTHON_OF_REPLAY [USERS …]
 
-SIZE is `tenth` or `full` (benchmarks/workload.py); PEERS_PYTHON has `recommenders`, `replay-rec` and pyspark.
-Imports and the start of the session do not count; everything else does.
+The two have `recommenders`, `replay-rec`, pyspark and setuptools. Imports and the start of the session do not count,
+the start of Spark's Python workers does. Writes its section of benchmarks/RESULTS.md.
 """
 
 import json
+import math
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,6 +22,9 @@ from pyspark.sql import functions as sf
 
 K = 10
 LOCAL = "local[2]"
+USERS = (138_000, 1_000_000)
+LONGEST = 900  # seconds that a contestant is given
+HEADING = "On Spark, beside others"
 
 
 def _concord(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
@@ -107,21 +113,65 @@ def contest(name: str, lists: str, truth: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Every contestant, one after the other."""
-    from benchmarks.workload import FULL, TENTH, make
+    """Every contestant, one after the other, on every size."""
+    from benchmarks import scale
+    from benchmarks.measured import replaced
+    from benchmarks.tabulated import table_of
 
-    folder, size = Path(sys.argv[1]), {"full": FULL, "tenth": TENTH}[sys.argv[2]]
-    peers = sys.argv[3] if len(sys.argv) > 3 else None  # noqa: PLR2004
-    files = make(folder, size, "integer")
-    for name in CONTESTANTS:
-        own = name in ("concord", "mllib")
-        if not own and peers is None:
-            continue
-        python = sys.executable if own or peers is None else peers
-        command = [python, __file__, "--contest", name, str(files.lists), str(files.truth)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        last = done.stdout.strip().splitlines()[-1:]
-        print(name, last[0] if done.returncode == 0 and last else done.stderr[-600:], flush=True)
+    pythons = {"recommenders": sys.argv[1], "replay": sys.argv[2]}
+    lines = []
+    for users in map(int, sys.argv[3:] or USERS):
+        folder = scale.DATA / f"scale-{users}"
+        scale.make(folder, users)
+        found = {}
+        for name in CONTESTANTS:
+            found[name] = _run(name, folder, pythons.get(name, sys.executable))
+            print(f"{users:,} users: {name}: {found[name]}", flush=True)
+        shutil.rmtree(folder)
+        own = found["concord"]
+        for name, of in found.items():
+            time_of = f"{of['seconds']:.1f}" if of else f"not done in {LONGEST}"
+            times = (
+                f"{of['seconds'] / own['seconds']:.2f}"
+                if of
+                else f"over {LONGEST / own['seconds']:.0f}"
+            )
+            same = "yes" if of and _agree(own, of) else "no" if of else ""
+            lines.append((f"{users * scale.DEPTH:,}", name, time_of, times, same))
+    text = [
+        f"Made by `python -m benchmarks.spark`: one machine of {os.cpu_count()} cores, `{LOCAL}`, from parquet files to P, R, nDCG and MAP at {K}.",
+        "Concord checks the rows, counts what tells whether lists can be trusted, and keeps users' values; the others do not.",
+        "",
+        *table_of(("rows", "", "wall, s", "x Concord", "same means"), lines, left=2),
+    ]
+    page = scale.RESULTS.read_text(encoding="utf-8")
+    scale.RESULTS.write_text(replaced(page, HEADING, text), encoding="utf-8", newline="\n")
+
+
+def _run(name: str, folder: Path, python: str) -> dict[str, float]:
+    """Seconds and means; nothing where it took too long."""
+    words = [
+        python,
+        __file__,
+        "--contest",
+        name,
+        *(str(folder / f"{f}.parquet") for f in ("lists", "truth")),
+    ]
+    workers = os.environ | {"PYSPARK_PYTHON": python, "PYTHONPATH": str(Path(__file__).parents[1])}
+    try:
+        done = subprocess.run(
+            words, stdout=subprocess.PIPE, text=True, check=True, env=workers, timeout=LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        return {}
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def _agree(here: dict[str, float], there: dict[str, float]) -> bool:
+    return all(
+        math.isclose(here[name], there[name], rel_tol=1e-9) for name in ("P", "R", "nDCG", "MAP")
+    )
 
 
 if __name__ == "__main__":
