@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.metrics.judged import Judged
 
-# A user number follows the order of the ids; the lists are counted once and joined once.
+# A user number follows the order of the ids; the lists are counted once and joined once, with few rows.
 _USERS = """
 CREATE OR REPLACE TEMP TABLE judged_users AS
 SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
@@ -29,8 +29,7 @@ SELECT number, grade{place} FROM truth JOIN judged_users USING (user) ORDER BY n
 """
 _HITS = """
 SELECT number, rank, grade, {first} AS first{tied}
-FROM (SELECT user, item, rank, grade{tied} FROM {lists} JOIN truth USING (user, item))
-JOIN judged_users USING (user)
+FROM {lists} AS listed JOIN (SELECT user, item, number, grade FROM truth JOIN judged_users USING (user)) USING (user, item)
 ORDER BY number, rank
 """
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
