@@ -56,6 +56,16 @@ def test_what_is_no_address_of_an_object_is_refused(text: str, said: str) -> Non
         address_of(text)
 
 
+@pytest.mark.parametrize("scheme", ["s3a", "S3N"])
+def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
+    with pytest.raises(InputError) as refused:
+        place_of(f"{scheme}://bucket/a folder/lists.csv")
+
+    (problem,) = refused.value.problems
+    assert problem.what == f"begins with {scheme.lower()}://, as Hadoop calls S3"
+    assert problem.fix == "write s3://bucket/a folder/lists.csv"
+
+
 @pytest.mark.parametrize(
     "text", ["https://b/k.csv", "hdfs://b/k", "lists.csv", "a/s3://b", "C:\\a"]
 )
