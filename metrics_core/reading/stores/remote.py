@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from concord.metrics_core.checking.addresses import Address, address_of
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.reading.stores.failures import failure
 from concord.metrics_core.reading.stores.filesystems import filesystem
 
@@ -86,6 +86,14 @@ class RemotePath:
     def exists(self) -> bool:
         return self._kind != fs.FileType.NotFound
 
+    def bucket_exists(self) -> bool:
+        """Is there its bucket? Yes, if the store does not say: who may read objects need not see buckets."""
+        try:
+            found = filesystem(self.address).get_file_info(self.address.bucket)
+        except (OSError, pa.ArrowException):
+            return True
+        return found.type != fs.FileType.NotFound
+
     def is_file(self) -> bool:
         return self._kind == fs.FileType.File
 
@@ -122,7 +130,19 @@ class RemotePath:
         with self.told():
             return filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
-    def state(self) -> State | None:
+    def state(self) -> State:
+        """By what the object is known now.
+
+        Raises
+        ------
+        InputError : it is not there any more
+        """
+        if (now := self.state_if_there()) is None:
+            fix = "let what writes there finish, and run again"
+            raise refuse(str(self), "was removed while it was read", fix)
+        return now
+
+    def state_if_there(self) -> State | None:
         """None where there is no such object any more."""
         try:
             with filesystem(self.address).open_input_file(self.key) as opened:
