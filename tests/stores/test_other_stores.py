@@ -1,6 +1,6 @@
 """Addresses of Google's and Microsoft's stores, and what is said of stores that fail.
 
-No server of theirs runs here: that what lies there is read rests on pyarrow.
+No server of Microsoft's store runs here: that what lies there is read rests on pyarrow.
 """
 
 import pyarrow as pa

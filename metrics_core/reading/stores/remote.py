@@ -1,7 +1,7 @@
 """A file or folder in an object store, with those of pathlib's names that readers use."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -171,7 +171,18 @@ class RemotePath:
         with self.told():
             selected = fs.FileSelector(self.key, recursive=True)
             found = filesystem(self.address).get_file_info(selected)
-        return {info.path: info for info in found}
+        return self._folders(info.path for info in found) | {info.path: info for info in found}
+
+    def _folders(self, paths: Iterable[str]) -> dict[str, fs.FileInfo]:
+        """What lies between this folder and what it holds: not every store lists it, as it has keys only."""
+        above = PurePosixPath(self.key)
+        between = {
+            str(folder)
+            for path in paths
+            for folder in PurePosixPath(path).parents
+            if above in folder.parents
+        }
+        return {folder: fs.FileInfo(folder, fs.FileType.Directory) for folder in sorted(between)}
 
     def _below(self) -> Iterator["RemotePath"]:
         for path in self._tree:
