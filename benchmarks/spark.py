@@ -113,6 +113,7 @@ def main() -> None:
     folder, size = Path(sys.argv[1]), {"full": FULL, "tenth": TENTH}[sys.argv[2]]
     peers = sys.argv[3] if len(sys.argv) > 3 else None  # noqa: PLR2004
     files = make(folder, size, "integer")
+    failed = []
     for name in CONTESTANTS:
         own = name in ("concord", "mllib")
         if not own and peers is None:
@@ -121,7 +122,11 @@ def main() -> None:
         command = [python, __file__, "--contest", name, str(files.lists), str(files.truth)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         last = done.stdout.strip().splitlines()[-1:]
-        print(name, last[0] if done.returncode == 0 and last else done.stderr[-600:], flush=True)
+        if done.returncode or not last:
+            failed.append(name)
+        print(name, done.stderr[-600:] if name in failed else last[0], flush=True)
+    if failed:
+        sys.exit(f"not measured: {', '.join(failed)}")
 
 
 if __name__ == "__main__":
