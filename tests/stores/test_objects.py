@@ -231,6 +231,26 @@ def test_what_is_wrong_is_refused_as_it_is_on_this_machine(
         assert message.replace(f"s3://{s3.bucket}/wrong/", "") == refusal(file)
 
 
+def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
+    s3.client.put_object(Bucket=s3.bucket, Key="double//part-0.parquet", Body=b"PAR1")
+
+    message = refusal(f"s3://{s3.bucket}/double", allow_outside=True)
+
+    assert message.startswith(f"s3://{s3.bucket}/double//part-0.parquet: has a key with `//`")
+
+
+def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: Path) -> None:
+    part = tmp_path / "lists" / "time=10:00#" / "a?b@c.parquet"
+    part.parent.mkdir(parents=True)
+    LISTS.write_parquet(part)
+    address = s3.put(tmp_path / "lists", "signs")
+
+    there = concord.evaluate(address, TRUTH, metrics=["P@5"], conventions="standard")
+
+    here = concord.evaluate(LISTS, TRUTH, metrics=["P@5"], conventions="standard")
+    assert there.per_user.equals(here.per_user, null_equal=True)
+
+
 def test_a_missing_bucket_is_refused_as_such(s3: Store) -> None:
     message = refusal("s3://no-such-bucket/lists.csv", allow_outside=True)
 

@@ -178,6 +178,10 @@ class RemotePath:
         with self.told():
             selected = fs.FileSelector(self.key, recursive=True)
             listed = filesystem(self.address).get_file_info(selected)
+        for path in (info.path for info in listed if "//" in info.path):
+            what = "has a key with `//`, which pyarrow does not read"
+            where = str(self._at(path.partition("/")[2]))
+            raise refuse(where, what, "copy it to a key without an empty name, or take it out")
         found = self._folders(info.path for info in listed) | {info.path: info for info in listed}
         inside: dict[str, list[str]] = {}
         for path in found:
