@@ -98,7 +98,9 @@ def _verdict(files: Workloads) -> list[str]:
 
 
 def _why(missed: list[str]) -> list[str]:
-    lines = [f"- {what.partition(':')[0]}: {WHY.get(what, 'no reason is known yet')}." for what in missed]
+    lines = [
+        f"- {what.partition(':')[0]}: {WHY.get(what, 'no reason is known yet')}." for what in missed
+    ]
     return ["", "What is missed, and why:", "", *lines] if missed else []
 
 

@@ -14,6 +14,7 @@ STORES = {  # scheme -> store
     "abfss": "az",
     "azure": "az",  # as DVC calls it
 }
+_OF_HADOOP = ("s3a", "s3n")  # what Hadoop calls S3
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # a Path keeps one slash of s3://
 _ACCOUNT = re.compile(r"([a-z0-9-]+)@([a-z0-9]+)\.dfs\.core\.windows\.net", re.IGNORECASE)
 _ELSEWHERE = "take them out: credentials and endpoints come from the environment"
@@ -48,9 +49,9 @@ def is_address(text: str) -> bool:
 
 
 def is_remote(text: str) -> bool:
-    """Is it an address of an object store?"""
+    """Is it an address of an object store, also by a name of Hadoop's, which `address_of` refuses?"""
     found = _ADDRESS.match(text)
-    return found is not None and found[1].lower() in STORES
+    return found is not None and found[1].lower() in (*STORES, *_OF_HADOOP)
 
 
 def address_of(text: str) -> Address:
@@ -58,19 +59,23 @@ def address_of(text: str) -> Address:
 
     Raises
     ------
-    InputError : it holds a user, a password, a query or a fragment, which are not repeated, or names no object
+    InputError : it holds a user, a password, a query or a fragment, which are not repeated, names no object, or has
+        a scheme of Hadoop's
     """
     scheme, rest = text.split(":", 1)
     scheme = scheme.lower()
     host, _, key = rest.lstrip("/").partition("/")
     where = shown(text)
     account = None
-    if STORES[scheme] == "az" and (found := _ACCOUNT.fullmatch(host)):
+    if STORES.get(scheme) == "az" and (found := _ACCOUNT.fullmatch(host)):
         host, account = found.groups()
     if "@" in host or ":" in host:
         raise refuse(where, "holds a user, a password or a port", _ELSEWHERE)
     if "?" in rest or "#" in rest:
         raise refuse(where, "holds a query (?…) or a fragment (#…)", _ELSEWHERE)
+    if scheme in _OF_HADOOP:
+        what = f"begins with {scheme}://, as Hadoop calls S3"
+        raise refuse(where, what, f"write s3://{host}/{key}")
     parts = key.strip("/").split("/")
     if not host or parts == [""]:
         raise refuse(where, "names no object", f"write {scheme}://bucket/folder/file.parquet")

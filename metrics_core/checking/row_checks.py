@@ -7,7 +7,6 @@ from typing import Any
 import duckdb
 
 from concord.metrics_core.checking.problems import Affected, Problem, affecting
-from concord.metrics_core.checking.problems import in_words as in_words
 
 Place = Callable[[int], str]  # where the row at a position stands, in words
 

@@ -1,6 +1,6 @@
 """What a gate measured, in words that every face of its decision has."""
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.gate import MIN_EFFECT, Guardrail, Measured
 from concord.metrics_core.comparison.words import PERCENT, exact, number, one_line
 

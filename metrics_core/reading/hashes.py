@@ -55,7 +55,7 @@ def _of_delta(path: Place, now: Snapshot) -> Hashes:
 
 def _of_object(path: RemotePath) -> Hashes:
     state = path.state()
-    return Hashes(bytes=state.size, etag=state.etag) if state else Hashes()
+    return Hashes(bytes=state.size, etag=state.etag)
 
 
 def _of_objects(path: RemotePath, files: Sequence[Place], *head: Mapping[str, Any]) -> Hashes:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.locked import beside
-from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.background import read_items, read_train
 from concord.metrics_core.reading.columns.input_table import InputTable

@@ -5,7 +5,8 @@ from typing import Any
 
 import duckdb
 
-from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.hashes import Hashes, hashes

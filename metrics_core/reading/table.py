@@ -6,8 +6,8 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.cells import cells_of
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
 from concord.metrics_core.comparison.words import one_line

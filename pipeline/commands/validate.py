@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparing.segments.users import refuse_unknown_column
 from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.reading.files.folders import files_in
-from concord.metrics_core.reading.stores.places import Place, states_of
+from concord.metrics_core.reading.stores.places import Place, states_there
 from concord.metrics_core.reading.stores.remote import RemotePath
 
 _State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
@@ -34,7 +34,7 @@ def unchanged(path: Place) -> Iterator[None]:
 def _state(path: Place) -> _State:
     if isinstance(path, RemotePath):
         now = RemotePath(path.address)  # which remembers nothing
-        return {str(at): (each.size, each.etag) for at, each in states_of(files_in(now)).items()}
+        return {str(at): (each.size, each.etag) for at, each in states_there(files_in(now)).items()}
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
     found: dict[str, tuple[int, ...]] = {}
     for file in files:

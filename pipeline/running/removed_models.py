@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.params.checks import BACKGROUND, MODEL_NAME
 from concord.pipeline.params.model import Params

@@ -17,7 +17,7 @@ import boto3
 
 KEY, SECRET = "AKIAOFTHETEST", "ASecretThatNobodyMayRead"
 BUCKET = "lists-of-models"
-_HOST = "127.0.0.1"
+HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Store:
     def client(self) -> Any:
         return boto3.client(
             "s3",
-            endpoint_url=f"http://{_HOST}:{self.port}",
+            endpoint_url=f"http://{HOST}:{self.port}",
             region_name="us-east-1",
             aws_access_key_id=KEY,
             aws_secret_access_key=SECRET,
@@ -54,7 +54,7 @@ def environment(port: int) -> dict[str, str]:
     return {
         "AWS_ACCESS_KEY_ID": KEY,
         "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_ENDPOINT_URL": f"http://{_HOST}:{port}",
+        "AWS_ENDPOINT_URL": f"http://{HOST}:{port}",
         "AWS_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
     }
@@ -63,19 +63,25 @@ def environment(port: int) -> dict[str, str]:
 @contextmanager
 def store(**changes: str) -> Iterator[Store]:
     """A server with a bucket; `changes`: of its environment."""
+    with served([sys.executable, "-m", "moto.server", "-H", HOST, "-p"], **changes) as found:
+        started = Store(*found)
+        started.client.create_bucket(Bucket=BUCKET)
+        yield started
+
+
+@contextmanager
+def served(command: list[str], **changes: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A server, started with a free port as the last argument, until the block ends; `changes`: of its environment."""
     port = _free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", _HOST, "-p", str(port)]
     process = subprocess.Popen(
-        command,
+        [*command, str(port)],
         env={**os.environ, **changes},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
         _wait_for(port, process)
-        started = Store(port, process)
-        started.client.create_bucket(Bucket=BUCKET)
-        yield started
+        yield port, process
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
@@ -83,14 +89,14 @@ def store(**changes: str) -> Iterator[Store]:
 
 def _free_port() -> int:
     with socket.socket() as found:
-        found.bind((_HOST, 0))
+        found.bind((HOST, 0))
         return int(found.getsockname()[1])
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        with suppress(OSError), socket.create_connection((_HOST, port), 1):
+        with suppress(OSError), socket.create_connection((HOST, port), 1):
             return
         time.sleep(0.05)
     msg = "the object store did not start"
@@ -120,7 +126,7 @@ class Line:
         return int(self._listening.getsockname()[1])
 
     def __enter__(self) -> "Line":
-        self._listening.bind((_HOST, 0))
+        self._listening.bind((HOST, 0))
         self._listening.listen()
         self._start(self._accept)
         return self
@@ -144,7 +150,7 @@ class Line:
         with suppress(OSError):
             while True:
                 reader, _ = self._listening.accept()
-                there = socket.create_connection((_HOST, self.to))
+                there = socket.create_connection((HOST, self.to))
                 self._open += [reader, there]
                 self._start(self._carry, reader, there, False)
                 self._start(self._carry, there, reader, True)

@@ -11,8 +11,13 @@ import polars as pl
 import pytest
 
 import concord
+from concord.metrics_core.checking.addresses import address_of
 from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading.files.folders import files_in
+from concord.metrics_core.reading.hashes import hashes
 from concord.metrics_core.reading.loaded import keep_lists
+from concord.metrics_core.reading.stores.filesystems import filesystem
+from concord.metrics_core.reading.stores.places import place_of
 from tests.pipeline.loading.load_project import (
     loaded,
     loaded_background,
@@ -226,11 +231,64 @@ def test_what_is_wrong_is_refused_as_it_is_on_this_machine(
         assert message.replace(f"s3://{s3.bucket}/wrong/", "") == refusal(file)
 
 
-def test_a_missing_bucket_is_refused(s3: Store) -> None:
+def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
+    s3.client.put_object(Bucket=s3.bucket, Key="double//part-0.parquet", Body=b"PAR1")
+
+    message = refusal(f"s3://{s3.bucket}/double", allow_outside=True)
+
+    assert message.startswith(f"s3://{s3.bucket}/double//part-0.parquet: has a key with `//`")
+
+
+def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: Path) -> None:
+    part = tmp_path / "lists" / "time=10:00#" / "a?b@c.parquet"
+    part.parent.mkdir(parents=True)
+    LISTS.write_parquet(part)
+    address = s3.put(tmp_path / "lists", "signs")
+
+    there = concord.evaluate(address, TRUTH, metrics=["P@5"], conventions="standard")
+
+    here = concord.evaluate(LISTS, TRUTH, metrics=["P@5"], conventions="standard")
+    assert there.per_user.equals(here.per_user, null_equal=True)
+
+
+def test_a_missing_bucket_is_refused_as_such(s3: Store) -> None:
     message = refusal("s3://no-such-bucket/lists.csv", allow_outside=True)
 
-    assert message.startswith("s3://no-such-bucket/lists.csv: there is no such object")
-    assert "check the bucket and where the environment says the store is" in message
+    assert message.startswith(
+        "s3://no-such-bucket/lists.csv: the bucket 'no-such-bucket' does not exist\n"
+    )
+    assert "fix: check its name and AWS_ENDPOINT_URL, AWS_REGION" in message
+
+
+def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
+    s3: Store, tmp_path: Path
+) -> None:
+    folder = place_of(s3.put(_parts(tmp_path), "vanishing"))
+    listed = files_in(folder)
+    assert hashes(folder).etag
+
+    s3.client.delete_object(Bucket=s3.bucket, Key=f"vanishing/{listed[1].relative_to(folder)}")
+
+    with pytest.raises(InputError) as refused:
+        hashes(folder)
+    (problem,) = refused.value.problems
+    assert problem.where == str(listed[1])
+    assert problem.what == "was removed while it was read"
+
+
+@pytest.mark.parametrize(
+    "name", ["AWS_CA_BUNDLE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_SECRET_ACCESS_KEY"]
+)
+def test_another_environment_is_another_client(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    address = address_of(f"s3://{s3.bucket}/lists.csv")
+    before = filesystem(address)
+    assert filesystem(address) is before
+
+    monkeypatch.setenv(name, "another")
+
+    assert filesystem(address) is not before
 
 
 def test_an_object_that_changes_while_it_is_read_is_refused(

@@ -1,6 +1,6 @@
 """Addresses of Google's and Microsoft's stores, and what is said of stores that fail.
 
-No server of theirs runs here: that what lies there is read rests on pyarrow.
+No server of Microsoft's store runs here: that what lies there is read rests on pyarrow.
 """
 
 import pyarrow as pa
@@ -56,6 +56,16 @@ def test_what_is_no_address_of_an_object_is_refused(text: str, said: str) -> Non
         address_of(text)
 
 
+@pytest.mark.parametrize("scheme", ["s3a", "S3N"])
+def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
+    with pytest.raises(InputError) as refused:
+        place_of(f"{scheme}://bucket/a folder/lists.csv")
+
+    (problem,) = refused.value.problems
+    assert problem.what == f"begins with {scheme.lower()}://, as Hadoop calls S3"
+    assert problem.fix == "write s3://bucket/a folder/lists.csv"
+
+
 @pytest.mark.parametrize(
     "text", ["https://b/k.csv", "hdfs://b/k", "lists.csv", "a/s3://b", "C:\\a"]
 )
@@ -91,24 +101,36 @@ def test_an_account_of_azure_has_to_be_named(monkeypatch: pytest.MonkeyPatch) ->
         filesystem(address_of("az://container/k.csv"))
 
 
+def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "Zm9v")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", f"sig={SECRET}")
+
+    with pytest.raises(
+        InputError, match="a key or a SAS token, and the environment has both"
+    ) as told:
+        filesystem(address_of("abfs://c@account.dfs.core.windows.net/k.csv"))
+    assert SECRET not in str(told.value)
+
+
 FAILURES = {  # as pyarrow 25 words them
     "s3://b/k": [
         ("When reading: AWS Error ACCESS_DENIED during HeadObject operation: No", "may not be read (accessdenied)"),
         ("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation", "may not be read (403)"),
         ("AWS Error UNKNOWN (HTTP status 301) during HeadBucket operation", "lies in another region"),
-        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "is in a bucket that is not there"),
+        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "the bucket 'b' does not exist"),
         ("AWS Error NETWORK_CONNECTION during GetObject: curlCode: 18", "there was no connection, or it was cut"),
         ("AWS Error SLOW_DOWN during GetObject operation", "the store said slowdown"),
     ],
     "gs://b/k": [
         ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted)", "there was no connection, or it was cut"),
         ("google::cloud::Status(PERMISSION_DENIED: no)", "may not be read (permissiondenied)"),
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted: Could not create a OAuth2 access token to", "no credentials were found"),
         ("google::cloud::Status(NOT_FOUND: no)", "is not there"),
     ],
     "az://b/k": [
         ("failed. Azure Error: [] Fail to get a new connection", "there was no connection, or it was cut"),
         ("failed. Azure Error: [AuthorizationFailure] 403", "may not be read (authorizationfailure)"),
-        ("failed. Azure Error: [ContainerNotFound] 404", "is in a bucket that is not there"),
+        ("failed. Azure Error: [ContainerNotFound] 404", "the container 'b' does not exist"),
         ("N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token", "may not be read"),
     ],
 }  # fmt: skip

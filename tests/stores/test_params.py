@@ -40,6 +40,13 @@ def test_secrets_are_found_when_params_are_read() -> None:
     assert KEY not in str(found)
 
 
+def test_a_scheme_of_hadoop_is_found_when_params_are_read() -> None:
+    found = _found("s3a://b/lists.csv")
+
+    assert found[0][1] == "s3a://b/lists.csv begins with s3a://, as Hadoop calls S3"
+    assert found[0][2] == "write s3://b/lists.csv"
+
+
 def test_results_are_written_on_this_machine() -> None:
     (finding,) = _found("lists.csv", lists="s3://b/lists")
 

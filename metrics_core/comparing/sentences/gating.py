@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.sentences.phrases import digits
 from concord.metrics_core.comparison.gate import (
     Guardrail,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import Measured
 from concord.metrics_core.comparison.parts import Difference, Score

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.sentences.flags import flags
 from concord.metrics_core.comparing.sentences.phrases import digits, reason, size, threshold
 from concord.metrics_core.comparison.comparison import Comparison

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.checking.relations import files, view
-from concord.metrics_core.checking.row_checks import in_words
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.evaluated import Json, Models
 from concord.metrics_core.comparing.warnings.warned import warned

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.warnings.data import data_warnings

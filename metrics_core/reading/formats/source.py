@@ -20,6 +20,7 @@ from concord.metrics_core.reading.formats.jsonl import read_jsonl
 from concord.metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
 from concord.metrics_core.reading.formats.trec import read_trec
 from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
+from concord.metrics_core.reading.stores.failures import missing_bucket
 from concord.metrics_core.reading.stores.places import Place
 from concord.metrics_core.reading.stores.remote import RemotePath
 
@@ -206,7 +207,9 @@ def refuse_missing(path: Place, settings: Settings) -> None:
 
 def _refuse_missing_object(path: RemotePath, settings: Settings) -> None:
     if not path.exists():
-        fix = f"{settings.path()}, and check the bucket and where the environment says the store is"
+        if not path.bucket_exists():
+            raise InputError([missing_bucket(str(path))])
+        fix = f"{settings.path()}, and check the key"
         raise refuse(str(path), "there is no such object, nor a folder of that name", fix)
     if path.is_file() and path.size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")

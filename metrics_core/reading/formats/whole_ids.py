@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.row_checks import in_words, only_row
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.checking.row_checks import only_row
 
 # As a float writes them; one of more digits may be another number than was meant.
 _WHOLE = "(0|-?[1-9][0-9]{0,14})[.]0"

@@ -2,8 +2,7 @@
 
 import polars as pl
 
-from concord.metrics_core.checking.problems import Problem
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import Problem, in_words
 from concord.metrics_core.reading.formats.source import Source
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"

@@ -17,12 +17,13 @@ _CREDENTIALS = {
 }
 _WHERE = {
     "s3": "AWS_ENDPOINT_URL, AWS_REGION",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST",
     "az": "AZURE_STORAGE_ACCOUNT",
 }
 # As AWS, Google and Azure call it, in small letters and without what stands between words.
 _NO_BUCKET = {"nosuchbucket", "containernotfound"}
 _NOT_THERE = {"nosuchkey", "resourcenotfound", "notfound", "blobnotfound", "404"}
+_NO_TOKEN = "Could not create a OAuth2 access token"  # as Google's client begins, where it has no credentials
 _ELSEWHERE = {"permanentredirect", "301", "authorizationheadermalformed"}
 _DENIED = {
     "accessdenied", "invalidaccesskeyid", "invalidsignature", "signaturedoesnotmatch",
@@ -49,9 +50,14 @@ def failure(where: str, error: Exception) -> Problem:
     """The problem: no such bucket, no leave to read, or no connection."""
     store, code = STORES[_scheme(where)], _code(error) or ""
     if code in _NO_BUCKET:
-        return Problem(where, "is in a bucket that is not there", f"check it, and {_WHERE[store]}")
+        return missing_bucket(where)
     if code in _NOT_THERE or isinstance(error, FileNotFoundError):
         return Problem(where, "is not there", f"check the address, and {_WHERE[store]}")
+    if _NO_TOKEN in str(error):
+        what = "may not be read: no credentials were found that the store takes"
+        return Problem(
+            where, what, f"set {_CREDENTIALS[store]} to those of somebody who may read it"
+        )
     if code in _DENIED:
         what = f"may not be read ({code}): the store refuses the credentials, or there are none"
         return Problem(where, what, f"set {_CREDENTIALS[store]} of somebody who may read it")
@@ -62,6 +68,15 @@ def failure(where: str, error: Exception) -> Problem:
     why = "there was no connection, or it was cut" if lost else f"the store said {code}"
     fix = f"run again; if it goes on, check {_WHERE[store]} and the network"
     return Problem(where, f"{_UNREAD}: {why}", fix)
+
+
+def missing_bucket(where: str) -> Problem:
+    """The problem of an object whose bucket, or container, the store does not have."""
+    store, rest = STORES[_scheme(where)], where.partition(":")[2]
+    noun = "container" if store == "az" else "bucket"
+    what = f"the {noun} {rest.lstrip('/').partition('/')[0]!r} does not exist"
+    fix = f"check its name and {_WHERE[store]}, which say where the {noun} is looked for"
+    return Problem(where, what, fix)
 
 
 def _scheme(where: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -17,18 +18,23 @@ _AZURE = {  # argument of pyarrow -> variables, of which the first that is set c
     "account_key": ("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY"),
     "sas_token": ("AZURE_STORAGE_SAS_TOKEN",),
 }
+_LOOKED_AT = {  # store -> how the variables begin that its clients look at
+    "s3": ("AWS_", "HOME"),
+    "gs": ("GOOGLE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST", "HOME"),
+    "az": ("AZURE_", "HOME"),
+}
 
 
 def filesystem(address: Address) -> fs.FileSystem:
-    """The store of an address; one for all addresses of an environment.
+    """The store of an address; one for all addresses of an account in one environment.
 
     Raises
     ------
-    InputError : pyarrow was built without it, or the account of Azure is not named
+    InputError : pyarrow was built without it, or the account of Azure is not named or has two secrets
     """
-    opened = {"s3": _s3_of_now, "gs": _gs, "az": _azure}[address.store]
+    known = _of_azure(address) if address.store == "az" else {}
     try:
-        return opened(address)
+        return _opened(address.store, tuple(known.items()), _environment(address.store))
     except (ImportError, AttributeError):
         what = f"is read by a pyarrow that was built with `{address.store}`, which this one is not"
         raise refuse(str(address), what, "`pip install pyarrow`, whose wheels have it") from None
@@ -39,38 +45,41 @@ def endpoint() -> str | None:
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
 
 
-def _s3_of_now(_: Address) -> fs.FileSystem:
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    return _s3(endpoint(), region, _credentials())
-
-
-def _credentials() -> tuple[str | None, ...]:
-    """What pyarrow reads by itself: another environment is another store."""
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
-    return tuple(os.environ.get(name) for name in names)
+def _environment(store: str) -> tuple[tuple[str, str], ...]:
+    """All that clients of the store look at: another environment is another client."""
+    names = _LOOKED_AT[store]
+    return tuple(sorted(each for each in os.environ.items() if each[0].startswith(names)))
 
 
 @cache
-def _s3(where: str | None, region: str | None, _credentials: object) -> fs.FileSystem:
+def _opened(
+    store: str, account: tuple[tuple[str, str], ...], _environment: object
+) -> fs.FileSystem:
+    if store == "az":
+        return fs.AzureFileSystem(**dict(account))
+    return _s3() if store == "s3" else _gs()
+
+
+def _s3() -> fs.FileSystem:
     how: dict[str, Any] = {"connect_timeout": CONNECT, "request_timeout": STALLED}
-    if where:
+    how["region"] = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if where := endpoint():
         scheme, _, host = where.rpartition("://")
         how |= {"scheme": scheme or "https", "endpoint_override": host.rstrip("/")}
     how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
         with suppress(TypeError):  # an older pyarrow takes it for all stores at once only
-            return fs.S3FileSystem(region=region, tls_ca_file_path=bundle, **how)
-    return fs.S3FileSystem(region=region, **how)
+            return fs.S3FileSystem(tls_ca_file_path=bundle, **how)
+    return fs.S3FileSystem(**how)
 
 
-def _gs(_: Address) -> fs.FileSystem:
-    from datetime import timedelta
-
-    return fs.GcsFileSystem(retry_time_limit=timedelta(seconds=STALLED))
-
-
-def _azure(address: Address) -> fs.FileSystem:
-    return fs.AzureFileSystem(**_of_azure(address))
+def _gs() -> fs.FileSystem:
+    how: dict[str, Any] = {"retry_time_limit": timedelta(seconds=STALLED)}
+    if emulator := os.environ.get("STORAGE_EMULATOR_HOST"):  # which asks for no credentials
+        scheme, _, host = emulator.rpartition("://")
+        how |= {"scheme": scheme or "http", "endpoint_override": host.rstrip("/")}
+        how["anonymous"] = True
+    return fs.GcsFileSystem(**how)
 
 
 def _of_azure(address: Address) -> dict[str, str]:
@@ -83,6 +92,9 @@ def _of_azure(address: Address) -> dict[str, str]:
     if not given["account_name"]:
         fix = "set AZURE_STORAGE_ACCOUNT, or write abfs://container@account.dfs.core.windows.net/…"
         raise refuse(str(address), "names no account of Azure", fix)
+    if given["account_key"] and given["sas_token"]:
+        what = "would be read with a key or a SAS token, and the environment has both"
+        raise refuse(str(address), what, "unset AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN")
     return {name: value for name, value in given.items() if value}
 
 

@@ -57,10 +57,25 @@ def parquet(place: Place, **how: Any) -> pq.ParquetFile:
 
 
 def states_of(places: Sequence[Place]) -> dict[RemotePath, State]:
+    """By what objects are known.
+
+    Raises
+    ------
+    InputError : one of them is not there any more
+    """
+    objects = _objects(places)
+    return dict(zip(objects, at_once(RemotePath.state, objects), strict=True))
+
+
+def states_there(places: Sequence[Place]) -> dict[RemotePath, State]:
     """By what objects are known, of those that are there."""
-    objects = [place for place in places if isinstance(place, RemotePath)]
-    found = at_once(RemotePath.state, objects)
+    objects = _objects(places)
+    found = at_once(RemotePath.state_if_there, objects)
     return {place: now for place, now in zip(objects, found, strict=True) if now is not None}
+
+
+def _objects(places: Sequence[Place]) -> list[RemotePath]:
+    return [place for place in places if isinstance(place, RemotePath)]
 
 
 def at_once(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:

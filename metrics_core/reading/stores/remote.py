@@ -1,7 +1,7 @@
 """A file or folder in an object store, with those of pathlib's names that readers use."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from concord.metrics_core.checking.addresses import Address, address_of
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.reading.stores.failures import failure
 from concord.metrics_core.reading.stores.filesystems import filesystem
 
@@ -27,6 +27,14 @@ class State:
     size: int
 
 
+@dataclass(frozen=True)
+class _Listing:
+    """All that is below a folder, by its key; `inside`: the keys in each folder."""
+
+    found: Mapping[str, fs.FileInfo]
+    inside: Mapping[str, Sequence[str]]
+
+
 class RemotePath:
     """What lies at an address. A folder is listed once, with all that is below it.
 
@@ -35,7 +43,7 @@ class RemotePath:
     InputError : the address holds secrets; and from whatever asks the store: it does not answer or refuses
     """
 
-    def __init__(self, address: str | Address, listed: dict[str, fs.FileInfo] | None = None):
+    def __init__(self, address: str | Address, listed: _Listing | None = None):
         self.address = address if isinstance(address, Address) else address_of(address)
         self._listed = listed  # of the folder that this one was found in
 
@@ -86,6 +94,14 @@ class RemotePath:
     def exists(self) -> bool:
         return self._kind != fs.FileType.NotFound
 
+    def bucket_exists(self) -> bool:
+        """Is there its bucket? Yes, if the store does not say: who may read objects need not see buckets."""
+        try:
+            found = filesystem(self.address).get_file_info(self.address.bucket)
+        except (OSError, pa.ArrowException):
+            return True
+        return found.type != fs.FileType.NotFound
+
     def is_file(self) -> bool:
         return self._kind == fs.FileType.File
 
@@ -100,8 +116,7 @@ class RemotePath:
         return self._info.size
 
     def iterdir(self) -> Iterator["RemotePath"]:
-        above = self._pure
-        return (found for found in self._below() if found._pure.parent == above)
+        return self._listed_at(self._tree.inside.get(self.key, ()))
 
     def rglob(self, pattern: str) -> Iterator["RemotePath"]:
         return (found for found in self._below() if found._pure.match(pattern))
@@ -122,7 +137,19 @@ class RemotePath:
         with self.told():
             return filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
-    def state(self) -> State | None:
+    def state(self) -> State:
+        """By what the object is known now.
+
+        Raises
+        ------
+        InputError : it is not there any more
+        """
+        if (now := self.state_if_there()) is None:
+            fix = "let what writes there finish, and run again"
+            raise refuse(str(self), "was removed while it was read", fix)
+        return now
+
+    def state_if_there(self) -> State | None:
         """None where there is no such object any more."""
         try:
             with filesystem(self.address).open_input_file(self.key) as opened:
@@ -136,7 +163,7 @@ class RemotePath:
     @cached_property
     def _info(self) -> fs.FileInfo:
         if self._listed is not None:
-            return self._listed[self.key]
+            return self._listed.found[self.key]
         with self.told():
             return filesystem(self.address).get_file_info(self.key)
 
@@ -145,20 +172,40 @@ class RemotePath:
         return self._info.type
 
     @cached_property
-    def _tree(self) -> dict[str, fs.FileInfo]:
+    def _tree(self) -> _Listing:
         if self._listed is not None:
             return self._listed
         with self.told():
             selected = fs.FileSelector(self.key, recursive=True)
-            found = filesystem(self.address).get_file_info(selected)
-        return {info.path: info for info in found}
+            listed = filesystem(self.address).get_file_info(selected)
+        for path in (info.path for info in listed if "//" in info.path):
+            what = "has a key with `//`, which pyarrow does not read"
+            where = str(self._at(path.partition("/")[2]))
+            raise refuse(where, what, "copy it to a key without an empty name, or take it out")
+        found = self._folders(info.path for info in listed) | {info.path: info for info in listed}
+        inside: dict[str, list[str]] = {}
+        for path in found:
+            inside.setdefault(path.rpartition("/")[0], []).append(path)
+        return _Listing(found, inside)
+
+    def _folders(self, paths: Iterable[str]) -> dict[str, fs.FileInfo]:
+        """What lies between this folder and what it holds: not every store lists it, as it has keys only."""
+        above = PurePosixPath(self.key)
+        between = {
+            str(folder)
+            for path in paths
+            for folder in PurePosixPath(path).parents
+            if above in folder.parents
+        }
+        return {folder: fs.FileInfo(folder, fs.FileType.Directory) for folder in sorted(between)}
 
     def _below(self) -> Iterator["RemotePath"]:
-        for path in self._tree:
-            if path.startswith(f"{self.key}/"):
-                yield self._at(path.partition("/")[2], self._tree)
+        return self._listed_at(path for path in self._tree.found if path.startswith(f"{self.key}/"))
 
-    def _at(self, key: str, listed: dict[str, fs.FileInfo] | None = None) -> "RemotePath":
+    def _listed_at(self, paths: Iterable[str]) -> Iterator["RemotePath"]:
+        return (self._at(path.partition("/")[2], self._tree) for path in paths)
+
+    def _at(self, key: str, listed: _Listing | None = None) -> "RemotePath":
         at = self.address
         return RemotePath(Address(at.scheme, at.bucket, key, at.account), listed)
 

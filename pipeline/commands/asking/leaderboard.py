@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.checking.row_checks import in_words
+from concord.metrics_core.checking.problems import in_words, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.commands.asking.stale import changed_since
