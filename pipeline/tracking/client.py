@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     with importing():
         from mlflow import MlflowClient, MlflowException
 
+    gc.freeze()  # not to search all of MLflow for garbage, again and again
     try:
         with tracking.made_whole() as made:
             if made:
@@ -51,6 +53,8 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
         if isinstance(error, MemoryError) or not _is_mlflows(error):
             raise
         raise tracking.error(error, STRANGE if tracking.is_server else None) from None
+    finally:
+        gc.unfreeze()
 
 
 def _is_mlflows(error: Exception) -> bool:
