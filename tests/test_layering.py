@@ -142,7 +142,12 @@ def test_only_the_log_stage_and_its_parts_import_mlflow() -> None:
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [
-        ("concord.pipeline.tracking.log, concord.pipeline.commands.log", {"mlflow"}),
+        (
+            "concord.pipeline.tracking.log, concord.pipeline.commands.log",
+            {"mlflow", "polars", "duckdb"},
+        ),
+        ("concord.pipeline.reporting.report", {"polars", "duckdb"}),
+        ("concord.pipeline.running.stage, concord.pipeline.params.read", {"pyarrow", "duckdb"}),
         ("concord.metrics_core.compare", {"mlflow", "altair"}),
         ("concord.pipeline.commands.cli", {"numpy", "polars", "duckdb"}),
         ("concord", {"numpy", "polars", "duckdb"}),

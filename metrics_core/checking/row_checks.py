@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.checking.problems import Affected, Problem, affecting
+
+if TYPE_CHECKING:
+    import duckdb
 
 Place = Callable[[int], str]  # where the row at a position stands, in words
 
@@ -65,7 +66,7 @@ def row_number(position: int) -> str:
 
 
 def wrong_rows(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     source: str,
     checks: Sequence[RowCheck],
     *,
@@ -99,7 +100,7 @@ def wrong_rows(
 
 
 def _relevant(
-    connection: duckdb.DuckDBPyConnection, source: str, checks: Sequence[RowCheck]
+    connection: "duckdb.DuckDBPyConnection", source: str, checks: Sequence[RowCheck]
 ) -> list[RowCheck]:
     """The checks without those that no distinct value fails."""
     kept = [check for check in checks if not check.per_value]
@@ -113,7 +114,7 @@ def _relevant(
 
 
 def only_row(
-    connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any] | None = None
+    connection: "duckdb.DuckDBPyConnection", query: str, values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
     """The one row of a query that has one."""
     (row,) = connection.execute(query, dict(values or {})).fetchall()

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.gate import Decision
@@ -27,6 +25,9 @@ from concord.metrics_core.comparison.parts import (
 )
 from concord.metrics_core.comparison.rendering import rendered
 from concord.metrics_core.comparison.tables import frame_of
+
+if TYPE_CHECKING:
+    import polars as pl
 
 NO_CONVENTIONS = PinnedConventions("custom", "", (), {})
 NO_PROVENANCE = Provenance((), {}, "")
@@ -113,12 +114,12 @@ class Comparison:
         return tuple(each for each in self.warnings if each.severity == "serious")
 
     @property
-    def leaderboard(self) -> pl.DataFrame:
+    def leaderboard(self) -> "pl.DataFrame":
         """One row a label and model, columns as the fields of `Score`."""
         return frame_of(Score, self.scores)
 
     @property
-    def differences(self) -> pl.DataFrame:
+    def differences(self) -> "pl.DataFrame":
         """One row a label and pair of models, columns as the fields of `Difference`."""
         return frame_of(Difference, self.pairs)
 

@@ -4,29 +4,33 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-import polars as pl
-
-_TYPES: Mapping[Any, type[pl.DataType]] = {
-    str: pl.String,
-    float: pl.Float64,
-    int: pl.Int64,
-    bool: pl.Boolean,
-}
+if TYPE_CHECKING:
+    import polars as pl
 
 
-def frame_of(kind: type[Any], rows: Iterable[Any]) -> pl.DataFrame:
+def frame_of(kind: type[Any], rows: Iterable[Any]) -> "pl.DataFrame":
     """One row a part, one column a field."""
+    import polars as pl  # 0.1 s that only those who want frames spend
+
     schema = schema_of(kind)  # type: ignore[arg-type] # a class can be hashed
     return pl.DataFrame([vars(row) for row in rows], schema=schema)
 
 
 @cache
-def schema_of(kind: type[Any]) -> dict[str, type[pl.DataType]]:
+def schema_of(kind: type[Any]) -> "dict[str, type[pl.DataType]]":
     """Field -> type of its column, for parts whose fields hold one plain value each."""
+    import polars as pl
+
+    types: Mapping[Any, type[pl.DataType]] = {
+        str: pl.String,
+        float: pl.Float64,
+        int: pl.Int64,
+        bool: pl.Boolean,
+    }
     hints = get_type_hints(kind)
-    return {field.name: _TYPES[_plain(hints[field.name])] for field in fields(kind)}
+    return {field.name: types[_plain(hints[field.name])] for field in fields(kind)}
 
 
 def _plain(hint: Any) -> Any:

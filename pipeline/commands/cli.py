@@ -328,8 +328,11 @@ def _log(chosen: argparse.Namespace) -> None:
 def _stage(chosen: argparse.Namespace) -> str:
     from concord.metrics_core.checking.problems import refuse
     from concord.pipeline.commands.stage import stage
+    from concord.pipeline.running.lifetime import importing
 
     if chosen.argument is not None and chosen.stage not in OF_ONE:
         what = f"stage {chosen.stage} takes no {chosen.argument!r}"
         raise refuse("command line", what, f"run `{PROGRAM} {STAGE} {chosen.stage}`")
-    return stage(chosen.stage)()
+    with importing():
+        work = stage(chosen.stage)
+    return work()

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.reading.stores.places import Place
-from concord.metrics_core.reading.stores.remote import RemotePath
 from concord.pipeline.params.repository import original_repository, repository
+
+if TYPE_CHECKING:
+    from concord.metrics_core.reading.stores.places import Place
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
-def refuse_outside(key: str, path: Place, *, allow_outside: bool, part: str = "path") -> None:
+def refuse_outside(key: str, path: "Place", *, allow_outside: bool, part: str = "path") -> None:
     """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
 
     `part`: the key below `key` that names the path
@@ -22,7 +24,7 @@ def refuse_outside(key: str, path: Place, *, allow_outside: bool, part: str = "p
     """
     if allow_outside:
         return
-    if isinstance(path, RemotePath):
+    if not isinstance(path, Path):
         what = "lies in an object store, which is read with the credentials of whoever runs this"
         fix = f"set `input.allow_outside: true` if that is meant, or copy it into the repository and name it in `{key}.{part}`"
         raise refuse(str(path), what, fix)

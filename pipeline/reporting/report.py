@@ -5,13 +5,10 @@ from pathlib import Path
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.reporting.plots import made_beside
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.disk import in_bytes
 from concord.pipeline.running.outputs import prepare, write_json, write_text
-from concord.reports.latex import render_latex
-from concord.reports.markdown import render_markdown
-from concord.reports.page import render_html
-from concord.reports.plots_page import plots_page
 from concord.reports.primary import primary_metrics
 
 
@@ -25,10 +22,15 @@ def report(params: Params) -> str:
     """Writes the page, its Markdown twin, a LaTeX table, the page that `dvc plots` fills and the DVC metrics; says how long it is."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     folder = Path(params.results.report)
-    write_text(folder / "report.html", render_html(comparison))
-    write_text(folder / "report.md", render_markdown(comparison))
-    write_text(folder / "table.tex", render_latex(comparison))
-    write_text(folder / "plots.html", plots_page())  # .dvc/config names it
+    with made_beside() as plots:
+        from concord.reports.latex import render_latex  # while that goes on
+        from concord.reports.markdown import render_markdown
+        from concord.reports.page import render_html
+
+        write_text(folder / "report.html", render_html(comparison))
+        write_text(folder / "report.md", render_markdown(comparison))
+        write_text(folder / "table.tex", render_latex(comparison))
+        write_text(folder / "plots.html", plots())  # .dvc/config names it
     write_json(folder / "primary.json", primary_metrics(comparison))
     say(f"report: {folder / 'report.html'}")
     return f"a page of {in_bytes((folder / 'report.html').stat().st_size)}"

@@ -5,14 +5,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from concord.pipeline.params.model import Results
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.disk import named, try_writing
 from concord.pipeline.running.leftovers import PART, claimed, sweep
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def prepare(results: Results, *folders: str) -> None:
@@ -51,11 +52,11 @@ def write_json(path: Path, content: Any) -> None:
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def write_parquet(path: Path, table: pl.DataFrame) -> None:
+def write_parquet(path: Path, table: "pl.DataFrame") -> None:
     _write(path, lambda beside: table.write_parquet(beside, row_group_size=131_072))
 
 
-def write_csv(path: Path, table: pl.DataFrame) -> None:
+def write_csv(path: Path, table: "pl.DataFrame") -> None:
     _write(path, table.write_csv)
 
 

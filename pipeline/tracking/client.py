@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from traceback import walk_tb
 from typing import TYPE_CHECKING, cast
 
+from concord.pipeline.running.lifetime import importing
 from concord.pipeline.tracking.failures import STRANGE
 from concord.pipeline.tracking.limits import RETRIES, TIMEOUT, Limited
 from concord.pipeline.tracking.store import Tracking
@@ -32,12 +34,15 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     """A client; what MLflow refuses inside the block becomes a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from mlflow import MlflowClient, MlflowException
+    with importing():
+        from mlflow import MlflowClient, MlflowException
 
+    gc.freeze()  # not to search all of MLflow for garbage, again and again
     try:
         with tracking.made_whole() as made:
             if made:
-                from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+                with importing():
+                    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
                 SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]
         client = MlflowClient(tracking_uri=tracking.resolved)
@@ -48,6 +53,8 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
         if isinstance(error, MemoryError) or not _is_mlflows(error):
             raise
         raise tracking.error(error, STRANGE if tracking.is_server else None) from None
+    finally:
+        gc.unfreeze()
 
 
 def _is_mlflows(error: Exception) -> bool:

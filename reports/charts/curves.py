@@ -11,7 +11,7 @@ from markupsafe import Markup
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.charts.svg import axis, picture, told, values, x2_at, x_at
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import interval, number
 
@@ -175,8 +175,8 @@ def _names(rows: list[dict[str, Any]], last_k: int, domain: tuple[float, float])
     )
     ties = placed.mark_rule(strokeWidth=1, opacity=0.6, aria=True).encode(
         description=alt.Description("whose:N"),
-        x=alt.value(width),
-        x2=alt.value(width + 10),
+        x=x_at(width),
+        x2=x2_at(width + 10),
         y=alt.Y("mean:Q"),
         y2=alt.Y2("place"),
         stroke=alt.Stroke("colour:N", scale=None),
@@ -185,7 +185,7 @@ def _names(rows: list[dict[str, Any]], last_k: int, domain: tuple[float, float])
         align="left", baseline="middle", fontSize=12, limit=0, aria=True
     ).encode(
         description=alt.Description("whose:N"),
-        x=alt.value(width + 14),
+        x=x_at(width + 14),
         y=alt.Y("place:Q"),
         text=alt.Text("text:N"),
         color=alt.Color("colour:N", scale=None),

@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import exact, signed, signed_interval
 from concord.reports.writing.verdicts import VERDICTS
@@ -133,7 +133,7 @@ def _ground(
         .encode(x=alt.X("zero:Q"), y=y, y2=alt.Y2("to")),
         name.mark_text(
             color=light("ink-soft"), fontSize=12, dy=-12, align=_alignment(domain), limit=0
-        ).encode(x=x, y=alt.value(0), text=alt.Text("name:N")),
+        ).encode(x=x, y=y_at(0), text=alt.Text("name:N")),
     ]
 
 
@@ -182,16 +182,16 @@ def _texts_beside(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     text = _names(points)
     return [
         text(align="left", fontSize=14, color=light("ink"), limit=0).encode(
-            x=alt.value(-140), y=y, text=alt.Text("name:N")
+            x=x_at(-140), y=y, text=alt.Text("name:N")
         ),
         text(align="right", fontSize=14, fontWeight=600, limit=0).encode(
-            x=alt.value(width + 72),
+            x=x_at(width + 72),
             y=y,
             text=alt.Text("written:N"),
             color=alt.Color("colour:N", scale=None),
         ),
         text(align="left", fontSize=13, color=light("ink-soft"), limit=0).encode(
-            x=alt.value(width + 88), y=y, text=alt.Text("word:N")
+            x=x_at(width + 88), y=y, text=alt.Text("word:N")
         ),
     ]
 
@@ -206,10 +206,10 @@ def _texts_above(points: list[dict[str, Any]], y: alt.Y) -> list[Layer]:
     text = _names(points)
     return [
         text(align="left", fontSize=13, dy=-17, color=light("ink"), limit=0).encode(
-            x=alt.value(0), y=y, text=alt.Text("long_name:N")
+            x=x_at(0), y=y, text=alt.Text("long_name:N")
         ),
         text(align="right", fontSize=13, dy=-17, fontWeight=600, limit=0).encode(
-            x=alt.value(346),
+            x=x_at(346),
             y=y,
             text=alt.Text("number_and_word:N"),
             color=alt.Color("colour:N", scale=None),

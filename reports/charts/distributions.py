@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Distribution
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.charts.svg import axis, picture, told, values, x_at
 from concord.reports.writing import numbers
 
 PERCENTILES = (5, 25, 50, 75, 95)
@@ -114,17 +114,17 @@ def _texts(strips: list[dict[str, Any]], y: alt.Y, width: int, *, narrow: bool) 
         above: dict[str, Any] = {"fontSize": 13, "dy": -15, "limit": 0}
         return [
             text(align="left", color=light("ink"), **above).encode(
-                x=alt.value(0), y=y, text=alt.Text("long_name:N")
+                x=x_at(0), y=y, text=alt.Text("long_name:N")
             ),
             text(align="right", color=light("ink-soft"), **above).encode(
-                x=alt.value(346), y=y, text=alt.Text("same:N")
+                x=x_at(346), y=y, text=alt.Text("same:N")
             ),
         ]
     return [
         text(align="left", fontSize=14, color=light("ink"), limit=0).encode(
-            x=alt.value(-140), y=y, text=alt.Text("name:N")
+            x=x_at(-140), y=y, text=alt.Text("name:N")
         ),
         text(align="right", fontSize=13, color=light("ink-soft"), limit=0).encode(
-            x=alt.value(width + 146), y=y, text=alt.Text("same:N")
+            x=x_at(width + 146), y=y, text=alt.Text("same:N")
         ),
     ]

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import shortened
-from concord.reports.charts.svg import picture, told, values
+from concord.reports.charts.svg import picture, told, values, x_at, y_at
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import signed, signed_interval
 from concord.reports.writing.verdicts import VERDICTS
@@ -65,9 +65,9 @@ def _names(models: list[str], rightwards: alt.Scale, downwards: alt.Scale) -> li
     beside = values(rows).mark_text(align="right", fontSize=11, color=light("ink-faint"), limit=0)
     above = values(rows).mark_text(fontSize=11, color=light("ink-faint"), limit=0)
     return [
-        name.encode(x=alt.value(-_MARGINS["left"]), y=y, text=alt.Text("name:N")),
-        beside.encode(x=alt.value(-10), y=y, text=alt.Text("number:N")),
-        above.encode(x=x, y=alt.value(-10), text=alt.Text("number:N")),
+        name.encode(x=x_at(-_MARGINS["left"]), y=y, text=alt.Text("name:N")),
+        beside.encode(x=x_at(-10), y=y, text=alt.Text("number:N")),
+        above.encode(x=x, y=y_at(-10), text=alt.Text("number:N")),
     ]
 
 

@@ -5,7 +5,7 @@ margins, domains, ticks and the places of all labels are given as numbers.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,6 +24,10 @@ _TEXT = {"text-anchor", "font-size", "font-weight"}
 _KEPT = _PAINT | _PLACE | _TEXT
 
 Layers = Sequence[alt.Chart]
+# Places in pixels. For `alt.value` Altair hashes all of its classes, to find the one of the channel.
+x_at: Callable[[float], Any] = alt.XValue
+x2_at: Callable[[float], Any] = alt.X2Value
+y_at: Callable[[float], Any] = alt.YValue
 
 
 def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
@@ -50,9 +54,11 @@ def picture(
     own_scales : does each layer bring scales of its own for x and y?
     """
     width, height = size
-    spec = alt.layer(*layers).to_dict(
-        validate=False
-    )  # what is set below would each copy the whole chart
+    rows: dict[str, Any] = {}  # name -> rows, filled by the layers that show them
+    parts = {"top_level": False, "datasets": rows}
+    # `alt.layer` would copy each of the layers several times.
+    drawn = [layer.to_dict(validate=False, context=parts) for layer in layers]
+    spec: dict[str, Any] = {"$schema": alt.SCHEMA_URL, "layer": drawn, "datasets": rows}
     spec |= {"width": width, "height": height, "padding": margins, "autosize": {"type": "none"}}
     if own_scales:
         spec["resolve"] = {"scale": {"x": "independent", "y": "independent"}}

@@ -7,6 +7,7 @@ import pytest
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.reporting.plots import made_beside
 from concord.pipeline.reporting.report import report
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.tracking.log_project import ROOT, params_of, write_project
@@ -72,3 +73,9 @@ def test_a_comparison_of_another_version_is_refused(tmp_path: Path) -> None:
     other.write_text(json.dumps({"schema": 2}), encoding="utf-8")
     with pytest.raises(InputError, match="has schema 2, and this version reads 4"):
         read_comparison(other)
+
+
+def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with made_beside() as page, pytest.raises(RuntimeError, match="`dvc plots` was not made: 1"):
+        page()
