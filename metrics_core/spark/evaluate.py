@@ -178,24 +178,28 @@ class _Opened:
         beyond = self.task.needs_items
         plan = self._plan(self.sides, self.task, scores=not beyond)
         found = self._run(plan, self.sides)
-        self._refuse_wrong(found, self.sides)
-        warnings = self._doubts(found)
-        names = {side.name for side in self.sides}
-        refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
-        if beyond:
-            features = None if self.catalogue is None else self.catalogue.features
-            items, numbers = numbered(found, plan.catalogue, features)
-            task = replace(self.task, items=items)
-            plan = replace(plan, task=task, scores=True, numbers=numbers)
+        try:
+            self._refuse_wrong(found, self.sides)
+            warnings = self._doubts(found)
+            names = {side.name for side in self.sides}
+            refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
+            if beyond:
+                features = None if self.catalogue is None else self.catalogue.features
+                items, numbers = numbered(found, plan.catalogue, features)
+                task = replace(self.task, items=items)
+                plan = replace(plan, task=task, scores=True, numbers=numbers)
+                found.rows.unpersist()
+                found = self._run(plan, self.sides)
+            refusals = [each.refusal for each in found.facts if each.refusal is not None]
+            if refusals:
+                raise ScoringError(first_of(refusals))
+            counts = added(found.facts)
+            lacking = few_lists(counts["without_list"], counts["in_truth"], self.task.conventions)
+            exposures: Mapping[str, Exposure] = exposures_of(found)
+            return SparkResult(found, exposures, (*warnings, *lacking))
+        except BaseException:  # nobody gets what Spark keeps
             found.rows.unpersist()
-            found = self._run(plan, self.sides)
-        refusals = [each.refusal for each in found.facts if each.refusal is not None]
-        if refusals:
-            raise ScoringError(first_of(refusals))
-        counts = added(found.facts)
-        lacking = few_lists(counts["without_list"], counts["in_truth"], self.task.conventions)
-        exposures: Mapping[str, Exposure] = exposures_of(found)
-        return SparkResult(found, exposures, (*warnings, *lacking))
+            raise
 
     def _doubts(self, found: Evaluated) -> tuple[Any, ...]:
         of = {side.name: side for side in self.sides}

@@ -153,3 +153,15 @@ def test_a_table_of_another_kind(spark: "SparkSession") -> None:
         ValueError, match="truth: is DataFrame, and other tables are Spark DataFrames"
     ):
         on_spark(frame(spark, given.recs), given.truth, METRICS, "standard")
+
+
+@pytest.mark.parametrize("case", ["users without a list are refused", "grades above the gain"])
+def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession", case: str) -> None:
+    made, knobs = CASES[case]
+    recs, truth = made(tables())
+    spark.catalog.clearCache()
+
+    with pytest.raises(ValueError):
+        on_spark(frame(spark, recs), frame(spark, truth), METRICS, cc.preset("standard", **knobs))
+
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
