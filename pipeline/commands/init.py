@@ -139,10 +139,10 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
     root, problems = repository(here), []
     higher = "" if here == root else f"the repository begins at {shown(root)}: run there, or "
     if "truth" not in found.tables:
-        what = "no table of users and items has test, holdout or truth in its path"
+        what = "no table with columns of users and items (`user_id`, `item_id` …) has test, holdout or truth in its path"
         problems.append(Problem("truth", what, f"{higher}name it: `--truth data/heldout.parquet`"))
     if not found.models:
-        what = "no table has users, items and a rank or a score"
+        what = "no table has columns of users, items and a rank or a score (`user_id`, `item_id`, `score` …)"
         problems.append(
             Problem("lists of models", what, f"{higher}name each: `--model als=out/als.csv`")
         )

@@ -45,8 +45,8 @@ def _named(error: BaseException) -> BaseException:
 def killed_before(process: str) -> str:
     """Said at the next start: a killed process cannot explain itself."""
     return (
-        f"the run before (process {process}) was killed before it ended, which is what Linux does when"
-        " memory runs out (see `dmesg`); it left nothing half-written"
+        f"the run before (process {process}) was killed before it ended, by somebody or by Linux, which does"
+        " so when memory runs out (see `dmesg`); it left nothing half-written"
     )
 
 
