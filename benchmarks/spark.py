@@ -23,7 +23,7 @@ from pyspark.sql import functions as sf
 K = 10
 LOCAL = "local[2]"
 USERS = (138_000, 1_000_000)
-LONGEST = 900  # seconds that a contestant is given
+LONGEST = 300  # seconds that a contestant is given
 HEADING = "On Spark, beside others"
 
 

@@ -12,7 +12,7 @@ from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.reading.whole_lists import WholeLists, cut
 from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
-from concord.metrics_core.scoring.ranges import one_ahead
+from concord.metrics_core.scoring.ranges import one_ahead, put_range
 
 _WHOLE = {"lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
 
@@ -62,19 +62,9 @@ class Passing:
         self.ids = pa.concat_tables(of_each, promote_options="default")
 
     def _judged(self, rows: pa.Table, low: Any, high: Any) -> dict[int, Judged]:
-        connection = self.connection
-        connection.register("going_by", rows)
-        bounds = {"user >= $low": low, "user < $high": high}
-        within = {bound: user for bound, user in bounds.items() if user is not None}
-        named = {bound.rpartition("$")[2]: user for bound, user in within.items()}
-        for name in ("truth", "known"):
-            here = f"all_{name}"
-            if within:  # a join with a table is planned by its size
-                query = f"SELECT * FROM {here} WHERE {' AND '.join(within)}"
-                here = f"{name}_here"
-                connection.execute(f"CREATE OR REPLACE TEMP TABLE {here} AS {query}", named)
-            connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {here}")
-        return judge_partition(connection, self.task)
+        self.connection.register("going_by", rows)
+        put_range(self.connection, ("truth", "known"), low, high)
+        return judge_partition(self.connection, self.task)
 
     def _score(self, ranked: dict[int, Judged]) -> None:
         if self.refused:

@@ -42,11 +42,13 @@ class Judged:
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
         """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
         if (threshold, visible) not in self._views:
-            self._views[threshold, visible] = self._relevant(threshold, visible)
-        return self._views[threshold, visible]
+            lists = self._relevant(threshold, visible)
+            self._views[threshold, visible] = None if lists is self else lists
+        return self._views[threshold, visible] or self
 
     @cached_property
-    def _views(self) -> dict[tuple[float | None, str], "Judged"]:
+    def _views(self) -> dict[tuple[float | None, str], "Judged | None"]:
+        """None: these lists themselves. Naming themselves they would stay in memory until somebody looks for garbage."""
         return {}
 
     def _relevant(self, threshold: float | None, visible: str) -> "Judged":

@@ -1,16 +1,18 @@
-"""Engine `duckdb`: ranges of users, read straight from parquet, so memory is bounded by the range."""
+"""Engine `duckdb`: ranges of users, each read from parquet into a table, so memory is bounded by the range."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from duckdb import ColumnExpression, DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.relations import view
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.scoring.background import NONE, Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
-from concord.metrics_core.scoring.ranges import in_range, one_ahead
+from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
 from concord.pipeline.running.leftovers import spill_folder
 
@@ -31,18 +33,18 @@ def partitions(
             reads=files, config=spilling_to(spill) | {"preserve_insertion_order": False}
         ) as connection,
     ):
-        all_lists, all_truth = _read(connection, lists), _read(connection, truth)
-        casts = _shared_types(all_lists, all_truth)
+        view(connection, "lists_file", lists)
+        view(connection, "truth_file", truth)
+        share_id_types(connection, {"all_lists": "lists_file", "all_truth": "truth_file"})
         if task.needs_items:
-            _between(all_lists, casts, None, None).create_view("lists", replace=True)
+            put_range(connection, ["lists"], None, None)
             task = with_items(connection, task, background)
-        cuts = _cuts(connection, lists, rows_per_partition, as_text=casts["user"])
+        cuts = _cuts(connection, lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *cuts], [*cuts, None], strict=True):
-                _between(all_lists, casts, low, high).create_view("lists", replace=True)
-                _between(all_truth, casts, low, high).create_view("truth", replace=True)
-                connection.sql("SELECT user FROM truth").create_view("known", replace=True)
+                put_range(connection, ("lists", "truth"), low, high)
+                connection.execute("CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth")
                 yield judge_partition(connection, task)
 
         if task.needs_items:  # whole lists of a range are read while it is scored
@@ -51,31 +53,7 @@ def partitions(
             yield from (score_partition(ranked, task) for ranked in one_ahead(judged()))
 
 
-def _read(connection: DuckDBPyConnection, path: Path) -> DuckDBPyRelation:
-    return connection.read_parquet(str(path))
-
-
-def _shared_types(lists: DuckDBPyRelation, truth: DuckDBPyRelation) -> dict[str, bool]:
-    """Which id columns must be compared by their text, because the files' types differ."""
-    types = [dict(zip(each.columns, map(str, each.types), strict=True)) for each in (lists, truth)]
-    return {name: types[0][name] != types[1][name] for name in ("user", "item")}
-
-
-def _between(
-    rows: DuckDBPyRelation, casts: dict[str, bool], low: Any, high: Any
-) -> DuckDBPyRelation:
-    columns = [
-        ColumnExpression(name).cast("VARCHAR").alias(name)
-        if casts.get(name)
-        else ColumnExpression(name)
-        for name in rows.columns
-    ]
-    return in_range(rows.select(*columns), low, high)
-
-
-def _cuts(
-    connection: DuckDBPyConnection, lists: Path, rows_per_partition: int, *, as_text: bool
-) -> list[Any]:
+def _cuts(connection: DuckDBPyConnection, lists: Path, rows_per_partition: int) -> list[Any]:
     """First users of the second, third … range: the file is sorted by user, its row groups say where they begin."""
     query = """
         SELECT row_group_num_rows, min(user) FROM (
@@ -83,11 +61,11 @@ def _cuts(
             FROM parquet_metadata(?) WHERE path_in_schema = 'user')
         GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id
     """
-    integer = str(connection.read_parquet(str(lists)).select("user").types[0]) == "BIGINT"
+    integer = str(connection.view("all_lists").select("user").types[0]) == "BIGINT"
     cuts, rows = [], 0
     for in_group, first in connection.execute(query, [str(lists)]).fetchall():
         if rows + in_group > rows_per_partition and rows:
-            cuts.append(int(first) if integer and not as_text else first)
+            cuts.append(int(first) if integer else first)
             rows = 0
         rows += in_group
     return sorted(set(cuts))
