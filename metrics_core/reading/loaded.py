@@ -13,7 +13,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.locked import beside
-from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.checking.problems import InputError, in_words
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.reading.background import read_items, read_train
@@ -39,6 +39,7 @@ from concord.metrics_core.reading.quality import (
     describe_truth,
 )
 from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.stores.failures import is_told
 from concord.metrics_core.reading.table import read_table
 from concord.metrics_core.reading.truth import read_truth
 from concord.metrics_core.reading.whole_lists import WholeLists, whole_lists
@@ -149,6 +150,8 @@ def _passed_on(
         except UsersOutOfOrder:
             continue
         except OutOfOrder:
+            if is_told(source.raw.problems):
+                raise InputError(source.raw.problems) from None
             break
     return None
 
