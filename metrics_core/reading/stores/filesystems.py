@@ -66,7 +66,7 @@ def _s3() -> fs.FileSystem:
     if where := endpoint():
         scheme, _, host = where.rpartition("://")
         how |= {"scheme": scheme or "https", "endpoint_override": host.rstrip("/")}
-    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS - 1)  # after the first
+    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS - 1)  # more
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
         with suppress(TypeError):  # an older pyarrow takes it for all stores at once only
             return fs.S3FileSystem(tls_ca_file_path=bundle, **how)
