@@ -1,6 +1,7 @@
 """Lists that are evaluated as they are read, half a million rows at a time: their rows are kept nowhere."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,8 +54,9 @@ class Passing:
             if not users:
                 yield self._judged(nothing, None, None)
 
-        for ranked in one_ahead(judged()):
-            self._score(ranked)
+        with closing(one_ahead(judged())) as ahead:  # nobody asks DuckDB anything after an error
+            for ranked in ahead:
+                self._score(ranked)
         of_each = (
             pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
             pa.table({"item": items}),

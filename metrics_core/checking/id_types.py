@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 
-from duckdb import DuckDBPyConnection, DuckDBPyRelation
+from duckdb import DuckDBPyConnection
 
 _IDS = ("user", "item")
 
 
 def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str]) -> None:
     """A view for each relation, {view: relation}; an id column is text in all where their types differ."""
-    kinds = {relation: _types(connection.view(relation)) for relation in relations.values()}
+    kinds = {
+        relation: {
+            name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()
+        }
+        for relation in relations.values()
+    }
     for view, relation in relations.items():
         cast = ", ".join(
             f"CAST({column} AS VARCHAR) AS {column}"
@@ -21,7 +26,3 @@ def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str])
         connection.execute(
             f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT {columns} FROM {relation}"
         )
-
-
-def _types(relation: DuckDBPyRelation) -> dict[str, str]:
-    return dict(zip(relation.columns, map(str, relation.types), strict=True))

@@ -69,14 +69,14 @@ class Judged:
 
     def once(self, make: Callable[..., NDArray[Any]], *asked: Any, **knobs: Any) -> NDArray[Any]:
         """(users,) `make(self, *asked, **knobs)`, made once for these lists: definitions of a metric share its parts."""
-        key = repr((make.__name__, asked, knobs))
+        key = make, repr((asked, knobs))
         if key not in self._made:
             self._made[key] = make(self, *asked, **knobs)
             self._made[key].setflags(write=False)
         return self._made[key]
 
     @cached_property
-    def _made(self) -> dict[str, NDArray[Any]]:
+    def _made(self) -> dict[tuple[Callable[..., Any], str], NDArray[Any]]:
         return {}
 
     def keep(self, hit: Bools, truth: Bools) -> "Judged":

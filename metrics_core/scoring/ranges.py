@@ -1,6 +1,6 @@
 """Ranges of users: partitions that follow each other in the order of the ids."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -26,10 +26,14 @@ def put_range(connection: DuckDBPyConnection, names: Iterable[str], low: Any, hi
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {here}")
 
 
-def one_ahead(parts: Iterator[Some]) -> Iterator[Some]:
-    """The next is made while one is used."""
-    with ThreadPoolExecutor(1) as beside:
-        coming = beside.submit(next, parts, None)
-        while (part := coming.result()) is not None:
+def one_ahead(parts: Iterator[Some]) -> Generator[Some]:
+    """The next is made while one is used. Closed, it waits for the one that is being made, and closes `parts`."""
+    try:
+        with ThreadPoolExecutor(1) as beside:
             coming = beside.submit(next, parts, None)
-            yield part
+            while (part := coming.result()) is not None:
+                coming = beside.submit(next, parts, None)
+                yield part
+    finally:
+        if isinstance(parts, Generator):
+            parts.close()

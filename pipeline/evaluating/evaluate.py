@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -85,9 +85,9 @@ def evaluate(params: Params, model: str) -> str:
 def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:
     """Writes the values of labels and definitions."""
     carried = pinned_content(model, params.pinned)
-    parts = one_ahead(_refusals_named(partitions(params, model, task)))
     gathered = Gathered(task)
     with (
+        closing(one_ahead(_refusals_named(partitions(params, model, task)))) as parts,
         Progress(f"evaluate {model}", "users", _users(params)) as progress,
         ExitStack() as files_open,
     ):

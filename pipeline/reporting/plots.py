@@ -1,5 +1,6 @@
 """The page that `dvc plots` fills, made by a process of its own: bundling Vega holds Python's lock for more than a second."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,10 @@ from concord.pipeline.running.lifetime import die_with_parent
 def made_beside() -> Iterator[Callable[[], str]]:
     """Begins the page; what is yielded waits for it. The process ends with the block, whatever happens."""
     words = [sys.executable, "-P", "-m", __name__]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # it finds what this process found
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own
+    ) as process:
         try:
             yield lambda: _page(process)
         finally:

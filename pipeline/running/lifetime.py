@@ -59,7 +59,7 @@ def begin() -> None:
 @contextmanager
 def importing() -> Iterator[None]:
     """Modules live as long as the process: searching them for garbage takes a seventh of the time of their import."""
-    gc.disable()
+    gc.disable()  # it may be already, since `begin`
     try:
         yield
     finally:

@@ -34,10 +34,12 @@ class PerUserWriter:
             self._flush(ROWS_PER_GROUP)
 
     def close(self) -> None:
-        with self._beside:
-            if len(self._waiting):
-                self._flush(len(self._waiting))
-            self._written()
+        try:
+            with self._beside:
+                if len(self._waiting):
+                    self._flush(len(self._waiting))
+                self._written()
+        finally:
             self._file.close()
 
     def _flush(self, rows: int) -> None:

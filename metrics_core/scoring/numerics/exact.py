@@ -30,12 +30,13 @@ def on_grid(values: Floats, heaviest: int) -> Floats:
 
 
 def rounded(values: Floats, digits: int) -> Floats:
-    """(n,) the values as Python's `round` has them: the decimal nearest to each number as it is."""
+    """(n,) the values as Python's `round` has them, to 22 digits at most: the decimal nearest to each number as it is."""
     shift = float(f"1e{digits}")
-    scaled = values * shift
-    found = np.asarray(np.rint(scaled) / shift)
-    sure = np.abs(scaled) < _ROUNDED_BELOW
-    sure &= np.abs(scaled - np.floor(scaled) - 0.5) > _HALF_WAY  # NaN neither
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is not sure
+        scaled = values * shift
+        found = np.asarray(np.rint(scaled) / shift)
+        sure = np.abs(scaled) < _ROUNDED_BELOW
+        sure &= np.abs(scaled - np.floor(scaled) - 0.5) > _HALF_WAY
     unsure = np.flatnonzero(~sure)
     found[unsure] = [round(value, digits) for value in values[unsure].tolist()]
     return found

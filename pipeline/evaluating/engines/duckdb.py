@@ -1,6 +1,7 @@
 """Engine `duckdb`: ranges of users, each read from parquet into a table, so memory is bounded by the range."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def partitions(
         if task.needs_items:  # whole lists of a range are read while it is scored
             yield from (score_partition(ranked, task, connection) for ranked in judged())
         else:
-            yield from (score_partition(ranked, task) for ranked in one_ahead(judged()))
+            with closing(one_ahead(judged())) as ahead:  # no query goes on after a refusal
+                yield from (score_partition(ranked, task) for ranked in ahead)
 
 
 def _cuts(connection: DuckDBPyConnection, lists: Path, rows_per_partition: int) -> list[Any]:
