@@ -23,12 +23,13 @@ def test_after_an_error_nothing_is_made_any_more_and_what_made_it_is_closed() ->
         finally:
             closed.append(making.is_set())
 
-    def refuse(part: int) -> None:
-        making.wait()
-        raise ValueError(part)
+    def use() -> None:
+        with closing(one_ahead(parts())) as ahead:
+            for part in ahead:
+                making.wait()
+                raise ValueError(part)
 
-    with pytest.raises(ValueError, match="0"), closing(one_ahead(parts())) as ahead:
-        for part in ahead:
-            refuse(part)
+    with pytest.raises(ValueError, match="0"):
+        use()
 
     assert closed == [False]  # after the part that was being made
