@@ -64,9 +64,9 @@ def _s3() -> fs.FileSystem:
     how: dict[str, Any] = {"connect_timeout": CONNECT, "request_timeout": STALLED}
     how["region"] = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if where := endpoint():
-        scheme, _, host = where.rpartition("://")
-        how |= {"scheme": scheme or "https", "endpoint_override": host.rstrip("/")}
-    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS - 1)  # more
+        how |= _server(where, "https")
+    again = ATTEMPTS - 1  # what pyarrow calls attempts come after the first
+    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=again)
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
         with suppress(TypeError):  # an older pyarrow takes it for all stores at once only
             return fs.S3FileSystem(tls_ca_file_path=bundle, **how)
@@ -76,10 +76,14 @@ def _s3() -> fs.FileSystem:
 def _gs() -> fs.FileSystem:
     how: dict[str, Any] = {"retry_time_limit": timedelta(seconds=STALLED)}
     if emulator := os.environ.get("STORAGE_EMULATOR_HOST"):  # which asks for no credentials
-        scheme, _, host = emulator.rpartition("://")
-        how |= {"scheme": scheme or "http", "endpoint_override": host.rstrip("/")}
-        how["anonymous"] = True
+        how |= {**_server(emulator, "http"), "anonymous": True}
     return fs.GcsFileSystem(**how)
+
+
+def _server(where: str, usual: str) -> dict[str, str]:
+    """How pyarrow names a server; `usual`: the scheme of one that is written without."""
+    scheme, _, host = where.rpartition("://")
+    return {"scheme": scheme or usual, "endpoint_override": host.rstrip("/")}
 
 
 def _of_azure(address: Address) -> dict[str, str]:
