@@ -22,6 +22,8 @@ from concord.metrics_core.comparing.evidence.asked import (
 )
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
+from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
@@ -36,7 +38,7 @@ from concord.metrics_core.scoring.evaluation import panels_of
 
 
 def compare(
-    models: Mapping[str, Data],
+    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
     truth: Data,
     *,
     metrics: Sequence[str],
@@ -58,6 +60,7 @@ def compare(
     resamples: int = 2000,
     seed: int = 1,
     panel: bool = True,
+    paired_replicates: bool = False,
 ) -> Comparison:
     """Every model against every other, on the same users, under the same conventions.
 
@@ -65,7 +68,8 @@ def compare(
 
     Parameters
     ----------
-    models      : name -> lists, as `evaluate` takes them: frames, paths or dicts
+    models      : name -> lists, as `evaluate` takes them: frames, paths or dicts; {"replicates": {1: lists, 2: lists}}
+                  of a model that was trained several times, with other seeds or on other folds
     truth       : as `evaluate` takes it; its column `time` is read where `columns` names it
     metrics     : labels such as "nDCG@10"
     baseline    : the model that all others are compared with
@@ -90,6 +94,7 @@ def compare(
     wilcoxon    : give its p values too; no verdict rests on them
     resamples   : of bootstrap, sign flips and list swaps, which begin at `seed`
     panel       : tell the primary labels under the definitions of all presets too
+    paired_replicates : is replicate 1 of all models the same seed or fold, so that they are compared one by one?
 
     Raises
     ------
@@ -104,10 +109,20 @@ def compare(
     _refuse(
         [*model_findings(models), *label_findings(names, deciding), *effect_findings(min_effect)]
     )
+    lists, replicates = unfolded(models)
     _refuse(number_findings(confidence=confidence, resamples=resamples, seed=seed))
-    _refuse(word_findings(adjustment=adjustment, title=title, wilcoxon=wilcoxon, panel=panel))
+    _refuse(
+        word_findings(
+            adjustment=adjustment,
+            title=title,
+            wilcoxon=wilcoxon,
+            panel=panel,
+            paired_replicates=paired_replicates,
+        )
+    )
     _refuse(
         [
+            *replicate_findings(replicates, lists, paired=paired_replicates),
             *baseline_findings(baseline, models),
             *choice_findings(deciding, min_effect, names, settings),
             *segment_findings(segmentations, given_of(background), settings),
@@ -130,6 +145,8 @@ def compare(
         settings=settings,
         segments=segmentations,
         gate=None if gate is None else gate_of(gate),
+        replicates=replicates,
+        paired=paired_replicates,
     )
     if asked.gate is not None:
         _refuse(gate_findings(asked.gate, asked, list(models)))
@@ -137,7 +154,7 @@ def compare(
             what = f"there is no model beside the baseline, {baseline}, to decide on"
             raise refuse("gate", what, "name another model, or leave out `gate`")
     roles = {
-        **dict.fromkeys(models, "recs"),
+        **dict.fromkeys(lists, "recs"),
         "truth": "truth",
         **{name: name for name in background},
     }
@@ -146,8 +163,8 @@ def compare(
         asked, policies_of(input or {}), columns_named(columns or {}, roles), panels
     )
     data = reader.data(truth, background)
-    results = {model: reader.evaluated(model, recs, data) for model, recs in models.items()}
-    return compared(Evidence(asked, results, data.ground))
+    results = {name: reader.evaluated(name, recs, data) for name, recs in lists.items()}
+    return compared(Evidence(asked, with_replicates(results, asked), data.ground))
 
 
 def _refuse(found: Iterable[tuple[str, str, str]]) -> None:

@@ -5,13 +5,22 @@ from dataclasses import replace
 from concord.metrics_core.comparing.best_chances import best_chances
 from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.distributions import distributions
+from concord.metrics_core.comparing.evidence.evaluated import lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.examples import examples
 from concord.metrics_core.comparing.gate_evidence import decided
 from concord.metrics_core.comparing.leaderboard import metrics_of, scores
 from concord.metrics_core.comparing.panel import panels
-from concord.metrics_core.comparing.provenance import COVERS, conventions, provenance, quality
+from concord.metrics_core.comparing.provenance import (
+    COVERS,
+    COVERS_TRAININGS,
+    conventions,
+    provenance,
+    quality,
+)
+from concord.metrics_core.comparing.replicates import replicates
 from concord.metrics_core.comparing.segments.segments import segments
+from concord.metrics_core.comparing.sentences.retrained import answered
 from concord.metrics_core.comparing.sentences.wording import verdict_sentences
 from concord.metrics_core.comparing.tradeoffs import tradeoffs
 from concord.metrics_core.comparing.warnings.lists import warnings
@@ -27,7 +36,8 @@ def compared(evidence: Evidence) -> Comparison:
     InputError : a segmentation that the data do not allow
     """
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
-    pairs = differences(evidence)
+    pairs, lists = differences(evidence), lists_of(models)
+    means = tuple(scores(asked, models, pairs))
     comparison = Comparison(
         title=asked.title,
         baseline=asked.baseline,
@@ -36,23 +46,25 @@ def compared(evidence: Evidence) -> Comparison:
         models=tuple(models),
         metrics=tuple(metrics_of(asked)),
         ks=tuple(asked.ks),
-        scores=tuple(scores(asked, models, pairs)),
+        scores=means,
         pairs=tuple(pairs),
         panel=tuple(panels(asked, models, pairs, evidence.aligned)),
         distributions=tuple(distributions(asked, evidence.aligned)),
         best=tuple(best_chances(asked, evidence.aligned)),
         tradeoffs=tuple(tradeoffs(asked, models)),
         segments=tuple(segments(evidence, pairs)),
-        warnings=tuple(warnings(asked, models, ground)),
-        checked=tuple(checked_kinds(asked, models, ground)),
-        quality=quality(models, ground),
+        warnings=tuple(warnings(asked, lists, ground)),
+        checked=tuple(checked_kinds(asked, lists, ground)),
+        quality=quality(lists, ground),
         gate=decided(evidence, pairs),
         conventions=conventions(asked),
-        provenance=provenance(asked, models),
-        covers=COVERS,
+        provenance=provenance(asked, lists),
+        covers=COVERS_TRAININGS if asked.replicates else COVERS,
+        replicates=replicates(evidence, means, pairs),
     )
     return replace(
         comparison,
         verdicts=tuple(verdict_sentences(comparison)),
         examples=examples(evidence, comparison),
+        replicates=answered(comparison),
     )

@@ -92,15 +92,28 @@ def _jointly(asked: Asked, family: Sequence[_Found], aligned: Aligned) -> Floats
 
 
 def _swapped(evidence: Evidence) -> Iterator[_Found]:
-    """The labels over all users, which no user has a value of: each model against the baseline."""
+    """The labels over all users, which no user has a value of: each model against the baseline.
+
+    Lists of several trainings are not swapped: what those models differ by is tested over trainings.
+    """
     asked, models = evidence.asked, evidence.models
-    labels = {str(label): label for label in asked.labels}
-    for (text, model), test in swap_results(evidence).items():
-        a, b = (or_nan(models[name].mean(text)) for name in (model, asked.baseline))
-        effect = absolute(asked.min_effects[text], b)
-        counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
-        found = Paired.of_lists(a, b, **counts, p=test.p)
-        yield _Found(labels[text], model, asked.baseline, found, effect)
+    tests = swap_results(evidence)
+    for label in asked.labels:
+        for model in models if label.metric.of_catalogue else ():
+            if model == asked.baseline:
+                continue
+            text = str(label)
+            a, b = (or_nan(models[name].mean(text)) for name in (model, asked.baseline))
+            effect = absolute(asked.min_effects[text], b)
+            if (text, model) in tests:
+                test = tests[text, model]
+                counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
+                found = Paired.of_lists(a, b, **counts, p=test.p)
+            else:
+                n_users = models[model].summary["metrics"][text]["n_users"]
+                counts = {"n_users": n_users, "n_nonzero": n_users}
+                found = Paired.of_lists(a, b, **counts, p=math.nan).of_means(a, b)
+            yield _Found(label, model, asked.baseline, found, effect)
 
 
 def _difference(found: _Found, primary: bool, p_adjusted: float, asked: Asked) -> Difference:

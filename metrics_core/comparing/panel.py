@@ -38,7 +38,8 @@ def panels(
     """One a primary label; nothing if the panel is switched off. Verdicts here are always by Holm."""
     if not asked.panel:
         return []
-    aligned = align({model: evaluated.panel for model, evaluated in models.items()}, pinned.told)
+    tables = {model: [each.panel for each in found.each] for model, found in models.items()}
+    aligned = align(tables, pinned.told)
     found = _Found(asked, models, differences, pinned, aligned)
     labels = {str(label): label for label in asked.labels}
     return [_entry(found, labels[text]) for text in asked.primary]

@@ -18,6 +18,10 @@ COVERS = (
     "The intervals say what to expect for other users like these, given these fixed lists; "
     "they do not cover retraining, another split or another time."
 )
+COVERS_TRAININGS = (
+    "The intervals say what to expect for other users like these, given these fixed lists. Those over new trainings cover "
+    "retraining, too; none covers another split or another time."
+)
 
 
 def quality(models: Models, ground: Ground) -> dict[str, Any]:

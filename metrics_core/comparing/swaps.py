@@ -36,7 +36,7 @@ _ALL = 1 << 40  # places: the whole list
 
 
 def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
-    """(label, model) -> the test of the model against the baseline."""
+    """(label, model) -> the test of the model against the baseline, where both were trained once."""
     asked = evidence.asked
     how = {"resamples": asked.resamples, "seed": asked.seed}
     return {
@@ -82,12 +82,14 @@ def _lists_of(
     evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
     """Each of the models against the baseline at each cutoff of the labels over all users."""
-    asked, names = evidence.asked, list(evidence.models)
+    asked = evidence.asked
+    once = {model: found for model, found in evidence.models.items() if not found.trainings}
+    names = list(once)
     of_catalogue = [label for label in labels if label.metric.of_catalogue]
-    others = [model for model in models if model != asked.baseline]
-    if not of_catalogue or not others:
+    others = [model for model in models if model != asked.baseline and model in once]
+    if not of_catalogue or not others or asked.baseline not in once:
         return
-    with _numbered(evidence.models, evidence.ground) as connection:
+    with _numbered(once, evidence.ground) as connection:
         items = number_items(connection, None)
         for (k, ranking), group in _alike(of_catalogue, asked.conventions).items():
             measures = {str(label): _measure(label, asked.conventions) for label in group}

@@ -24,6 +24,7 @@ from concord.metrics_core.comparison.parts import (
     Warned,
 )
 from concord.metrics_core.comparison.rendering import rendered
+from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.comparison.tables import frame_of
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Comparison:
     verdicts    : sentences, most important first
     warnings    : signs of a doubtful evaluation, most serious first; `checked` names those that were looked for
     gate        : what the gate decides on every model against the baseline; None where none was asked for
-    quality     : model, or `truth` -> what was found in its table, as quality files have it; not to be changed
+    quality     : lists, or `truth` -> what was found in the table, as quality files have it; not to be changed
     covers      : what the intervals cover, and what not
+    replicates  : models that were trained several times; None where none was
     """
 
     title: str
@@ -75,6 +77,7 @@ class Comparison:
     conventions: PinnedConventions = NO_CONVENTIONS
     provenance: Provenance = NO_PROVENANCE
     covers: str = ""
+    replicates: Replicates | None = None
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one HTML page that needs no network; written to `path`, if one is given."""
@@ -120,8 +123,19 @@ class Comparison:
 
     @property
     def differences(self) -> "pl.DataFrame":
-        """One row a label and pair of models, columns as the fields of `Difference`."""
-        return frame_of(Difference, self.pairs)
+        """One row a label and pair of models, columns as the fields of `Difference`.
+
+        Where models have replicates: `trained_low`, `trained_high` and `trained_verdict` too, over new users and new
+        trainings.
+        """
+        found = frame_of(Difference, self.pairs)
+        if self.replicates is None:
+            return found
+        over = frame_of(ReplicatedDifference, self.replicates.pairs)
+        columns = {"ci_low": "trained_low", "ci_high": "trained_high", "verdict": "trained_verdict"}
+        key = ["label", "a", "b"]
+        over = over.select(*key, *columns).rename(columns)
+        return found.join(over, on=key, how="left", maintain_order="left")
 
     def metric(self, label: str) -> Metric:
         """What is known of a label.
@@ -134,6 +148,24 @@ class Comparison:
             what = f"was not evaluated; there are {', '.join(self._metrics)}"
             raise refuse(label, what, "name one of these")
         return self._metrics[label]
+
+    @property
+    def lists(self) -> dict[str, str]:
+        """Name of lists -> the model they are of, which is of the same name unless it has replicates."""
+        trained = self.replicates.models if self.replicates else {}
+        return {
+            name: model
+            for model in self.models
+            for name in trained.get(model, {model: model}).values()
+        }
+
+    @property
+    def ranked_lists(self) -> list[str]:
+        """Names of all lists, those of the best model first."""
+        of_model: dict[str, list[str]] = {model: [] for model in self.ranked}
+        for name, model in self.lists.items():
+            of_model[model].append(name)
+        return [name for names in of_model.values() for name in names]
 
     @property
     def labels(self) -> tuple[str, ...]:

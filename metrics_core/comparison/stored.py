@@ -11,7 +11,8 @@ from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 
-SCHEMA = 4
+SCHEMA = 5
+_READ = (4, SCHEMA)  # 4 knew no replicates
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
 
 
@@ -34,7 +35,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     InputError : it was written by an older or a newer Concord, or it is no comparison
     """
     found = content.get("schema") if isinstance(content, Mapping) else None
-    if found != SCHEMA:
+    if found not in _READ:
         raise _of_another_version(where, found)
     if odd := [name for name in _NAMES if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)

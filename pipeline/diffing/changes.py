@@ -100,7 +100,7 @@ def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[s
 
 
 def _compared(asked: Asked, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
-    aligned = align({NOW: now.values, THEN: then.values})
+    aligned = align({NOW: [now.values], THEN: [then.values]})
     columns = schema(then.values)
     for label in asked.labels:
         text = str(label)

@@ -39,8 +39,8 @@ def columns(comparison: Comparison) -> list[str]:
     ]
 
 
-def found_in(comparison: Comparison, model: str) -> list[Found]:
-    quality = comparison.quality[model]
+def found_in(comparison: Comparison, lists: str) -> list[Found]:
+    quality = comparison.quality[lists]
     users, k = quality["users"], str(comparison.main_k)
     evaluated = users["evaluated"]
     with_list = evaluated - users["without_list"]
@@ -73,7 +73,7 @@ def _users_only(n: int) -> Found:
 def warnings(comparison: Comparison) -> list[tuple[str, str]]:
     """Everything a reader should notice before trusting a difference: (whose, sentence)."""
     quality = comparison.quality
-    known = [name for name in [*comparison.ranked, "truth"] if name in quality]
+    known = [name for name in [*comparison.ranked_lists, "truth"] if name in quality]
     return [
         (name, note)
         for name in known
@@ -92,7 +92,7 @@ def _counted(quality: Mapping[str, Any]) -> list[str]:
 
 def evaluated_users(comparison: Comparison) -> int | None:
     """The users that every model was evaluated on."""
-    users = (comparison.quality[model]["users"] for model in comparison.models)
+    users = (comparison.quality[model]["users"] for model in comparison.lists)
     return max((each["evaluated"] for each in users), default=None)
 
 

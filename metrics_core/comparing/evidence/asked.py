@@ -39,6 +39,8 @@ class Asked:
     resamples   : of bootstrap, sign flips and list swaps, with this seed
     panel       : is each primary label told under other definitions too?
     settings    : how a fix names the settings that led here
+    replicates  : model -> number of the training -> name of its lists; `paired`: is the same number the same seed or
+                  fold in all models?
     """
 
     title: str
@@ -57,6 +59,8 @@ class Asked:
     settings: Settings
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
+    replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    paired: bool = False
 
     @property
     def of_primary(self) -> list[Label]:

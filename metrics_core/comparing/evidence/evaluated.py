@@ -1,7 +1,7 @@
 """The results of one model and the data behind all of them, wherever they lie: in files or in memory."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from concord.metrics_core.checking.relations import Connecting, Table
@@ -18,6 +18,8 @@ class Evaluated:
     lists   : user, item, rank [, score, ranking], sorted by user and rank
     summary : means, counts of users and of signs of doubt, inputs and versions; as its file has it
     quality : what was found in the lists, as its file has it
+    trainings : of a model with replicates, name -> the results of each; values, panel, lists and quality are then
+                those of the first, and `summary` has what can be said of all
     """
 
     values: Table
@@ -25,6 +27,12 @@ class Evaluated:
     lists: Table
     summary: Json
     quality: Json
+    trainings: Mapping[str, "Evaluated"] = field(default_factory=dict)
+
+    @property
+    def each(self) -> "Sequence[Evaluated]":
+        """The results of each training; of a model without replicates these alone."""
+        return tuple(self.trainings.values()) or (self,)
 
     def mean(self, label: str) -> float | None:
         """The mean of a label; None where it does not exist."""
@@ -64,3 +72,12 @@ class Ground:
 
 
 Models = Mapping[str, Evaluated]
+
+
+def lists_of(models: Models) -> dict[str, Evaluated]:
+    """Name -> the results of every single list: models, and of those with replicates each training."""
+    return {
+        name: single
+        for model, evaluated in models.items()
+        for name, single in (evaluated.trainings or {model: evaluated}).items()
+    }

@@ -24,5 +24,5 @@ class Evidence:
     @cached_property
     def aligned(self) -> Aligned:
         """The users' values of all models."""
-        values = {model: evaluated.values for model, evaluated in self.models.items()}
+        values = {m: [each.values for each in found.each] for m, found in self.models.items()}
         return align(values, self.told)

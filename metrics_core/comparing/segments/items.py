@@ -13,6 +13,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.relations import files, view
+from concord.metrics_core.comparing.evidence.evaluated import Models, lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
@@ -20,6 +21,7 @@ from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
+from concord.metrics_core.statistics.replicates import mean_of_defined
 
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {
@@ -43,18 +45,22 @@ WHERE shown.place <= $k GROUP BY ALL
 
 def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Grouped:
     """R@k of the truth items of each group, or the share of the top k that each group has."""
-    with _connected(evidence, segmentation) as connection:
+    single = lists_of(evidence.models)
+    with _connected(evidence, single, segmentation) as connection:
         grouping = _Grouping(connection, evidence, segmentation.by, parse(f"R@{k}"), k)
-        of_models = {
-            model: grouping.of_lists(number) for number, model in enumerate(evidence.models)
-        }
+        of_lists = {name: grouping.of_lists(number) for number, name in enumerate(single)}
     label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
     users = evidence.aligned.users.cast(pl.String).to_frame("user")
     placed = {
-        m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_models.items()
+        m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_lists.items()
     }
     values: dict[str, Mapping[str, Floats]] = {
-        group: {m: frame[group].fill_null(np.nan).to_numpy() for m, frame in placed.items()}
+        group: {
+            model: mean_of_defined(
+                [placed[name][group].fill_null(np.nan).to_numpy() for name in names]
+            )
+            for model, names in _names(evidence.models).items()
+        }
         for group in GROUPS
     }
     known = {
@@ -65,17 +71,24 @@ def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Group
     return Grouped(f"Share@{k}" if label is None else str(label), label, known)
 
 
+def _names(models: Models) -> dict[str, list[str]]:
+    """Model -> names of its lists."""
+    return {model: list(found.trainings or [model]) for model, found in models.items()}
+
+
 def _occurs(values: Floats, *, shares: bool) -> bool:
     """Does anybody want an item of this group, or is one shown?"""
     return bool((values > 0).any() if shares else (~np.isnan(values)).any())
 
 
 @contextmanager
-def _connected(evidence: Evidence, segmentation: ByPopularity) -> Iterator[DuckDBPyConnection]:
+def _connected(
+    evidence: Evidence, single: Models, segmentation: ByPopularity
+) -> Iterator[DuckDBPyConnection]:
     ground = evidence.ground
     assert ground.train is not None, "refused before"
     tables = {"train": ground.train, "truth": ground.truth}
-    for number, evaluated in enumerate(evidence.models.values()):
+    for number, evaluated in enumerate(single.values()):
         tables[f"lists_of_{number}"] = evaluated.lists
     with ground.connecting(files(tables.values())) as connection:
         for name, table in tables.items():

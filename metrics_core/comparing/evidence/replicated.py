@@ -1,0 +1,75 @@
+"""Several trainings of one model -> the results of that model: every user's value is the mean over its trainings."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from concord.metrics_core.comparing.evidence.aligned import align
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
+from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.summary import interval_of
+
+
+def with_replicates(lists: Models, asked: Asked) -> dict[str, Evaluated]:
+    """The models that are compared: each that has replicates stands where the first of them stood."""
+    model_of = {name: model for model, named in asked.replicates.items() for name in named.values()}
+    models = dict.fromkeys(model_of.get(name, name) for name in lists)
+    return {
+        model: replicated({name: lists[name] for name in asked.replicates[model].values()}, asked)
+        if model in asked.replicates
+        else lists[model]
+        for model in models
+    }
+
+
+def replicated(trainings: Mapping[str, Evaluated], asked: Asked) -> Evaluated:
+    """One model from its trainings."""
+    every = list(trainings.values())
+    values = align({"": [each.values for each in every]})
+    metrics = {}
+    for label in asked.labels:
+        text, own = str(label), label.conventions(asked.conventions)
+        means = [each.mean(text) for each in every]
+        found = [each.summary["metrics"][text] for each in every]
+        if label.metric.of_catalogue or is_pooled(label, asked.conventions):
+            metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
+            continue
+        column = values.column("", text, own.undefined)
+        known = column[~np.isnan(column)]
+        mean = exact_sum(known) / len(known) if len(known) else math.nan
+        low, high = interval_of(column, asked.confidence)
+        if own.round is not None and "mean" in own.round and math.isfinite(mean):
+            mean = round(mean, own.round["mean"])
+        metrics[text] = {
+            "mean": or_none(mean),
+            "ci_low": or_none(low),
+            "ci_high": or_none(high),
+            "n_users": len(known),
+            "n_undefined": max(each["n_undefined"] for each in found),
+        }
+    panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
+    first = every[0]
+    summary = {"metrics": metrics, "panel": panel}
+    return Evaluated(first.values, first.panel, first.lists, summary, first.quality, trainings)
+
+
+def _definitions(text: str, trainings: Iterable[Evaluated]) -> dict[str, Any]:
+    """The means of a label under each definition of the panel, over the trainings."""
+    found = [each.summary["panel"][text]["definitions"] for each in trainings]
+    return {
+        "definitions": [
+            {"column": same[0]["column"], "mean": _mean([each.get("mean") for each in same])}
+            for same in zip(*found, strict=True)
+        ]
+    }
+
+
+def _mean(means: list[float | None]) -> float | None:
+    """None where one of them does not exist."""
+    known = [mean for mean in means if mean is not None]
+    return math.fsum(known) / len(known) if len(known) == len(means) else None

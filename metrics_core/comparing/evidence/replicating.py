@@ -1,0 +1,106 @@
+"""Which lists are trainings of one model: as params.yaml says it, by a mapping or a pattern, or as `compare` takes it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from concord.metrics_core.checking.problems import InputError, Problem, in_words
+from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.conventions.conventions import shown
+
+KEY = "replicates"
+STAR = "*"  # of a pattern: the number of the training
+Named = Mapping[str, Mapping[str, str]]  # model -> number of the training -> name of its lists
+Finding = tuple[str, str, str]
+
+
+def named_by(asked: Mapping[str, str | Mapping[str, str]], lists: Collection[str]) -> Named:
+    """Each model's trainings, in the order of their numbers; of a pattern, all lists that it fits."""
+    return {
+        model: _in_order(_fitting(given, lists) if isinstance(given, str) else given)
+        for model, given in asked.items()
+    }
+
+
+def _fitting(pattern: str, lists: Collection[str]) -> dict[str, str]:
+    before, _, after = pattern.partition(STAR)
+    found = {}
+    for name in lists:
+        inner = name.removeprefix(before).removesuffix(after)
+        if name == f"{before}{inner}{after}" and inner:
+            found[inner] = name
+    return found
+
+
+def _in_order(given: Mapping[str, str]) -> dict[str, str]:
+    """Whole numbers by size, before other texts."""
+
+    def place(number: str) -> tuple[bool, int, str]:
+        whole = number.isascii() and number.isdecimal()
+        return not whole, int(number) if whole else 0, number
+
+    return {number: given[number] for number in sorted(given, key=place)}
+
+
+def replicate_findings(named: Named, lists: Collection[str], *, paired: bool) -> Iterator[Finding]:
+    """(model, what is wrong, what to do)."""
+    owner: dict[str, str] = {}
+    for model, trainings in named.items():
+        names = list(trainings.values())
+        if missing := [name for name in names if name not in lists]:
+            yield (
+                model,
+                f"names {listed(missing)}, and there are no such lists",
+                "name lists of `models`",
+            )
+        if len(names) < 2:  # noqa: PLR2004 - replicates are several
+            what = f"has {in_words(len(names), 'training')}: {listed(names) if names else 'none'}"
+            yield model, what, "name two at least, or leave the model out of `replicates`"
+        if model in lists:
+            yield model, "is the name of lists, too", "give the model a name of its own"
+        for name in names:
+            if owner.setdefault(name, model) != model or names.count(name) > 1:
+                yield model, f"names {name}, which is a training already", "name each training once"
+    if paired:
+        yield from _unpaired(named)
+
+
+def _unpaired(named: Named) -> Iterator[Finding]:
+    first, *others = named
+    for model in others:
+        if list(named[model]) != list(named[first]):
+            what = (
+                f"has the trainings {listed(list(named[model]) or ['none'])}, and {first} has "
+                f"{listed(list(named[first]) or ['none'])}: they cannot be paired"
+            )
+            yield model, what, "number the same seeds or folds alike, or do not pair them"
+
+
+def unfolded(models: Any) -> tuple[dict[str, Any], Named]:
+    """`{"als": {"replicates": {1: lists, 2: lists}}}` -> the lists als-1 and als-2, and whose trainings they are.
+
+    Raises
+    ------
+    InputError : replicates that are no dict, or whose names meet those of other lists
+    """
+    lists: dict[str, Any] = {}
+    named: dict[str, dict[str, str]] = {}
+    problems = []
+    for model, given in models.items():
+        if not (isinstance(given, Mapping) and list(given) == [KEY]):
+            found = {model: given}
+        elif not isinstance(given[KEY], Mapping):
+            what = f"replicates is {shown(given[KEY])}"
+            problems.append(Problem(str(model), what, "write {1: lists, 2: lists}"))
+            continue
+        else:
+            named[model] = _in_order({str(n): f"{model}-{n}" for n in given[KEY]})
+            found = {f"{model}-{n}": data for n, data in given[KEY].items()}
+        if met := sorted(found.keys() & lists.keys(), key=str):
+            fix = "give one of them another name"
+            problems.append(
+                Problem(str(model), f"{listed(met)} is the name of other lists, too", fix)
+            )
+        lists |= found
+    if problems:
+        raise InputError(problems)
+    return lists, named

@@ -1,0 +1,187 @@
+"""Models that were trained several times: each mean and each difference over new users and new trainings."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.parts import Difference, Score, or_nan, or_none
+from concord.metrics_core.comparison.replicates import (
+    ReplicatedDifference,
+    ReplicatedScore,
+    Replicates,
+)
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.scoring.numerics.student import half_width
+from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
+from concord.metrics_core.statistics.paired import Paired
+from concord.metrics_core.statistics.pairs import adjust, verdict
+from concord.metrics_core.statistics.replicates import OverTrainings, Part, Trained, turned
+
+_NOBODY = Part(0.0, 2)  # users are not drawn anew
+
+
+def replicates(
+    evidence: Evidence, scores: Sequence[Score], pairs: Sequence[Difference]
+) -> Replicates | None:
+    """What other trainings would change; None where every model was trained once."""
+    asked = evidence.asked
+    if not asked.replicates:
+        return None
+    told: list[ReplicatedScore] = []
+    found: list[ReplicatedDifference] = []
+    nested = False
+    for label in asked.labels:  # the values of one label are held at a time
+        of_label = _OfLabel(label, asked, _trained(evidence, label))
+        told += of_label.scores([each for each in scores if each.label == str(label)])
+        found += of_label.pairs([each for each in pairs if each.label == str(label)])
+        nested = nested or of_label.nested
+    return Replicates(
+        models=asked.replicates,
+        paired=asked.paired,
+        nested=nested,
+        scores=tuple(told),
+        pairs=tuple(_judged(asked, found, pairs)),
+    )
+
+
+def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
+    """Model -> users' values in each training; a number over all users is as the value of a single user."""
+    asked, aligned = evidence.asked, evidence.aligned
+    if _over_all(label, asked):
+        means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
+        return {
+            m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
+        }
+    undefined = label.conventions(asked.conventions).undefined
+    return {m: Trained(aligned.trainings(m, str(label), undefined)) for m in evidence.models}
+
+
+def _over_all(label: Label, asked: Asked) -> bool:
+    """Is it a number over all users, which no user has a value of?"""
+    return label.metric.of_catalogue or is_pooled(label, asked.conventions)
+
+
+@dataclass(frozen=True)
+class _OfLabel:
+    label: Label
+    asked: Asked
+    trained: Mapping[str, Trained]
+
+    @property
+    def nested(self) -> bool:
+        return any(each.nested for each in self.trained.values() if each.n > 1)
+
+    @property
+    def over_users(self) -> bool:
+        return not _over_all(self.label, self.asked)
+
+    def scores(self, scores: Sequence[Score]) -> Iterator[ReplicatedScore]:
+        for score in scores:
+            trained = self.trained[score.model]
+            if trained.n > 1:
+                found = OverTrainings(
+                    or_nan(score.mean), self._users(score, trained), (trained.part,)
+                )
+                low, high = found.interval(self.asked.confidence)
+                yield ReplicatedScore(
+                    label=score.label,
+                    model=score.model,
+                    means=tuple(map(or_none, trained.means)),
+                    sd_trainings=or_none(math.sqrt(trained.of_trainings)),
+                    ci_low=or_none(low),
+                    ci_high=or_none(high),
+                )
+
+    def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
+        for pair in pairs:
+            a, b = self.trained[pair.a], self.trained[pair.b]
+            if max(a.n, b.n) > 1:
+                yield self._pair(pair, a, b)
+
+    def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
+        paired = self.asked.paired and a.n == b.n
+        gaps = [Trained(a.values - b.values)] if paired else [each for each in (a, b) if each.n > 1]
+        difference = or_nan(pair.difference)
+        found = OverTrainings(
+            difference, self._users(pair, *gaps), tuple(each.part for each in gaps)
+        )
+        low, high = found.interval(self.asked.confidence)
+        seen = turned(a, b, difference, paired=paired)
+        is_open = low <= 0 <= high
+        return ReplicatedDifference(
+            label=pair.label,
+            a=pair.a,
+            b=pair.b,
+            vs_baseline=pair.vs_baseline,
+            primary=pair.primary,
+            trainings_a=a.n,
+            trainings_b=b.n,
+            over_users=self.over_users,
+            difference=pair.difference,
+            ci_low=or_none(low),
+            ci_high=or_none(high),
+            p=or_none(found.p),
+            p_adjusted=None,
+            verdict="no_interval",
+            share=or_none(found.share),
+            turned=seen.times,
+            of=seen.of,
+            chance=or_none(seen.chance),
+            users_needed=users_needed(found, self.asked.confidence) if is_open else None,
+            trainings_needed=trainings_needed(found, self.asked.confidence) if is_open else None,
+        )
+
+    def _users(self, known: Score | Difference, *trained: Trained) -> Part:
+        """The users' part, from the interval over users; none where they are fixed, or nested in trainings."""
+        if not self.over_users or any(each.nested for each in trained):
+            return _NOBODY
+        half = (or_nan(known.ci_high) - or_nan(known.ci_low)) / 2
+        standard_error = half / half_width(known.n_users, self.asked.confidence)
+        return Part(standard_error * standard_error, known.n_users)
+
+
+def _judged(
+    asked: Asked, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
+) -> Iterator[ReplicatedDifference]:
+    """With adjusted p values (Holm over the primary ones, Benjamini-Hochberg over the others) and verdicts."""
+    known = {(pair.label, pair.a, pair.b): pair for pair in pairs}
+    primary = np.array([each.primary for each in found], dtype=bool)
+    p = np.array([or_nan(each.p) for each in found], dtype=np.float64)
+    labels = {str(label): label for label in asked.labels}
+    for each, p_adjusted in zip(found, adjust(p, primary).tolist(), strict=True):
+        pair = known[each.label, each.a, each.b]
+        upwards = labels[each.label].metric.higher_is_better
+        if each.ci_low is None or each.ci_high is None:
+            yield each if pair.ci_low is not None else replace(each, verdict=pair.verdict)
+            continue
+        yield replace(
+            each,
+            p_adjusted=or_none(p_adjusted),
+            verdict=verdict(
+                _as_paired(each, pair),
+                p_adjusted,
+                alpha=asked.alpha,
+                min_effect=or_nan(pair.min_effect),
+                higher_is_better=upwards,
+            ),
+        )
+
+
+def _as_paired(each: ReplicatedDifference, pair: Difference) -> Paired:
+    """The difference with its interval over trainings, as the rule of verdicts takes it."""
+    return Paired(
+        mean_a=or_nan(pair.mean_a),
+        mean_b=or_nan(pair.mean_b),
+        difference=or_nan(each.difference),
+        n_users=pair.n_users,
+        n_nonzero=pair.n_users,
+        above=math.nan,
+        equal=math.nan,
+        below=math.nan,
+        ci_low=or_nan(each.ci_low),
+        ci_high=or_nan(each.ci_high),
+    )

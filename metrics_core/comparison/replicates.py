@@ -1,0 +1,83 @@
+"""What is known of models that were trained several times: means and differences over new users and new trainings.
+
+A replicate is one training of a model, with another seed or on another fold. Numbers have the unit of their metric;
+None stands for a number that does not exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from concord.metrics_core.comparison.parts import Verdict
+
+
+@dataclass(frozen=True)
+class ReplicatedScore:
+    """A model on a label, over its trainings; the mean itself stands in the leaderboard.
+
+    means           : of each training, in their order
+    sd_trainings    : the standard deviation between trainings alone, without what chance of users adds to their means
+    ci_low, ci_high : for the mean over new users and new trainings; None with fewer than 3 trainings
+    """
+
+    label: str
+    model: str
+    means: tuple[float | None, ...]
+    sd_trainings: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class ReplicatedDifference:
+    """Model a minus model b on a label, over new users and new trainings; the interval over users alone is elsewhere.
+
+    trainings_a, trainings_b : how many; one: the model is taken as it is
+    over_users       : does the interval cover new users, too? Not for a number over all users
+    share            : of the variance of the difference, the share that is due to trainings
+    turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
+    chance           : that the order is another with one new training of each, by the normal distribution
+    users_needed     : so many would keep the interval off 0, were difference and spreads as they are; None where it
+                       does so already, or no number would
+    trainings_needed : the same of the trainings of each model that was trained more than once
+    """
+
+    label: str
+    a: str
+    b: str
+    vs_baseline: bool
+    primary: bool
+    trainings_a: int
+    trainings_b: int
+    over_users: bool
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    share: float | None
+    turned: int
+    of: int
+    chance: float | None
+    users_needed: int | None
+    trainings_needed: int | None
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Models that were trained several times.
+
+    models   : model -> number of the training -> name of its lists
+    paired   : is the same number the same seed or fold in all models?
+    nested   : has each training users of its own?
+    scores   : one a label and model that was trained several times
+    pairs    : one a label and pair of which at least one was
+    answers  : sentences: would the order hold if the models were trained again?
+    """
+
+    models: Mapping[str, Mapping[str, str]]
+    paired: bool
+    nested: bool
+    scores: tuple[ReplicatedScore, ...]
+    pairs: tuple[ReplicatedDifference, ...]
+    answers: tuple[str, ...] = ()

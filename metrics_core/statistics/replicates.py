@@ -1,0 +1,225 @@
+"""Models that were trained several times: what another training would change beside other users.
+
+A replicate is one training of a model: with another seed, or on another fold. The value of user u in training r is
+mean + user_u + training_r + rest_ur, all four independent and of mean 0 but the first (two-way random effects).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.numerics.student import half_width
+
+# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md): from 0.95 with 3 trainings on; with 2 it is below
+# that and six times as wide as need be, since t on one degree of freedom is 12.7.
+FEWEST_TRAININGS = 3
+_HALVINGS = 60  # of the range of p: below any digit that is shown
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the variance of a mean, estimated on n - 1 degrees of freedom: users, or trainings of a model."""
+
+    variance: float
+    n: int
+
+    def half(self, confidence: float) -> float:
+        """Half the t interval of this part alone."""
+        return half_width(self.n, confidence) * math.sqrt(self.variance) if self.variance else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """(trainings, users) values of one model, or of the differences of two; NaN where a user does not count."""
+
+    values: Floats
+
+    @cached_property
+    def n(self) -> int:
+        """How many trainings."""
+        return len(self.values)
+
+    @cached_property
+    def _complete(self) -> NDArray[np.bool_]:
+        return np.asarray(~np.isnan(self.values).any(axis=0))
+
+    @cached_property
+    def _rows(self) -> list[Floats]:
+        """The values of each training, of the users who count in all."""
+        everybody = bool(self._complete.all())
+        return [row if everybody else row[self._complete] for row in self.values]
+
+    @cached_property
+    def nested(self) -> bool:
+        """Do most users count in some of the trainings only, as where each fold has its own users?"""
+        counted = int((~np.isnan(self.values)).any(axis=0).sum())
+        return 2 * int(self._complete.sum()) < counted
+
+    @cached_property
+    def means(self) -> tuple[float, ...]:
+        """The mean of each training: over the users of all of them, or where they are nested over its own."""
+        if self.nested:
+            return tuple(_mean(row[~np.isnan(row)]) for row in self.values)
+        return tuple(map(_mean, self._rows))
+
+    @cached_property
+    def of_rest(self) -> float:
+        """The variance of what a user's value in one training has beside user and training; 0 where it is unknown."""
+        if self.n < 2 or self.nested:  # noqa: PLR2004 - no spread of one
+            return 0.0
+        n_users = int(self._complete.sum())
+        if n_users < 2:  # noqa: PLR2004
+            return 0.0
+        of_users = mean_of_rows(self._rows)
+        centre = math.fsum(self.means) / self.n
+        squares = 0.0
+        for row, mean in zip(self._rows, self.means, strict=True):
+            rest = row - of_users - (mean - centre)
+            squares += exact_sum(rest * rest)
+        return squares / ((n_users - 1) * (self.n - 1))
+
+    @cached_property
+    def spread(self) -> float:
+        """The variance of the trainings' means, as it is seen."""
+        return variance(self.means)
+
+    @cached_property
+    def of_trainings(self) -> float:
+        """The variance between trainings alone: the spread of their means without what the rest adds; at least 0.
+
+        Crossed: (MS_trainings - MS_rest) / users, by the analysis of variance. Nested: the spread itself, which holds
+        that of the users.
+        """
+        if self.n < 2:  # noqa: PLR2004
+            return 0.0
+        n_users = int(self._complete.sum())
+        return self.spread if self.nested else max(0.0, self.spread - self.of_rest / n_users)
+
+    @property
+    def part(self) -> Part:
+        """What trainings add to the variance of the mean over all of them."""
+        return Part(self.of_trainings / self.n, self.n)
+
+
+@dataclass(frozen=True)
+class OverTrainings:
+    """A mean, or a difference of two, over new users and new trainings.
+
+    users     : the part of the users; of variance 0 where the trainings' part holds it (nested) or users are fixed
+    trainings : that of each model that was trained more than once; of both together where trainings are paired
+    """
+
+    difference: float
+    users: Part
+    trainings: tuple[Part, ...]
+
+    @property
+    def too_few(self) -> bool:
+        """Are there too few trainings of a model for an interval?"""
+        return any(part.n < FEWEST_TRAININGS for part in self.trainings)
+
+    @property
+    def share(self) -> float:
+        """The share of the variance that is due to trainings; NaN where nothing varies."""
+        of_trainings = sum(part.variance for part in self.trainings)
+        total = of_trainings + self.users.variance
+        return of_trainings / total if total > 0 else math.nan
+
+    def half(self, confidence: float) -> float:
+        """Half of the interval: the root of the summed squares of the halves of its parts.
+
+        Exact where users alone, or the trainings of one model alone, vary; else it errs towards too wide.
+
+        References
+        ----------
+        Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702: variance estimates recovered from intervals.
+        """
+        return math.sqrt(sum(p.half(confidence) ** 2 for p in (self.users, *self.trainings)))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """NaN where there are too few trainings."""
+        half = math.nan if self.too_few else self.half(confidence)
+        return self.difference - half, self.difference + half
+
+    @cached_property
+    def p(self) -> float:
+        """The level at which the interval just reaches 0; NaN where there is no interval."""
+        distance = abs(self.difference)
+        if self.too_few or math.isnan(distance):
+            return math.nan
+        if distance == 0:
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.half(1 - middle) > distance else (low, middle)
+        return high
+
+
+def mean_of_rows(rows: Sequence[Floats]) -> Floats:
+    """(users,) each user's mean, added in the order of the rows."""
+    total = rows[0]
+    for row in rows[1:]:
+        total = total + row
+    return total / len(rows)
+
+
+def mean_of_defined(rows: Sequence[Floats]) -> Floats:
+    """(users,) each user's mean over the rows in which the user counts; NaN where in none."""
+    if not any(bool(np.isnan(row).any()) for row in rows):
+        return mean_of_rows(rows)
+    counted = mean_of_rows([np.where(np.isnan(row), 0.0, 1.0) for row in rows])
+    total = mean_of_rows([np.where(np.isnan(row), 0.0, row) for row in rows])
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / counted)
+
+
+def variance(values: Sequence[float]) -> float:
+    """Of a sample; 0 of fewer than two."""
+    if len(values) < 2:  # noqa: PLR2004
+        return 0.0
+    centre = math.fsum(values) / len(values)
+    return math.fsum((each - centre) * (each - centre) for each in values) / (len(values) - 1)
+
+
+@dataclass(frozen=True)
+class Turned:
+    """In how many pairs of single trainings the order is another than that of the means over all.
+
+    chance : that it is so with one new training of each model, the users being these; by the normal distribution
+    """
+
+    times: int
+    of: int
+    chance: float
+
+
+def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned:
+    """Every training of a against every one of b; the same seed or fold against itself where they are paired."""
+    gaps = list(_gaps(a, b, paired=paired))
+    times = sum(gap * difference < 0 for gap in gaps)
+    of_one = (
+        Trained(a.values - b.values).of_trainings if paired else a.of_trainings + b.of_trainings
+    )
+    chance = math.nan
+    if of_one > 0 and math.isfinite(difference):
+        chance = math.erfc(abs(difference) / math.sqrt(2 * of_one)) / 2
+    return Turned(times, len(gaps), chance)
+
+
+def _gaps(a: Trained, b: Trained, *, paired: bool) -> Iterator[float]:
+    if paired:
+        yield from Trained(a.values - b.values).means
+    else:
+        yield from (of_a - of_b for of_a, of_b in product(a.means, b.means))
+
+
+def _mean(values: Floats) -> float:
+    return exact_sum(values) / len(values) if len(values) else math.nan
