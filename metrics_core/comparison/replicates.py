@@ -5,9 +5,9 @@ None stands for a number that does not exist.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from concord.metrics_core.comparison.parts import Verdict
+from concord.metrics_core.comparison.parts import MIRROR, Verdict, negated
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,20 @@ class ReplicatedDifference:
     chance: float | None
     users_needed: int | None
     trainings_needed: int | None
+
+    def mirrored(self) -> "ReplicatedDifference":
+        """The same, told from b's side: b minus a."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            trainings_a=self.trainings_b,
+            trainings_b=self.trainings_a,
+            difference=negated(self.difference),
+            ci_low=negated(self.ci_high),
+            ci_high=negated(self.ci_low),
+            verdict=MIRROR.get(self.verdict, self.verdict),
+        )
 
 
 @dataclass(frozen=True)

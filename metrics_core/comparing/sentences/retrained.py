@@ -16,21 +16,21 @@ def answered(comparison: Comparison) -> Replicates | None:
     found = comparison.replicates
     if found is None:
         return None
-    answers = [each for label in comparison.primary for each in _answers(label, comparison, found)]
+    answers = [each for label in comparison.primary for each in _answers(label, comparison)]
     return replace(found, answers=(*answers, *_once(comparison, found)))
 
 
-def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:
+def _answers(label: str, comparison: Comparison) -> Iterator[str]:
     ranked = [*comparison.leaders(label), *comparison.others(label)]
     best, others = ranked[0], ranked[1:]
     rivals = dict.fromkeys([*others[:1], comparison.baseline])
-    known = {frozenset((each.a, each.b)): each for each in found.pairs if each.label == label}
     for rival in rivals:
-        if rival != best and (pair := known.get(frozenset((best, rival)))):
-            yield f"On {label}, {_answer(pair, best, rival, comparison)}"
+        if rival != best and (pair := comparison.retrained(best, rival, label)):
+            yield f"On {label}, {_answer(pair, comparison)}"
 
 
-def _answer(pair: ReplicatedDifference, best: str, rival: str, comparison: Comparison) -> str:
+def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    best, rival = pair.a, pair.b
     names = f"{best} and {rival}"
     if pair.difference is None:
         return f"{names} cannot be compared."

@@ -141,7 +141,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
-        "schema": 4,
+        "schema": 5,
         "title": "Demo shop",
         "baseline": BASELINE,
         "primary": list(PRIMARY),
