@@ -85,7 +85,7 @@ def _component(rows: list[list[float]]) -> float:
 
 
 def test_the_interval_is_that_of_the_formula(project: Path) -> None:
-    """half^2 = t(n - 1)^2 s^2 / n + the sum over the models of t(trainings - 1)^2 times their part."""
+    """half^2 = t(n - 1)^2 s^2 / n + t(Welch)^2 times the sum of what the trainings of each model add."""
     als, bpr = (_values(project, model) for model in ("als", "bpr"))
     kept = [u for u in range(len(als[0])) if not math.isnan(als[0][u])]
     als, bpr = ([[row[u] for u in kept] for row in rows] for rows in (als, bpr))
@@ -95,7 +95,9 @@ def test_the_interval_is_that_of_the_formula(project: Path) -> None:
         for a, b in zip(zip(*als, strict=True), zip(*bpr, strict=True), strict=True)
     ]
     parts = [student.ppf(0.975, n - 1) ** 2 * variance(gaps) / n]
-    parts += [student.ppf(0.975, r - 1) ** 2 * _component(rows) for rows in (als, bpr)]
+    of_als, of_bpr = (_component(rows) for rows in (als, bpr))
+    df = (of_als + of_bpr) ** 2 / ((of_als**2 + of_bpr**2) / (r - 1))
+    parts.append(student.ppf(0.975, df) ** 2 * (of_als + of_bpr))
 
     found = _comparison(project).retrained("als", "bpr", LABEL)
 
@@ -103,6 +105,7 @@ def test_the_interval_is_that_of_the_formula(project: Path) -> None:
     assert found.ci_low == pytest.approx(fmean(gaps) - math.sqrt(sum(parts)), abs=1e-12)
     assert found.ci_high == pytest.approx(fmean(gaps) + math.sqrt(sum(parts)), abs=1e-12)
     assert (found.trainings_a, found.trainings_b) == (r, r)
+    assert found.trainings_df == pytest.approx(df)
     over_users = _comparison(project).difference("als", "bpr", LABEL)
     assert over_users is not None
     assert over_users.ci_low == pytest.approx(fmean(gaps) - math.sqrt(parts[0]), abs=1e-12)

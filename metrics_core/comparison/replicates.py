@@ -32,6 +32,7 @@ class ReplicatedDifference:
     """Model a minus model b on a label, over new users and new trainings; the interval over users alone is elsewhere.
 
     trainings_a, trainings_b : how many; one: the model is taken as it is
+    trainings_df     : degrees of freedom of what trainings add to the variance; users have one less than they are
     over_users       : does the interval cover new users, too? Not for a number over all users
     share            : of the variance of the difference, the share that is due to trainings
     turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
@@ -49,6 +50,7 @@ class ReplicatedDifference:
     trainings_a: int
     trainings_b: int
     over_users: bool
+    trainings_df: float
     difference: float | None
     ci_low: float | None
     ci_high: float | None
