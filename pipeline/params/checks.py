@@ -75,6 +75,15 @@ def model_name_findings(models: Any) -> Iterator[Finding]:
             yield ("models", name), what, "give one of them another name"
 
 
+def nested_findings(models: Any) -> Iterator[Finding]:
+    """Trainings within an entry of `models`: DVC makes one stage an entry, and cannot look into it."""
+    for name, entry in models.items() if isinstance(models, dict) else []:
+        if isinstance(entry, dict) and KEY in entry:
+            what = f"holds `{KEY}`, and each entry of `models` is the lists of one training"
+            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{KEY}: {{{name}: {name}-*}}`"
+            yield ("models", name), what, fix
+
+
 def is_model_name(name: Any) -> bool:
     return (
         isinstance(name, str)

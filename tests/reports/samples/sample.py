@@ -161,6 +161,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "provenance": provenance(list(skills)),
         "covers": "The intervals and tests cover other users like these, with these lists held fixed. They do not"
         " cover another training seed, another split of the data or another time.",
+        "replicates": None,
     }
 
 
