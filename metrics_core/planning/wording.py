@@ -1,0 +1,77 @@
+"""What a gate can and cannot decide, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.words import exact, listed, one_line, percent
+from concord.metrics_core.planning.parts import PlannedGuardrail, PlannedSuccess
+
+
+def gate_lines(
+    guardrails: Sequence[PlannedGuardrail],
+    success: Sequence[PlannedSuccess],
+    *,
+    reference: str,
+    power: float,
+    undecided_passes: bool,
+) -> Iterator[str]:
+    """Whether a model that is as good as the reference passes, by the guardrail that is hardest to show; then the success."""
+    if guardrails:
+        yield _hardest(guardrails, reference, power)
+    open_ones = [each for each in guardrails if each.outlook != "shown"]
+    if open_ones and undecided_passes:
+        few = f"{len(open_ones):,} of {in_words(len(guardrails), 'guardrail')}"
+        yield f"Undecided guardrails let a model pass here, so that {few} hardly guard."
+    if gains := list(_gains(success)):
+        yield f"Success is found with {percent(power)} power from a gain of {listed(gains)} on."
+
+
+def place_of(found: PlannedGuardrail) -> str:
+    """`nDCG@10`, or `nDCG@10 of activity “0”`."""
+    where = "" if found.segment is None else f" of {found.segmentation} “{found.segment}”"
+    return one_line(found.label + where)
+
+
+def _hardest(guardrails: Sequence[PlannedGuardrail], reference: str, power: float) -> str:
+    cannot = [each for each in guardrails if each.outlook == "cannot"]
+    seldom = [each for each in guardrails if each.outlook == "seldom"]
+    if found := cannot or seldom:
+        worst = min(found, key=lambda each: -1.0 if each.chance is None else each.chance)
+        as_good = f"a model that is just as good as {one_line(reference)}"
+        said = (
+            f"This gate can never pass {as_good}, but by luck"
+            if cannot
+            else f"This gate often leaves {as_good} undecided"
+        )
+        return f"{said}: {_why(worst)}."
+    unknown = sum(each.outlook == "unknown" for each in guardrails)
+    if unknown:
+        return f"Nothing can be said of {unknown:,} of {in_words(len(guardrails), 'guardrail')}: too few users differ there."
+    return f"These users can show every guardrail: a model that is just as good as {one_line(reference)} passes each with {percent(power)} power or more."
+
+
+def _why(worst: PlannedGuardrail) -> str:
+    """`als on nDCG@10 within 0.005 (2%): 4,000 users needed, 1,192 there; it passes in 33 % of the cases`."""
+    asked = "" if worst.asked == f"{worst.margin:g}" else f" ({worst.asked})"
+    parts = [
+        f"{one_line(worst.model)} on {place_of(worst)} within {exact(worst.margin or 0.0)}{asked}"
+    ]
+    if worst.users_needed is not None:
+        parts.append(f": {worst.users_needed:,} users needed, {worst.n_users:,} there")
+    elif worst.chance is not None:
+        parts.append(": no number of users is enough")
+    if worst.chance is not None:
+        parts.append(f"; it passes in {percent(worst.chance)} of the cases")
+    if worst.margin_shown is not None:
+        parts.append(f", and with a margin of {exact(worst.margin_shown)} as it should")
+    return "".join(parts)
+
+
+def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
+    """The smallest gain a label, of the model of which it is easiest to find."""
+    for label in dict.fromkeys(each.label for each in success):
+        known = [
+            each.smallest for each in success if each.label == label and each.smallest is not None
+        ]
+        if known:
+            yield f"{exact(min(known))} on {one_line(label)}"

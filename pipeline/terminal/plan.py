@@ -1,0 +1,159 @@
+"""A plan as text: a block a metric, one line a model; then what the gate can decide."""
+
+from collections.abc import Iterator, Sequence
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.words import exact, one_line, percent
+from concord.metrics_core.planning.parts import Plan, PlannedGuardrail, PlannedPair
+from concord.metrics_core.planning.wording import place_of
+from concord.metrics_core.statistics.needed import MOST_SEEDS
+from concord.pipeline.terminal.table import console, print_table
+from concord.reports.writing.numbers import MISSING, count
+
+NONE = "none"  # is enough
+MOST_GUARDRAILS = 20  # that are shown
+
+
+def print_plan(plan: Plan) -> None:
+    """Each metric with its models; what the columns say; the gate."""
+    out = console()
+    groups: dict[tuple[str | None, str | None], list[PlannedPair]] = {}
+    for pair in plan.pairs:
+        groups.setdefault((pair.label, pair.segmentation), []).append(pair)
+    for pairs in groups.values():
+        if title := _title(pairs):
+            out.print(title)
+        _print_pairs(pairs)
+        out.print()
+    for line in _legend(plan):
+        out.print(line)
+    if plan.lines:
+        out.print()
+    for line in plan.lines:
+        out.print(line)
+    _print_gate(plan)
+
+
+def _title(pairs: Sequence[PlannedPair]) -> str:
+    """`nDCG@10 against popularity, 1,192 users`."""
+    first = pairs[0]
+    if first.label is None:
+        return ""
+    where = "" if first.segmentation is None else f" by {first.segmentation}"
+    users = "" if _differ(pairs) else f", {in_words(first.n_users, 'user')}"
+    return one_line(f"{first.label} against {first.baseline}{where}{users}")
+
+
+def _differ(pairs: Sequence[PlannedPair]) -> bool:
+    """Has not every pair the same users?"""
+    return len({pair.n_users for pair in pairs}) > 1
+
+
+def _print_pairs(pairs: Sequence[PlannedPair]) -> None:
+    columns = [(name, cells) for name, cells in _columns(pairs) if any(cells)]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    print_table([name for name, _ in columns], rows)
+
+
+def _columns(pairs: Sequence[PlannedPair]) -> Iterator[tuple[str, list[str]]]:
+    """Name -> cells; columns without any text are left out."""
+    tests = max(pair.tests for pair in pairs)
+    of_seeds = any(pair.seeds for pair in pairs)
+    yield "segment", [pair.segment or "" for pair in pairs]
+    yield "model", [pair.model or "" for pair in pairs]
+    if pairs[0].label is None or _differ(pairs):
+        yield "users", [f"{pair.n_users:,}" for pair in pairs]
+    yield "seeds", [f"{pair.seeds}" if of_seeds else "" for pair in pairs]
+    yield "sd", [_number(pair.sd) for pair in pairs]
+    yield "smallest", [_number(pair.smallest) for pair in pairs]
+    yield f"of {tests:,}", [_number(x.smallest_corrected) if tests > 1 else "" for x in pairs]
+    if any(pair.min_effect for pair in pairs):
+        yield "better", [_number(pair.smallest_better) for pair in pairs]
+    effects = {pair.effect for pair in pairs}
+    if effects == {None}:
+        return
+    if len(effects) > 1:
+        yield "effect", [_number(pair.effect) for pair in pairs]
+    of_one = f" for {exact(pairs[0].effect or 0.0)}" if len(effects) == 1 else " for effect"
+    yield f"users{of_one}", [_users(pair, pair.users_needed) for pair in pairs]
+    yield f"of {tests:,}", [_users(x, x.users_needed_corrected) if tests > 1 else "" for x in pairs]
+    yield "better", [_better(pair) for pair in pairs]
+    yield "equivalent", [_users(pair, pair.users_equivalent) for pair in pairs]
+    yield "seeds needed", [_seeds(pair) if of_seeds else "" for pair in pairs]
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else exact(value)
+
+
+def _users(pair: PlannedPair, needed: int | None) -> str:
+    if pair.sd is None or pair.effect is None:
+        return MISSING
+    return NONE if needed is None else count(needed)
+
+
+def _better(pair: PlannedPair) -> str:
+    over = pair.effect is not None and pair.effect > pair.min_effect > 0
+    return _users(pair, pair.users_better) if over else ""
+
+
+def _seeds(pair: PlannedPair) -> str:
+    if pair.sd is None or pair.effect is None:
+        return MISSING
+    return f"over {MOST_SEEDS:,}" if pair.seeds_needed is None else count(pair.seeds_needed)
+
+
+def _legend(plan: Plan) -> Iterator[str]:
+    level = f"{percent(plan.power)} power at the {percent(1 - plan.confidence)} level"
+    yield f"smallest: the smallest true difference that these users find, with {level}."
+    tests = sorted({pair.tests for pair in plan.pairs if pair.tests > 1})
+    if tests:
+        yield f"of {tests[-1]:,}: corrected, as one of {tests[-1]:,} tests."
+    if any(pair.min_effect for pair in plan.pairs):
+        yield "better: called better, so found and surely larger than min_effect."
+    if any(pair.effect for pair in plan.pairs):
+        yield "users for: how many find it. equivalent: how many show that two models that are as good differ by less."
+    if any(pair.sd is None for pair in plan.pairs):
+        yield f"{MISSING}: too few users differ to know how much they vary."
+    yield from _of_trainings(plan.pairs)
+
+
+def _of_trainings(pairs: Sequence[PlannedPair]) -> Iterator[str]:
+    """Where trainings alone vary too much for any number of users."""
+    for pair in pairs:
+        if pair.seeds and pair.effect is not None and pair.users_needed is None:
+            needed = _seeds(pair)
+            yield f"No number of users finds {exact(pair.effect)} with {pair.seeds} seeds: trainings alone differ by more. With these users it takes {needed} seeds."
+
+
+def _print_gate(plan: Plan) -> None:
+    open_ones = [each for each in plan.guardrails if each.outlook != "shown"]
+    if not open_ones:
+        return
+    rows = sorted(open_ones, key=lambda each: -1.0 if each.chance is None else each.chance)
+    print_table(
+        ("guardrail", "model", "margin", "users", "needed", "passes", "would do"),
+        [_guardrail(each) for each in rows[:MOST_GUARDRAILS]],
+    )
+    left = len(rows) - MOST_GUARDRAILS
+    if left > 0:
+        console().print(f"… {left:,} more")
+    shown = len(plan.guardrails) - len(rows)
+    if shown:
+        console().print(f"These users can show the other {shown:,}.")
+
+
+def _guardrail(found: PlannedGuardrail) -> tuple[str, ...]:
+    if found.users_needed is not None:
+        needed = count(found.users_needed)
+    else:
+        needed = MISSING if found.chance is None else NONE
+    return (
+        place_of(found),
+        found.model,
+        _number(found.margin),
+        count(found.n_users),
+        needed,
+        MISSING if found.chance is None else percent(found.chance),
+        _number(found.margin_shown),
+    )
