@@ -42,7 +42,7 @@ def idle_findings(what: str, given: Mapping[str, Any]) -> Iterator[Finding]:
     """Arguments that are given beside what knows better, or has no use for them."""
     for name, value in given.items():
         if value is not None:
-            yield name, f"is given beside {what}, which has no use for it", "leave it out"
+            yield name, f"is given beside {what}, where it has no use", "leave it out"
 
 
 def stated_findings(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -> Iterator[Finding]:
@@ -51,9 +51,10 @@ def stated_findings(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) ->
         what = "nothing is given to plan with"
         yield "given", what, "give a comparison, users' values, or `sd=` and `users=`"
         return
-    deviations = vars(sd).values() if isinstance(sd, Spread) else [sd]
-    if not all(is_number(each) and 0 <= each < MOST_COUNT for each in deviations):
-        yield "sd", f"is {shown(sd)}", "write a number such as 0.2"
+    deviations = [*vars(sd).values()] if isinstance(sd, Spread) else [sd]
+    known = all(is_number(each) and 0 <= each < MOST_COUNT for each in deviations)
+    if not known or max(deviations) == 0:
+        yield "sd", f"is {shown(sd)}", "write a number above 0, such as 0.2"
     for name, value, least in (
         ("users", users, FEWEST),
         ("seeds", seeds, FEWEST),

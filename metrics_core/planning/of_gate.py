@@ -24,14 +24,18 @@ def planned_successes(
 ) -> list[PlannedSuccess]:
     """One a model and success metric; they are corrected for their number by Holm, at its worst alpha / number."""
     alpha = 1 - decision.confidence
+    family = {
+        each.model: max(sum(success.p is not None for success in each.success), 1)
+        for each in decision.models
+    }
     return [
         PlannedSuccess(
             model=each.model,
             label=success.label,
             n_users=success.n_users,
-            tests=len(each.success),
+            tests=family[each.model],
             **_gain(
-                success, different(alpha / len(each.success)), decision.confidence, power, effect
+                success, different(alpha / family[each.model]), decision.confidence, power, effect
             ),
         )
         for each in decision.models

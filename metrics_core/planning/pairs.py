@@ -74,8 +74,9 @@ def planned(seen: Observed, wanted: Wanted, *, min_effect: float, tests: int) ->
         segment=seen.segment,
         n_users=seen.n_users,
         n_nonzero=seen.n_nonzero,
-        sd=None if spread is None else spread.of_one_training,
+        sd=_users_part(spread, seeds),
         sd_seeds=None if spread is None or seeds is None else spread.of_trainings,
+        sd_rest=None if spread is None or seeds is None else spread.of_rest,
         seeds=seeds,
         tests=tests,
         smallest=found.smallest(alone),
@@ -89,8 +90,15 @@ def planned(seen: Observed, wanted: Wanted, *, min_effect: float, tests: int) ->
         users_needed_corrected=found.users(corrected, effect),
         users_better=found.users(verdict, effect) if over else None,
         users_equivalent=found.users(as_good, 0.0) if as_good.bound < 0 else None,
-        seeds_needed=found.seeds(corrected),
+        seeds_needed=found.seeds(alone),
+        seeds_needed_corrected=found.seeds(corrected),
     )
+
+
+def _users_part(spread: Spread | None, seeds: int | None) -> float | None:
+    if spread is None:
+        return None
+    return spread.of_one_training if seeds is None else spread.of_users
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.statistics.power import Spread
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,8 @@ class PlannedPair:
     segmentation, segment  : None over all users
     n_nonzero              : users with different values
     sd                     : standard deviation of users' differences; None where too few differ for an interval
-    sd_seeds, seeds        : between trainings, and how many of them; None: these lists alone
+    sd_seeds, sd_rest, seeds : between trainings, what is left, and how many trainings; None: these lists alone, of which
+                             sd is all there is
     tests                  : comparisons that are corrected for
     smallest               : smallest true difference that is found significant with the power
     smallest_corrected     : the same after correction, at its worst: alpha / tests
@@ -33,7 +35,8 @@ class PlannedPair:
     users_better           : to call it `better`, after correction; None also if it is not above `min_effect`
     users_equivalent       : to show of two models that are as good that they differ by less than `min_effect` (without
                              one: than the effect that is asked for)
-    seeds_needed           : trainings of each model with which these users find the effect, after correction
+    seeds_needed, seeds_needed_corrected : trainings of each model with which these users find it; None where no number
+                             of them is enough, or trainings have no part in it
     """
 
     label: str | None
@@ -45,6 +48,7 @@ class PlannedPair:
     n_nonzero: int | None
     sd: float | None
     sd_seeds: float | None
+    sd_rest: float | None
     seeds: int | None
     tests: int
     smallest: float | None
@@ -59,6 +63,14 @@ class PlannedPair:
     users_better: int | None
     users_equivalent: int | None
     seeds_needed: int | None
+    seeds_needed_corrected: int | None
+
+    @property
+    def spread(self) -> Spread | None:
+        """Of users and trainings; None where it is not known."""
+        if self.sd is None:
+            return None
+        return Spread(self.sd, self.sd_seeds or 0.0, self.sd_rest or 0.0)
 
 
 @dataclass(frozen=True)

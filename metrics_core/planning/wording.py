@@ -1,5 +1,6 @@
 """What a gate can and cannot decide, in sentences."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.checking.problems import in_words
@@ -32,22 +33,30 @@ def place_of(found: PlannedGuardrail) -> str:
     return one_line(found.label + where)
 
 
+def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardrail]:
+    """Those that no number of users shows, then by the users that they need; of which least is known, last."""
+    return sorted(
+        guardrails,
+        key=lambda each: (
+            each.chance is None,
+            -math.inf if each.users_needed is None else -each.users_needed,
+        ),
+    )
+
+
 def _hardest(guardrails: Sequence[PlannedGuardrail], reference: str, power: float) -> str:
+    as_good = f"a model that is just as good as {one_line(reference)}"
     cannot = [each for each in guardrails if each.outlook == "cannot"]
     seldom = [each for each in guardrails if each.outlook == "seldom"]
     if found := cannot or seldom:
-        worst = min(found, key=lambda each: -1.0 if each.chance is None else each.chance)
-        as_good = f"a model that is just as good as {one_line(reference)}"
-        said = (
-            f"This gate can never pass {as_good}, but by luck"
-            if cannot
-            else f"This gate often leaves {as_good} undecided"
-        )
-        return f"{said}: {_why(worst)}."
-    unknown = sum(each.outlook == "unknown" for each in guardrails)
-    if unknown:
-        return f"Nothing can be said of {unknown:,} of {in_words(len(guardrails), 'guardrail')}: too few users differ there."
-    return f"These users can show every guardrail: a model that is just as good as {one_line(reference)} passes each with {percent(power)} power or more."
+        said = f"This gate often leaves {as_good} undecided"
+        if cannot:
+            said = f"This gate can never pass {as_good}, but by luck"
+        return f"{said}: {_why(hardest_first(found)[0])}."
+    if unknown := sum(each.outlook == "unknown" for each in guardrails):
+        few = f"{unknown:,} of {in_words(len(guardrails), 'guardrail')}"
+        return f"Nothing can be said of {few}: too few users differ there. The others can be shown."
+    return f"These users can show every guardrail: {as_good} passes each with {percent(power)} power or more."
 
 
 def _why(worst: PlannedGuardrail) -> str:

@@ -11,7 +11,10 @@ import numpy as np
 from concord.metrics_core.metrics.judged import Floats
 
 FEWEST = 2  # users, or trainings: a spread needs two
-_CELLS = 200  # equally probable values of each of two spreads, in place of all; of one alone their square
+_CELLS, _CELLS_OF_ONE = (
+    200,
+    2_000,
+)  # equally probable values that stand for all: of two spreads each, of one alone
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ def _of_all_bounds(
     """The mean over the spreads that may be found of P(D lies between the bounds that they make)."""
     from scipy.special import ndtr
 
-    cells = _CELLS if of_users[0] and of_trainings[0] else _CELLS * _CELLS
+    cells = _CELLS if of_users[0] and of_trainings[0] else _CELLS_OF_ONE
     parts = [_found(*of_users, cells)[:, None], _found(*of_trainings, cells)[None, :]]
     counts = of_users[1], of_trainings[1]
     error = math.sqrt(of_users[0] + of_trainings[0])

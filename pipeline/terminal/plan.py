@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.words import exact, one_line, percent
 from concord.metrics_core.planning.parts import Plan, PlannedGuardrail, PlannedPair
-from concord.metrics_core.planning.wording import place_of
-from concord.metrics_core.statistics.needed import MOST_SEEDS
+from concord.metrics_core.planning.wording import hardest_first, place_of
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing.numbers import MISSING, count
 
 NONE = "none"  # is enough
 MOST_GUARDRAILS = 20  # that are shown
+_GUARDRAIL = ("guardrail", "hardest for", "margin", "users", "needed", "passes", "would do")
 
 
 def print_plan(plan: Plan) -> None:
@@ -58,12 +58,11 @@ def _print_pairs(pairs: Sequence[PlannedPair]) -> None:
 def _columns(pairs: Sequence[PlannedPair]) -> Iterator[tuple[str, list[str]]]:
     """Name -> cells; columns without any text are left out."""
     tests = max(pair.tests for pair in pairs)
-    of_seeds = any(pair.seeds for pair in pairs)
     yield "segment", [pair.segment or "" for pair in pairs]
     yield "model", [pair.model or "" for pair in pairs]
     if pairs[0].label is None or _differ(pairs):
         yield "users", [f"{pair.n_users:,}" for pair in pairs]
-    yield "seeds", [f"{pair.seeds}" if of_seeds else "" for pair in pairs]
+    yield "seeds", ["" if pair.seeds is None else f"{pair.seeds}" for pair in pairs]
     yield "sd", [_number(pair.sd) for pair in pairs]
     yield "smallest", [_number(pair.smallest) for pair in pairs]
     yield f"of {tests:,}", [_number(x.smallest_corrected) if tests > 1 else "" for x in pairs]
@@ -79,11 +78,12 @@ def _columns(pairs: Sequence[PlannedPair]) -> Iterator[tuple[str, list[str]]]:
     yield f"of {tests:,}", [_users(x, x.users_needed_corrected) if tests > 1 else "" for x in pairs]
     yield "better", [_better(pair) for pair in pairs]
     yield "equivalent", [_users(pair, pair.users_equivalent) for pair in pairs]
-    yield "seeds needed", [_seeds(pair) if of_seeds else "" for pair in pairs]
+    yield f"seeds{of_one}", [_seeds(pair, pair.seeds_needed) for pair in pairs]
+    yield f"of {tests:,}", [_seeds(x, x.seeds_needed_corrected) if tests > 1 else "" for x in pairs]
 
 
 def _number(value: float | None) -> str:
-    return MISSING if value is None else exact(value)
+    return MISSING if value is None else f"{value:#.3g}".removesuffix(".")
 
 
 def _users(pair: PlannedPair, needed: int | None) -> str:
@@ -97,10 +97,8 @@ def _better(pair: PlannedPair) -> str:
     return _users(pair, pair.users_better) if over else ""
 
 
-def _seeds(pair: PlannedPair) -> str:
-    if pair.sd is None or pair.effect is None:
-        return MISSING
-    return f"over {MOST_SEEDS:,}" if pair.seeds_needed is None else count(pair.seeds_needed)
+def _seeds(pair: PlannedPair, needed: int | None) -> str:
+    return "" if pair.seeds is None else _users(pair, needed)
 
 
 def _legend(plan: Plan) -> Iterator[str]:
@@ -121,26 +119,32 @@ def _legend(plan: Plan) -> Iterator[str]:
 def _of_trainings(pairs: Sequence[PlannedPair]) -> Iterator[str]:
     """Where trainings alone vary too much for any number of users."""
     for pair in pairs:
-        if pair.seeds and pair.effect is not None and pair.users_needed is None:
-            needed = _seeds(pair)
-            yield f"No number of users finds {exact(pair.effect)} with {pair.seeds} seeds: trainings alone differ by more. With these users it takes {needed} seeds."
+        if pair.seeds is None or pair.effect is None:
+            continue
+        yield "seeds for: how many trainings of each model find it with these users."
+        if pair.users_needed is None:
+            yield f"No number of users finds {exact(pair.effect)} with {in_words(pair.seeds, 'seed')}: trainings alone vary too much."
+        if pair.seeds_needed is None:
+            yield f"No number of seeds finds {exact(pair.effect)} with {in_words(pair.n_users, 'user')}: users alone vary too much."
 
 
 def _print_gate(plan: Plan) -> None:
-    open_ones = [each for each in plan.guardrails if each.outlook != "shown"]
+    """Each guardrail that these users cannot show, with the model of which it is hardest."""
+    open_ones = hardest_first([each for each in plan.guardrails if each.outlook != "shown"])
     if not open_ones:
         return
-    rows = sorted(open_ones, key=lambda each: -1.0 if each.chance is None else each.chance)
-    print_table(
-        ("guardrail", "model", "margin", "users", "needed", "passes", "would do"),
-        [_guardrail(each) for each in rows[:MOST_GUARDRAILS]],
-    )
-    left = len(rows) - MOST_GUARDRAILS
-    if left > 0:
-        console().print(f"… {left:,} more")
-    shown = len(plan.guardrails) - len(rows)
-    if shown:
-        console().print(f"These users can show the other {shown:,}.")
+    hardest: dict[str, PlannedGuardrail] = {}
+    for each in open_ones:
+        hardest.setdefault(place_of(each), each)
+    rows = [_guardrail(each) for each in hardest.values()]
+    out = console()
+    out.print()
+    print_table(_GUARDRAIL, rows[:MOST_GUARDRAILS])
+    if len(rows) > MOST_GUARDRAILS:
+        out.print(f"… {len(rows) - MOST_GUARDRAILS:,} more")
+    left = len({place_of(each) for each in plan.guardrails} - {*hardest})
+    if left:
+        out.print(f"These users can show {in_words(left, 'other guardrail')}.")
 
 
 def _guardrail(found: PlannedGuardrail) -> tuple[str, ...]:

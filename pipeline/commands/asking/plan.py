@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Effect
@@ -16,6 +17,7 @@ from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE, evaluated_label
 from concord.pipeline.terminal.plan import print_plan
 
@@ -51,6 +53,7 @@ def plan(
     ------
     InputError : numbers that cannot be, results that are not there, a metric that was not evaluated
     """
+    refuse_other_pictures(picture)
     wanted = None if effect is None else effect_of(effect)
     try:
         if stated == NOTHING:
@@ -60,6 +63,29 @@ def plan(
     except InputError as error:
         raise _as_options(error) from None
     print_plan(found)
+    if picture is not None:
+        _draw(found, Path(picture))
+
+
+def refuse_other_pictures(picture: str | None) -> None:
+    """A picture is an SVG, in a folder that is there."""
+    if picture is None:
+        return
+    if Path(picture).suffix != ".svg":
+        raise refuse(f"{PLACE}: --plot", f"{picture!r} is no SVG", "name a file such as plan.svg")
+    if not Path(picture).parent.is_dir():
+        what = f"there is no folder {str(Path(picture).parent)!r}"
+        raise refuse(f"{PLACE}: --plot", what, "make it, or name another file")
+
+
+def _draw(found: Plan, file: Path) -> None:
+    """The curves of the first label; the others are named."""
+    from concord.reports.charts.power import plan_picture
+
+    label = found.pairs[0].label
+    write_text(file, plan_picture(found, label))
+    if label is not None and len(found.labels) > 1:
+        LOG.info("%s shows %s; `--metric` names another", file, label)
 
 
 def effect_of(text: str) -> Effect:
