@@ -5,16 +5,15 @@ The claims are those of `verdict.py` and of the gate, so what is planned is what
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats
 
 FEWEST = 2  # users, or trainings: a spread needs two
-_CELLS, _CELLS_OF_ONE = (
-    200,
-    2_000,
-)  # equally probable values that stand for all: of two spreads each, of one alone
+_FAR = 8.0  # in standard normal deviates: nobody finds a spread beyond it
+_POINTS, _POINTS_OF_ONE = 81, 321  # of a spread, of two and of one alone
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,12 @@ def _of_all_bounds(
     """The mean over the spreads that may be found of P(D lies between the bounds that they make)."""
     from scipy.special import ndtr
 
-    cells = _CELLS if of_users[0] and of_trainings[0] else _CELLS_OF_ONE
-    parts = [_found(*of_users, cells)[:, None], _found(*of_trainings, cells)[None, :]]
+    both = of_users[0] > 0 and of_trainings[0] > 0
+    points = _POINTS if both else _POINTS_OF_ONE
+    users, weights_of_users = _found(*of_users, points)
+    trainings, weights_of_trainings = _found(*of_trainings, points)
+    parts = [users[:, None], trainings[None, :]]
+    weights = weights_of_users[:, None] * weights_of_trainings[None, :]
     counts = of_users[1], of_trainings[1]
     error = math.sqrt(of_users[0] + of_trainings[0])
     low = np.maximum.reduce([bound + _half(parts, counts, alpha) for bound, alpha in claim.above])
@@ -144,18 +147,32 @@ def _of_all_bounds(
         bound, alpha = claim.below
         high = bound - _half(parts, counts, alpha)
         beyond = np.maximum(beyond - ndtr((effect - high) / error), 0.0)
-    return math.fsum(beyond.ravel()) / beyond.size
+    return math.fsum((weights * beyond).ravel())
 
 
-def _found(variance: float, count: int, cells: int) -> Floats:
-    """Estimates of a variance on count - 1 degrees of freedom: the middles of equally probable cells."""
+def _found(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
+    """Estimates of a variance on count - 1 degrees of freedom, and how probable each is; they add up to 1.
+
+    They are the quantiles that equally spaced normal deviates have, by the trapezoidal rule.
+    """
     if variance == 0:
-        return np.zeros(1)
-    from scipy.special import chdtri
+        return np.zeros(1), np.ones(1)
+    from scipy.special import gammainccinv, gammaincinv, ndtr
 
-    middles = (np.arange(cells) + 0.5) / cells
-    estimates: Floats = variance * chdtri(count - 1, middles) / (count - 1)
-    return estimates
+    deviates, weights = _deviates(points)
+    half = (count - 1) / 2
+    below, above = deviates[deviates < 0], deviates[deviates >= 0]
+    quantiles = [gammaincinv(half, ndtr(below)), gammainccinv(half, ndtr(-above))]
+    estimates: Floats = variance / half * np.concatenate(quantiles)
+    return estimates, weights
+
+
+@cache
+def _deviates(points: int) -> tuple[Floats, Floats]:
+    """Equally spaced normal deviates and their weights."""
+    deviates = np.linspace(-_FAR, _FAR, points)
+    densities = [math.exp(-z * z / 2) for z in deviates.tolist()]
+    return deviates, np.array(densities) / math.fsum(densities)
 
 
 def _half(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
