@@ -9,9 +9,11 @@ from functools import cache
 
 import numpy as np
 
+from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
 
 FEWEST = 2  # users, or trainings: a spread needs two
+_LN2 = 0.6931471805599453
 _FAR = 8.0  # in standard normal deviates: nobody finds a spread beyond it
 _POINTS, _POINTS_OF_ONE = 81, 321  # of a spread, of two and of one alone
 
@@ -32,7 +34,7 @@ class Spread:
     @property
     def of_one_training(self) -> float:
         """Between users, given the lists of one training."""
-        return math.hypot(self.of_users, self.of_rest)
+        return math.sqrt(self.of_users * self.of_users + self.of_rest * self.of_rest)
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def _found(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
     half = (count - 1) / 2
     below, above = deviates[deviates < 0], deviates[deviates >= 0]
     quantiles = [gammaincinv(half, ndtr(below)), gammainccinv(half, ndtr(-above))]
-    estimates: Floats = variance / half * np.concatenate(quantiles)
+    estimates = np.asarray(variance / half * np.concatenate(quantiles), dtype=np.float64)
     return estimates, weights
 
 
@@ -171,8 +173,8 @@ def _found(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
 def _deviates(points: int) -> tuple[Floats, Floats]:
     """Equally spaced normal deviates and their weights."""
     deviates = np.linspace(-_FAR, _FAR, points)
-    densities = [math.exp(-z * z / 2) for z in deviates.tolist()]
-    return deviates, np.array(densities) / math.fsum(densities)
+    densities = exp2(-deviates * deviates / (2 * _LN2))
+    return deviates, densities / math.fsum(densities)
 
 
 def _half(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
