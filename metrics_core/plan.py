@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import (
     Effect,
     Finding,
@@ -78,6 +78,8 @@ def plan(
         _refuse(idle_findings("users' values", {**numbers, "segments": segments or None}))
         _refuse(model_findings(given))
         _refuse(baseline_findings(baseline or "", given))
+        if len(given) == 1:
+            raise nobody_beside(baseline or "")
         rows = planned_values(
             given, metrics, baseline=baseline or "", effect=effect, power=power, confidence=level
         )
@@ -101,6 +103,8 @@ def of_comparison(
     segments: bool = False,
 ) -> Plan:
     """The plan of a comparison, with its gate checked where it has one."""
+    if not comparison.challengers:
+        raise nobody_beside(comparison.baseline)
     labels = comparison.primary if metrics is None else [spelled(text) for text in metrics]
     rows = planned_pairs(comparison, labels, effect=effect, power=power, segments=segments)
     if comparison.gate is None:
@@ -119,6 +123,12 @@ def of_comparison(
     return Plan(
         power, comparison.confidence, found, tuple(guardrails), tuple(success), tuple(lines)
     )
+
+
+def nobody_beside(baseline: str) -> InputError:
+    """The refusal of a plan for one model alone."""
+    what = f"there is no model beside the baseline, {baseline}, to plan for"
+    return refuse("models", what, "add a second one, or state numbers: the standard deviation of users' differences, and how many users")  # fmt: skip
 
 
 def _refuse(found: Iterable[Finding]) -> None:

@@ -14,7 +14,6 @@ from concord.metrics_core.statistics.power import Spread
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
-from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.outputs import write_text
@@ -107,13 +106,11 @@ def _of_results(
     params = read_params()
     comparison = comparison_of(params)
     labels = [evaluated_label(text, comparison.labels) for text in metrics]
-    if len(comparison.models) < 2:  # noqa: PLR2004 - a difference is between two
-        what = f"there is no model beside the baseline, {comparison.baseline}, to plan for"
-        fix = f"name a second model in {PARAMS}, or state numbers: --sd 0.2 --users 1000"
-        raise refuse(PLACE, what, fix)
     if stale := told_stale(params):
         LOG.warning("beware, %s", stale)
-    if params.gate and params.gate.asked is not None:  # that of now, whatever it was at `dvc repro`
+    if (
+        params.gate and params.gate.asked is not None and comparison.challengers
+    ):  # that of now, whatever it was at `dvc repro`
         comparison = replace(comparison, gate=gated(params).decision)
     named = list(dict.fromkeys(labels)) or None
     return of_comparison(comparison, named, effect=effect, power=power, segments=segments)
