@@ -16,6 +16,7 @@ from concord.metrics_core.statistics.power import (
     Claim,
     Spread,
     better,
+    chance,
     different,
     equivalent,
     not_worse,
@@ -152,16 +153,30 @@ def over_trainings() -> list[str]:
         spread = Spread(0.15, of_trainings)
         right = seeds_needed(different(ALPHA), effect, spread, power=POWER, users=users) or 0
         normal = _normal_seeds(effect, spread, users)
-        cells = [_over_trainings(spread, effect, users, seeds) for seeds in (right, normal)]
-        rows.append((f"{of_trainings}", f"{right}", cells[0], f"{normal}", cells[1]))
+        cells = [f"{of_trainings}"]
+        for seeds in (right, normal):
+            told = chance(different(ALPHA), effect, spread, users=users, seeds=seeds)
+            cells += [f"{seeds}", f"{told:.1%}", _over_trainings(spread, effect, users, seeds)]
+        rows.append(tuple(cells))
     return [
         "## Planned trainings",
         "",
         f"{users:,} users whose differences have sd 0.15, a true difference of {effect}: trainings of each model planned for",
-        f"{POWER:.0%}, and how often the interval over new users and new trainings shows it ({SEED_RUNS:,} runs). Beside it the plan",
-        "that takes 1.96 for t(R - 1), as if few trainings told how much they vary.",
+        f"{POWER:.0%} at least, the power that so many have, and how often the interval over new users and new trainings shows it",
+        f"({SEED_RUNS:,} runs). Beside it the plan that takes 1.96 for t(R - 1), as if few trainings told how much they vary.",
         "",
-        *table_of(("sd of trainings", "trainings", "found", "with 1.96: trainings", "found"), rows),
+        *table_of(
+            (
+                "sd of trainings",
+                "trainings",
+                "power",
+                "found",
+                "with 1.96: trainings",
+                "power",
+                "found",
+            ),
+            rows,
+        ),
     ]
 
 

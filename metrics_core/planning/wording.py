@@ -24,7 +24,7 @@ def gate_lines(
         few = f"{len(open_ones):,} of {in_words(len(guardrails), 'guardrail')}"
         yield f"Undecided guardrails let a model pass here, so that {few} hardly guard."
     if gains := list(_gains(success)):
-        yield f"Success is found with {percent(power)} power from a gain of {listed(gains)} on."
+        yield f"Success is found with {percent(power)} power from these gains on: {listed(gains)}."
 
 
 def place_of(found: PlannedGuardrail) -> str:
@@ -34,12 +34,12 @@ def place_of(found: PlannedGuardrail) -> str:
 
 
 def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardrail]:
-    """Those that no number of users shows, then by the users that they need; of which least is known, last."""
+    """Those that no number of users shows, then by how many times the users they need; of which least is known, last."""
     return sorted(
         guardrails,
         key=lambda each: (
             each.chance is None,
-            -math.inf if each.users_needed is None else -each.users_needed,
+            -math.inf if each.users_needed is None else -each.users_needed / each.n_users,
         ),
     )
 
@@ -60,7 +60,7 @@ def _hardest(guardrails: Sequence[PlannedGuardrail], reference: str, power: floa
 
 
 def _why(worst: PlannedGuardrail) -> str:
-    """`als on nDCG@10 within 0.005 (2%): 4,000 users needed, 1,192 there; it passes in 33 % of the cases`."""
+    """`als on nDCG@10 within 0.005: 4,000 users needed, 1,192 there; 33 % of such models pass; a margin of 0.009 would do`."""
     asked = "" if worst.asked == f"{worst.margin:g}" else f" ({worst.asked})"
     parts = [
         f"{one_line(worst.model)} on {place_of(worst)} within {exact(worst.margin or 0.0)}{asked}"
@@ -70,9 +70,9 @@ def _why(worst: PlannedGuardrail) -> str:
     elif worst.chance is not None:
         parts.append(": no number of users is enough")
     if worst.chance is not None:
-        parts.append(f"; it passes in {percent(worst.chance)} of the cases")
+        parts.append(f"; {percent(worst.chance)} of such models pass")
     if worst.margin_shown is not None:
-        parts.append(f", and with a margin of {exact(worst.margin_shown)} as it should")
+        parts.append(f"; a margin of {exact(worst.margin_shown)} would do")
     return "".join(parts)
 
 
@@ -83,4 +83,4 @@ def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
             each.smallest for each in success if each.label == label and each.smallest is not None
         ]
         if known:
-            yield f"{exact(min(known))} on {one_line(label)}"
+            yield f"{exact(min(known))} of {one_line(label)}"
