@@ -17,7 +17,7 @@ from concord.metrics_core.planning.checks import (
     number_findings,
     stated_findings,
 )
-from concord.metrics_core.planning.of_comparison import planned_pairs
+from concord.metrics_core.planning.of_comparison import min_effect_of, planned_pairs
 from concord.metrics_core.planning.of_gate import planned_guardrails, planned_successes
 from concord.metrics_core.planning.of_values import Values, planned_values
 from concord.metrics_core.planning.pairs import Observed, Wanted, planned
@@ -111,7 +111,11 @@ def of_comparison(
         return Plan(power, comparison.confidence, tuple(rows))
     gate = comparison.gate
     guardrails = planned_guardrails(gate, power)
-    success = planned_successes(gate, power, None if isinstance(effect, str) else effect)
+    effects = {
+        label: min_effect_of(comparison, label) if effect is None else effect
+        for label in comparison.labels
+    }
+    success = planned_successes(gate, power, effects)
     lines = gate_lines(
         guardrails,
         success,

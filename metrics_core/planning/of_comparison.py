@@ -80,7 +80,7 @@ def _in_segments(
         if cell.model == comparison.baseline or not named:
             continue
         baseline = reference[cell.label, cell.segment]
-        smallest = absolute(_min_effect(comparison, cell.label), baseline.mean or 0.0)
+        smallest = absolute(min_effect_of(comparison, cell.label), baseline.mean or 0.0)
         asked = smallest if effect is None else absolute(effect, baseline.mean or 0.0)
         seen = _in_segment(comparison, segmentation.name, cell, baseline)
         wanted = Wanted(power, 1 - comparison.confidence, asked or None)
@@ -103,7 +103,7 @@ def _in_segment(
     )
 
 
-def _min_effect(comparison: Comparison, label: str) -> Effect:
+def min_effect_of(comparison: Comparison, label: str) -> Effect:
     """As the cells of segments have it: that of the label, or of the first primary one where it is not evaluated."""
     known = label if label in comparison.labels else comparison.primary[0]
     said = comparison.metric(known).min_effect

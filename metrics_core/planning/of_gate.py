@@ -1,7 +1,9 @@
 """A gate, checked before it is run: can these users show what it asks, of a model that is as good as the reference?"""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from concord.metrics_core.comparing.evidence.asked import Effect, absolute
 from concord.metrics_core.comparison.gate import Decision, Guardrail, Success
 from concord.metrics_core.planning.pairs import fewest_users, spread_of
 from concord.metrics_core.planning.parts import Outlook, PlannedGuardrail, PlannedSuccess
@@ -20,27 +22,55 @@ def planned_guardrails(decision: Decision, power: float) -> list[PlannedGuardrai
 
 
 def planned_successes(
-    decision: Decision, power: float, effect: float | None
+    decision: Decision, power: float, effects: Mapping[str, Effect]
 ) -> list[PlannedSuccess]:
-    """One a model and success metric; they are corrected for their number by Holm, at its worst alpha / number."""
-    alpha = 1 - decision.confidence
-    family = {
-        each.model: max(sum(success.p is not None for success in each.success), 1)
-        for each in decision.models
-    }
-    return [
-        PlannedSuccess(
-            model=each.model,
-            label=success.label,
-            n_users=success.n_users,
-            tests=family[each.model],
-            **_gain(
-                success, different(alpha / family[each.model]), decision.confidence, power, effect
-            ),
-        )
-        for each in decision.models
-        for success in each.success
-    ]
+    """One a model and success metric; they are corrected for their number by Holm, at its worst alpha / number.
+
+    effects : label -> the gain that is to be found, a number or a share of the reference's mean
+    """
+    alpha, found = 1 - decision.confidence, []
+    for each in decision.models:
+        tests = max(sum(success.p is not None for success in each.success), 1)
+        for success in each.success:
+            effect = absolute(effects[success.label], success.reference or 0.0)
+            spread = _spread(success, decision.confidence)
+            gain = _Gain(success, spread, different(alpha / tests), power)
+            found.append(
+                PlannedSuccess(
+                    model=each.model,
+                    label=success.label,
+                    n_users=success.n_users,
+                    sd=None if spread is None else spread.of_one_training,
+                    tests=tests,
+                    smallest=gain.smallest,
+                    effect=effect or None,
+                    users_needed=gain.users_needed(effect),
+                )
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class _Gain:
+    """What is planned of a gain; None where it is not known how much users vary."""
+
+    found: Success
+    spread: Spread | None
+    claim: Claim
+    power: float
+
+    @property
+    def smallest(self) -> float | None:
+        if self.spread is None:
+            return None
+        users = self.found.n_users
+        return smallest_effect(self.claim, self.spread, power=self.power, users=users)
+
+    def users_needed(self, effect: float) -> int | None:
+        if self.spread is None or effect <= 0:
+            return None
+        needed = users_needed(self.claim, effect, self.spread, power=self.power)
+        return needed and max(needed, fewest_users(self.found.n_users, self.found.n_nonzero))
 
 
 def _spread(found: Guardrail | Success, confidence: float) -> Spread | None:
@@ -91,21 +121,3 @@ def _outlook(found: Guardrail, passed: float | None, power: float) -> Outlook:
     if half >= found.margin:
         return "cannot"
     return "shown" if passed is None or passed >= power else "seldom"
-
-
-def _gain(
-    found: Success, claim: Claim, confidence: float, power: float, effect: float | None
-) -> dict[str, Any]:
-    """What is planned of a gain: how users vary, the smallest that is found, and the users that `effect` needs."""
-    spread, needed = _spread(found, confidence), None
-    if spread is None:
-        return {"sd": None, "smallest": None, "effect": effect, "users_needed": None}
-    if effect is not None:
-        needed = users_needed(claim, effect, spread, power=power)
-        needed = needed and max(needed, fewest_users(found.n_users, found.n_nonzero))
-    return {
-        "sd": spread.of_one_training,
-        "smallest": smallest_effect(claim, spread, power=power, users=found.n_users),
-        "effect": effect,
-        "users_needed": needed,
-    }

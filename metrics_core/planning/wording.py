@@ -77,10 +77,13 @@ def _why(worst: PlannedGuardrail) -> str:
 
 
 def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
-    """The smallest gain a label, of the model of which it is easiest to find."""
+    """The smallest gain a label, of the model of which it is easiest to find, and the users that the effect needs."""
     for label in dict.fromkeys(each.label for each in success):
-        known = [
-            each.smallest for each in success if each.label == label and each.smallest is not None
-        ]
-        if known:
-            yield f"{exact(min(known))} of {one_line(label)}"
+        known = [each for each in success if each.label == label and each.smallest is not None]
+        if not known:
+            continue
+        easiest = min(known, key=lambda each: each.smallest or 0.0)
+        told = f"{exact(easiest.smallest or 0.0)} of {one_line(label)}"
+        if easiest.effect is not None and easiest.users_needed is not None:
+            told += f" ({exact(easiest.effect)} takes {in_words(easiest.users_needed, 'user')})"
+        yield told

@@ -183,7 +183,7 @@ def _add_deciding(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 
 def _add_planning(commands: "argparse._SubParsersAction[Parser]") -> None:
-    plan = _add(commands, "plan", _plan, "how many users and seeds does it take? of the results, or of stated numbers")  # fmt: skip
+    plan = _add(commands, "plan", _plan, "how many users and seeds does it take?")
     plan.add_argument("--metric", action="append", default=[], metavar="LABEL", help="this instead of the primary metrics; may repeat")  # fmt: skip
     plan.add_argument("--effect", metavar="X", help="the true difference to find, such as 0.005 or 2%% of the baseline; else min_effect")  # fmt: skip
     plan.add_argument("--power", type=float, default=0.8, metavar="P", help="how probably it is to be found (0.8)")  # fmt: skip

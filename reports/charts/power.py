@@ -119,7 +119,7 @@ def _lines(rows: Sequence[Row], found: Sequence[Curve], y: alt.Y) -> list[alt.Ch
     lines = [m.encode(x=_x(found), y=y, detail=alt.Detail("model:N"), stroke=colour) for m in marks]
     spots = [
         chart.mark_point(size=60, opacity=0, aria=True).encode(
-            x=_x(found), y=y, description=alt.Description("about:N")
+            x=_x(found), y=y, stroke=colour, description=alt.Description("about:N")
         )
         for chart in drawn.values()
     ]

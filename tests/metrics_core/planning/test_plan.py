@@ -150,6 +150,10 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     assert "users needed, 300 there" in plan.lines[0] or "60 there" in plan.lines[0]
     assert "Success is found with 80" in plan.lines[1]
     assert {each.tests for each in plan.success} == {2}
+    gains = {(each.model, each.label): each for each in plan.success}
+    assert gains["als", "nDCG@5"].effect == 0.01
+    spread = Spread(tight.sd)
+    assert gains["als", "nDCG@5"].users_needed == users_needed(different(0.025), 0.01, spread, power=0.8)  # fmt: skip
 
 
 def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(

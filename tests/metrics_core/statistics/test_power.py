@@ -182,6 +182,17 @@ def test_no_number_of_seeds_is_enough_where_users_vary_too_much() -> None:
     assert seeds_needed(different(ALPHA), 0.001, Spread(0.2, 0.01), power=0.8, users=1192) is None
 
 
+@pytest.mark.parametrize("seeds", [2, 3, 10, 30])
+def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds: int) -> None:
+    """The interval is conservative whichever part is the larger; with one part alone it is exact."""
+    for users in (3, 100, 10_000):
+        for ratio in (0.1, 0.5, 1.0, 2.0, 10.0):
+            spread = Spread(1.0, ratio * math.sqrt(seeds / users))
+            assert chance(different(ALPHA), 0.0, spread, users=users, seeds=seeds) <= ALPHA / 2
+        alone = chance(different(ALPHA), 0.0, Spread(0.0, 1.0), users=users, seeds=seeds)
+        assert alone == pytest.approx(ALPHA / 2)
+
+
 def test_a_difference_at_its_bound_is_never_shown() -> None:
     assert users_needed(better(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
     assert users_needed(not_worse(0.0, ALPHA), 0.0, ONE, power=0.8) is None
