@@ -8,6 +8,7 @@ from concord.metrics_core.comparing.evidence.asked import (
     Finding,
     baseline_findings,
     model_findings,
+    wide_findings,
 )
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.metrics.catalogue import spelled
@@ -69,7 +70,10 @@ def plan(
     """
     _refuse(number_findings(effect=effect, power=power, confidence=confidence))
     level = CONFIDENCE if confidence is None else confidence
+    if isinstance(metrics, str):
+        raise refuse("metrics", f"{metrics!r} is no list", f"write a list of labels: [{metrics!r}]")
     numbers: dict[str, object] = {"sd": sd, "users": users, "seeds": seeds}
+    numbers["tests"] = None if tests == 1 else tests
     if isinstance(given, Comparison):
         idle = {**numbers, "baseline": baseline, "confidence": confidence}
         _refuse(idle_findings("a comparison", idle))
@@ -106,6 +110,9 @@ def of_comparison(
     if not comparison.challengers:
         raise nobody_beside(comparison.baseline)
     labels = comparison.primary if metrics is None else [spelled(text) for text in metrics]
+    if effect is not None and not isinstance(effect, str):
+        known = [comparison.metric(label).label for label in labels]
+        _refuse(wide_findings(effect, known, "effect"))
     rows = planned_pairs(comparison, labels, effect=effect, power=power, segments=segments)
     if comparison.gate is None:
         return Plan(power, comparison.confidence, tuple(rows))

@@ -10,6 +10,7 @@ from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing.numbers import MISSING, count
 
 NONE = "none"  # is enough
+_LARGE = 1000  # from here on three digits are no whole number
 MOST_GUARDRAILS = 20  # that are shown
 _GUARDRAIL = ("guardrail", "hardest for", "margin", "users", "needed", "passes", "would do")
 
@@ -73,7 +74,7 @@ def _columns(pairs: Sequence[PlannedPair]) -> Iterator[tuple[str, list[str]]]:
         return
     if len(effects) > 1:
         yield "effect", [_number(pair.effect) for pair in pairs]
-    of_one = f" for {exact(pairs[0].effect or 0.0)}" if len(effects) == 1 else " for effect"
+    of_one = f" for {_effect(pairs[0])}" if len(effects) == 1 else " for effect"
     yield f"users{of_one}", [_users(pair, pair.users_needed) for pair in pairs]
     yield f"of {tests:,}", [_users(x, x.users_needed_corrected) if tests > 1 else "" for x in pairs]
     yield "better", [_better(pair) for pair in pairs]
@@ -83,7 +84,14 @@ def _columns(pairs: Sequence[PlannedPair]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _number(value: float | None) -> str:
-    return MISSING if value is None else f"{value:#.3g}".removesuffix(".")
+    if value is None:
+        return MISSING
+    return f"{value:#.3g}".removesuffix(".") if value < _LARGE else f"{value:,.0f}"
+
+
+def _effect(pair: PlannedPair) -> str:
+    effect = pair.effect or 0.0
+    return exact(effect) if effect < _LARGE else f"{effect:,.0f}"
 
 
 def _users(pair: PlannedPair, needed: int | None) -> str:
@@ -106,7 +114,8 @@ def _legend(plan: Plan) -> Iterator[str]:
     yield f"smallest: the smallest true difference that these users find, with {level}."
     tests = sorted({pair.tests for pair in plan.pairs if pair.tests > 1})
     if tests:
-        yield f"of {tests[-1]:,}: corrected, as one of {tests[-1]:,} tests."
+        named = ", ".join(f"of {number:,}" for number in tests)
+        yield f"{named}: corrected, as one of so many tests."
     if any(pair.min_effect for pair in plan.pairs):
         yield "better: called better, so found and surely larger than min_effect."
     if any(pair.effect for pair in plan.pairs):
@@ -123,9 +132,9 @@ def _of_trainings(pairs: Sequence[PlannedPair]) -> Iterator[str]:
             continue
         yield "seeds for: how many trainings of each model find it with these users."
         if pair.users_needed is None:
-            yield f"No number of users finds {exact(pair.effect)} with {in_words(pair.seeds, 'seed')}: trainings alone vary too much."
+            yield f"No number of users finds {_effect(pair)} with {in_words(pair.seeds, 'seed')}: trainings alone vary too much."
         if pair.seeds_needed is None:
-            yield f"No number of seeds finds {exact(pair.effect)} with {in_words(pair.n_users, 'user')}: users alone vary too much."
+            yield f"No number of seeds finds {_effect(pair)} with {in_words(pair.n_users, 'user')}: users alone vary too much."
 
 
 def _print_gate(plan: Plan) -> None:

@@ -254,6 +254,12 @@ def test_what_a_comparison_knows_itself_is_refused(comparison: cc.Comparison) ->
         cc.plan(comparison, sd=0.1)
     with pytest.raises(cc.InputError, match="Coverage@5 is one number over all users"):
         cc.plan(comparison, metrics=["Coverage@5"])
+    with pytest.raises(cc.InputError, match="tests: is given beside a comparison"):
+        cc.plan(comparison, tests=5)
+    with pytest.raises(cc.InputError, match="metrics: 'R@5' is no list"):
+        cc.plan(comparison, metrics="R@5")
+    with pytest.raises(cc.InputError, match="effect: is 20, and no two values of R@5 are"):
+        cc.plan(comparison, metrics=["R@5"], effect=20)
     with pytest.raises(cc.InputError, match="R@7: was not evaluated"):
         cc.plan(comparison, metrics=["R@7"])
 
