@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from concord.metrics_core.explain import Derivation as Derivation
     from concord.metrics_core.explain import Versus as Versus
     from concord.metrics_core.explain import explain as explain
+    from concord.metrics_core.plan import plan as plan
+    from concord.metrics_core.planning.parts import Plan as Plan
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.statistics.power import Spread as Spread
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Comparison": "comparison.comparison",
@@ -27,11 +30,14 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Derivation": "explain",
     "Found": "reconcile",
     "InputError": "checking.problems",
+    "Plan": "planning.parts",
     "Result": "evaluate",
+    "Spread": "statistics.power",
     "Versus": "explain",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "plan": "plan",
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",

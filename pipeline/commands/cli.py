@@ -150,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
     _add_deciding(commands)
+    _add_planning(commands)
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
@@ -179,6 +180,24 @@ def _add_deciding(commands: "argparse._SubParsersAction[Parser]") -> None:
         metavar="pass | fail",
         help="may guardrails stay undecided? in place of `gate.undecided`",
     )
+
+
+def _add_planning(commands: "argparse._SubParsersAction[Parser]") -> None:
+    plan = _add(commands, "plan", _plan, "how many users and seeds does it take?")
+    plan.add_argument("--metric", action="append", default=[], metavar="LABEL", help="this instead of the primary metrics; may repeat")  # fmt: skip
+    plan.add_argument("--effect", metavar="X", help="the true difference to find, such as 0.005 or 2%% of the baseline; else min_effect")  # fmt: skip
+    plan.add_argument("--power", type=float, default=0.8, metavar="P", help="how probably it is to be found (0.8)")  # fmt: skip
+    plan.add_argument("--segments", action="store_true", help="each segment too")
+    plan.add_argument("--plot", metavar="FILE.svg", help="power and smallest difference by users, as a picture")  # fmt: skip
+    stated = plan.add_argument_group("without results")
+    for name, kind, said in (
+        ("sd", float, "standard deviation of users' differences"),
+        ("users", int, "how many there are"),
+        ("tests", int, "comparisons that are corrected for"),
+        ("sd-seeds", float, "standard deviation of the difference between trainings"),
+        ("seeds", int, "trainings of each model"),
+    ):
+        stated.add_argument(f"--{name}", type=kind, metavar="X" if kind is float else "N", help=said)  # fmt: skip
 
 
 def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:
@@ -314,6 +333,14 @@ def _comment(chosen: argparse.Namespace) -> int | None:
         return comment_and_decide(chosen.revision, chosen.undecided)
     comment(chosen.revision, chosen.undecided)
     return None
+
+
+def _plan(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.asking.plan import Stated, plan
+
+    stated = Stated(chosen.sd, chosen.users, chosen.tests, chosen.sd_seeds, chosen.seeds)
+    how = {"power": chosen.power, "segments": chosen.segments, "picture": chosen.plot}
+    plan(chosen.metric, stated, effect=chosen.effect, **how)
 
 
 def _log(chosen: argparse.Namespace) -> None:
