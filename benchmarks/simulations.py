@@ -14,8 +14,8 @@ import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
 from benchmarks import simulated_gates as gates
-from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_power as power
+from benchmarks import simulated_replicates as replicates
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
