@@ -1,0 +1,27 @@
+"""How likely a truth that is asked again and again calls something better that is not."""
+
+import math
+
+from concord.metrics_core.comparison.parts import Severity
+
+NOTICE, SERIOUS = 0.1, 0.5  # the chance from which it is said, and from which it is serious
+
+
+def chance_of_false_winner(comparisons: int, alpha: float) -> float:
+    """1 - (1 - alpha / 2)^m: that at least one of m comparisons calls a useless list better, at most.
+
+    A comparison of useless lists finds any difference with probability alpha at most, whatever the number of its
+    lists and labels (Holm), and half of that in favour of the list. Over comparisons the product is the largest
+    chance if they share a baseline or users, and lists were not made from what this truth said of others.
+
+    References
+    ----------
+    Šidák (1967), Journal of the American Statistical Association 62(318), 626-633; Dwork et al. (2015), Science
+    349(6248), 636-638, on lists that were.
+    """
+    return -math.expm1(comparisons * math.log1p(-alpha / 2))
+
+
+def severity_of(chance: float) -> Severity | None:
+    """Nothing below one in ten, a notice from there, serious from one in two."""
+    return "serious" if chance >= SERIOUS else "notice" if chance >= NOTICE else None

@@ -1,0 +1,76 @@
+"""The cells of a history, as the terminal and the page write them."""
+
+from concord.metrics_core.comparison.history import History, Revision, Standing
+from concord.metrics_core.comparison.since import Change
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS
+
+SHOWN = 12  # characters of a hash
+
+
+def name(revision: Revision) -> str:
+    """`0ba27de v1.0`"""
+    return " ".join((revision.name, *revision.tags))
+
+
+def digits(history: History, label: str) -> int:
+    """Decimals of a label, the same for all revisions."""
+    found = [each for revision in history.revisions for each in revision.of(label)]
+    return numbers.decimals(found, [each.mean for each in found])
+
+
+def changed(revision: Revision, *, first: bool) -> str:
+    """What changed, or why nothing is known of it."""
+    known = "; ".join(each.what for each in revision.changed)
+    start = "the first that is shown" if first and not known else known
+    return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
+
+
+def mean(standing: Standing, digits: int) -> str:
+    """`ease 0.2425`"""
+    return f"{standing.model} {numbers.number(standing.mean, digits)}"
+
+
+def against_baseline(revision: Revision, standing: Standing, digits: int) -> str:
+    """`better, +0.0139 (+0.0066 to +0.0211)`"""
+    if standing.verdict is None:
+        return "baseline" if standing.model == revision.baseline else numbers.MISSING
+    return _verdict(standing.verdict, standing.difference, (standing.diff_low, standing.diff_high), digits)  # fmt: skip
+
+
+def against_former(change: Change, digits: int) -> str:
+    """`worse, −0.0301 (−0.0365 to −0.0237)`"""
+    return _verdict(change.verdict, change.difference, (change.ci_low, change.ci_high), digits)
+
+
+def _verdict(verdict: str, difference: float | None, ends: tuple[float | None, float | None], digits: int) -> str:  # fmt: skip
+    word = VERDICTS[verdict].word
+    if difference is None:
+        return word
+    interval = numbers.signed_interval(*ends, digits)
+    return f"{word}, {numbers.signed(difference, digits)}" + (f" ({interval})" if interval else "")
+
+
+def since_before(revision: Revision, standing: Standing, digits: int) -> str:
+    """A model against its former self, where that can be said."""
+    if standing.model in revision.same:
+        return "the same for every user"
+    change = revision.change(standing.model, standing.label)
+    return "" if change is None else against_former(change, digits)
+
+
+def higher_is_better(history: History, label: str) -> bool:
+    """As the last revision that has the label knows."""
+    found = [each for revision in history.revisions for each in revision.of(label)]
+    return found[-1].higher_is_better
+
+
+def headline(history: History) -> str:
+    """`nDCG@10 over 4 revisions: from ease 0.2425 to recent 0.2214`"""
+    n = len(history.revisions)
+    over = "1 revision" if n == 1 else f"{n:,} revisions"
+    for label in history.labels:
+        known = [ranked[0] for each in history.revisions if (ranked := each.of(label))]
+        ends = [mean(each, digits(history, label)) for each in (known[0], known[-1])]
+        return f"{label} over {over}: from {ends[0]} to {ends[1]}" if n > 1 else f"{label}: {ends[0]}"  # fmt: skip
+    return f"{over}, and no results of any"
