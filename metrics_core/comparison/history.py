@@ -12,6 +12,7 @@ from concord.metrics_core.comparison.tables import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
+WORKING_TREE = "working tree"
 Kind = Literal["models", "lists", "truth", "conventions", "rules", "version"]
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.history import WORKING_TREE
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.history.cache import Cached, in_folder
 from concord.pipeline.history.commits import LOCK, Commit, commits, contents
 from concord.pipeline.history.locked import Locked
 
-WORKING_TREE = "working tree"
 _UNCOMMITTED = Commit("", WORKING_TREE, "", "", ())
 _PRIMARY = "primary.json"  # of the report: it stands in git
 

@@ -9,7 +9,7 @@ from concord.metrics_core.comparison.history import History, Revision, Standing
 from concord.reports.charts.curves import spread
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
+from concord.reports.charts.svg import axis, picture, told, values, x_at, y2_at, y_at
 from concord.reports.writing import history as written
 from concord.reports.writing.numbers import interval, number
 from concord.reports.writing.verdicts import VERDICTS
@@ -17,6 +17,7 @@ from concord.reports.writing.verdicts import VERDICTS
 _BREAKS = {"truth", "conventions"}  # what makes means of another kind
 _NAMED_IN_A_CROWD = 3  # models, beside the baseline, where colours run out
 _LETTER = 7.5  # pixels of a name
+_BESIDE = 0.07  # of the room of a revision, so that intervals of models do not cover each other
 Rows = list[dict[str, Any]]
 
 
@@ -41,7 +42,7 @@ def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
         *_revisions(history, size),
     ]
     title = f"{label} at each revision, by model"
-    ends = "; ".join(row["spoken"] for row in rows if row["at"] == n - 1)
+    ends = "; ".join(row["spoken"] for row in rows if row["last"])
     return picture(layers, size, margins, title, ends)
 
 
@@ -64,6 +65,8 @@ def _domain(rows: Rows) -> tuple[float, float]:
 def _points(history: History, label: str) -> Rows:
     colours = _colours(history, label)
     digits = written.digits(history, label)
+    middle = (len(colours) - 1) / 2
+    beside = {model: _BESIDE * (i - middle) for i, model in enumerate(colours)}
     before: dict[str, str | None] = {}
     part = 0
     rows: Rows = []
@@ -78,7 +81,8 @@ def _points(history: History, label: str) -> Rows:
             rows.append(
                 _point(revision, standing, digits)
                 | {
-                    "at": at,
+                    "at": at + beside.get(standing.model, 0.0),
+                    "last": at == len(history.revisions) - 1,
                     "line": f"{standing.model}\n{part}",
                     "turned": known is not None and was is not None and known != was,
                     "colour": colours.get(standing.model, light("line-strong")),

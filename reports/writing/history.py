@@ -1,6 +1,7 @@
 """The cells of a history, as the terminal and the page write them."""
 
-from concord.metrics_core.comparison.history import History, Revision, Standing
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.history import WORKING_TREE, History, Revision, Standing
 from concord.metrics_core.comparison.since import Change
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS
@@ -66,11 +67,21 @@ def higher_is_better(history: History, label: str) -> bool:
 
 
 def headline(history: History) -> str:
-    """`nDCG@10 over 4 revisions: from ease 0.2425 to recent 0.2214`"""
-    n = len(history.revisions)
-    over = "1 revision" if n == 1 else f"{n:,} revisions"
-    for label in history.labels:
-        known = [ranked[0] for each in history.revisions if (ranked := each.of(label))]
-        ends = [mean(each, digits(history, label)) for each in (known[0], known[-1])]
-        return f"{label} over {over}: from {ends[0]} to {ends[1]}" if n > 1 else f"{label}: {ends[0]}"  # fmt: skip
-    return f"{over}, and no results of any"
+    """`nDCG@10 at the working tree: ease 0.2214, slightly better than knn`; numbers of the last revision only."""
+    last = history.revisions[-1]
+    at = "in the working tree" if last.name == WORKING_TREE else f"at {name(last)}"
+    for label in last.labels:
+        best = last.of(label)[0]
+        told = f"{label} {at}: {mean(best, digits(history, label))}"
+        if best.verdict is None or last.baseline is None:
+            return told
+        verdict = VERDICTS[best.verdict]
+        return f"{told}, {verdict.word} {verdict.link} {last.baseline}"
+    return f"Nothing is known {at}"
+
+
+def extent(history: History) -> str:
+    """`4 revisions of the comparison since 2026-11-23`"""
+    told = in_words(len(history.revisions), "revision")
+    first = history.revisions[0].date
+    return f"{told} of the comparison" + (f" since {first}" if first else "")
