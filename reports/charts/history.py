@@ -16,6 +16,8 @@ from concord.reports.writing.verdicts import VERDICTS
 
 _BREAKS = {"truth", "conventions"}  # what makes means of another kind
 _NAMED_IN_A_CROWD = 3  # models, beside the baseline, where colours run out
+_LARGE, _SMALL = 130, 60  # square pixels of a mark where a verdict turned
+_ROOM = 14  # pixels of a revision, from which on it has room for a large one
 _LETTER = 7.5  # pixels of a name
 _BESIDE = 0.07  # of the room of a revision, so that intervals of models do not cover each other
 Rows = list[dict[str, Any]]
@@ -37,7 +39,7 @@ def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
     )
     layers = [
         *_breaks(history, x, size[1]),
-        *_lines(rows, x, y),
+        *_lines(rows, x, y, _LARGE if size[0] / n >= _ROOM else _SMALL),
         *_names(rows, (low, high), size),
         *_revisions(history, size),
     ]
@@ -49,6 +51,11 @@ def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
 def has_history(history: History, label: str) -> bool:
     """Is any mean known?"""
     return any(each.mean is not None for r in history.revisions for each in r.of(label))
+
+
+def is_broken(history: History) -> bool:
+    """Were conventions or truth others at some revision?"""
+    return any(_is_break(each) for each in history.revisions[1:])
 
 
 def turned(history: History, label: str) -> set[str]:
@@ -84,6 +91,7 @@ def _points(history: History, label: str) -> Rows:
                     "at": at + beside.get(standing.model, 0.0),
                     "last": at == len(history.revisions) - 1,
                     "line": f"{standing.model}\n{part}",
+                    "marked": at == 0 or _is_break(revision) or standing.model not in revision.same,
                     "turned": known is not None and was is not None and known != was,
                     "colour": colours.get(standing.model, light("line-strong")),
                     "named": standing.model in colours,
@@ -145,14 +153,15 @@ def _breaks(history: History, x: alt.X, height: int) -> list[alt.Chart]:
     ]
 
 
-def _lines(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _lines(rows: Rows, x: alt.X, y: alt.Y, size: int) -> list[alt.Chart]:
     colour, fill = alt.Stroke("colour:N", scale=None), alt.Fill("colour:N", scale=None)
     whose, about = alt.Description("whose:N"), alt.Description("about:N")
     ordered = sorted(rows, key=lambda row: row["named"])
     named = [row for row in rows if row["named"]]
-    plain = [row for row in named if not row["turned"]]
+    marked = [row for row in named if row["marked"] or row["turned"] or row["last"]]
+    plain = [row for row in marked if not row["turned"]]
     lines = values(ordered).mark_line(strokeWidth=1.75, aria=True)
-    whiskers = values(named).mark_rule(strokeWidth=1.25, opacity=0.5, aria=True)
+    whiskers = values(marked).mark_rule(strokeWidth=1.25, opacity=0.5, aria=True)
     dots = values(plain).mark_point(size=22, shape="circle", opacity=1, strokeWidth=1, aria=True)
     return [
         lines.encode(x=x, y=y, detail=alt.Detail("line:N"), stroke=colour, description=whose),
@@ -160,7 +169,7 @@ def _lines(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         dots.encode(x=x, y=y, stroke=colour, fill=fill, description=about),
         *(
             values([row for row in rows if row["turned"] and row["verdict"] == name])
-            .mark_point(size=130, shape=verdict.path, opacity=1, strokeWidth=1.75, aria=True)
+            .mark_point(size=size, shape=verdict.path, opacity=1, strokeWidth=1.75, aria=True)
             .encode(
                 x=x,
                 y=y,
