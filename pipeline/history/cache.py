@@ -23,7 +23,8 @@ def cache() -> Cached:
     from dvc.repo import Repo
 
     try:
-        local = Repo(str(repository())).cache.local
+        with Repo(str(repository())) as opened:
+            local = opened.cache.local
     except NotDvcRepoError:
         what = "is in no DVC repository, and its values are read from DVC's cache"
         raise refuse(str(Path.cwd().name), what, "`dvc init`, `dvc repro`, and commit dvc.lock") from None  # fmt: skip
