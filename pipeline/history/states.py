@@ -48,7 +48,7 @@ def states(cached: Cached) -> list[State]:
     locks = [*zip(branch, contents([each.name for each in branch], LOCK), strict=True)]
     lock = Path(LOCK)
     if lock.is_file():
-        locks.append((_UNCOMMITTED, lock.read_text(encoding="utf-8")))
+        locks.append((_UNCOMMITTED, lock.read_text(encoding="utf-8", errors="replace")))
     found: list[tuple[Commit, Locked, str]] = []
     for commit, text in locks:
         locked = Locked(text or "")

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from concord.metrics_core.checking.problems import refuse
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.history.history import history
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.yaml_lines import read_yaml
 from concord.pipeline.running.outputs import write_csv, write_text
+from concord.pipeline.terminal.arguments import PLACE
 from concord.pipeline.terminal.history import print_history
 from concord.pipeline.terminal.table import console
 
@@ -16,9 +18,12 @@ def tell_history(revision: str | None, csv: str | None, html: str | None) -> Non
 
     Raises
     ------
-    InputError : this is no project, or it has no history
+    InputError : this is no project, it has no history, or a file to write is a folder
     """
     read_yaml(PARAMS)  # refuses where there is no project
+    for path in filter(None, (csv, html)):
+        if Path(path).is_dir():
+            raise refuse(PLACE, f"{path!r} is a folder", "name a file to write")
     found = history(revision)
     if csv is not None:
         write_csv(Path(csv), without_formulas(found.table))

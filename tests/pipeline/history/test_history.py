@@ -87,12 +87,12 @@ def _gone(project: Path, *paths: str, revision: str) -> Iterator[None]:
     for path in paths:
         md5 = lock.rsplit(f"- path: {path}\n", 1)[1].split("md5: ")[1].split("\n")[0]
         found.append(project / ".dvc/cache/files/md5" / md5[:2] / md5[2:])
-    kept = [path.read_bytes() for path in found]
-    for path in found:
-        path.unlink()
+    kept = {file: file.read_bytes() for file in found}
+    for file in found:
+        file.unlink()
     yield
-    for path, content in zip(found, kept, strict=True):
-        path.write_bytes(content)
+    for file, content in kept.items():
+        file.write_bytes(content)
 
 
 def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_it(
