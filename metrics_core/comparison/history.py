@@ -183,5 +183,5 @@ def _row(revision: Revision, at: Standing | None) -> Row:
         change_p_adjusted=change.p_adjusted if change else None,
         change_verdict=change.verdict if change else "identical" if same else None,
         changed="; ".join(each.what for each in revision.changed),
-        note="; ".join(filter(None, (revision.gone, revision.unpaired))),
+        note="; ".join(dict.fromkeys(filter(None, (revision.gone, revision.unpaired)))),
     )

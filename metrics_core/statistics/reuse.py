@@ -19,7 +19,7 @@ def chance_of_false_winner(comparisons: int, alpha: float) -> float:
     Šidák (1967), Journal of the American Statistical Association 62(318), 626-633; Dwork et al. (2015), Science
     349(6248), 636-638, on lists that were.
     """
-    return -math.expm1(comparisons * math.log1p(-alpha / 2))
+    return 1 - math.prod([1 - alpha / 2] * comparisons)
 
 
 def severity_of(chance: float) -> Severity | None:

@@ -36,7 +36,7 @@ class _Terms:
 def paired(then: State, now: State, cached: Cached) -> Pairs:
     """The primary labels of the models that both have; where users' values are the same file, that is said and not read."""
     if then.comparison is None or now.comparison is None:
-        return f"nothing to compare user by user: {now.gone or then.gone}", (), ()
+        return now.gone or "the revision before cannot be read", (), ()
     both = [model for model in now.comparison.models if model in then.comparison.models]
     same = tuple(m for m in both if now.locked.values(m) == then.locked.values(m) is not None)
     other = [model for model in both if model not in same]

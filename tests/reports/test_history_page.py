@@ -6,43 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.comparison.history import Changed, History, Reuse, Revision, Standing
-from concord.metrics_core.comparison.parts import Verdict
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.comparison.history import Changed, History
 from concord.reports.charts.history import history_chart, turned
 from concord.reports.history_page import render_history
 from tests.reports.samples.browser import Page
+from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 
 HOSTILE = '<script>alert("x")</script>'
-
-
-def _standing(model: str, mean: float | None, verdict: Verdict | None, label: str = "R@1") -> Standing:  # fmt: skip
-    low, high = (None, None) if mean is None else (mean - 0.01, mean + 0.01)
-    known = verdict is not None
-    return Standing(label, model, True, mean, low, high, 0.02 if known else None, 0.01 if known else None, 0.03 if known else None, verdict)  # fmt: skip
-
-
-def _revision(name: str, *standings: Standing, changed: tuple[Changed, ...] = ()) -> Revision:
-    return Revision(name, (), "2026-11-23", f"made {name}", "c8006b89fd2a80c0", "base", "", standings, changed, "", (), ())  # fmt: skip
-
-
-def _change(model: str, difference: float, verdict: Verdict) -> Change:
-    return Change("R@1", model, True, 0.3, 0.3 + difference, difference, difference - 0.01, difference + 0.01, 0.1, 100, 50, 0.001, 0.002, 0.005, verdict)  # fmt: skip
-
-
-FIRST = replace(
-    _revision("aaa1111", _standing("als", 0.3, "better"), _standing("base", 0.28, None)),
-    tags=("v1",),
-)
-SECOND = replace(
-    _revision("bbb2222", _standing("als", 0.25, "worse"), _standing("base", 0.28, None), changed=(Changed("lists", "other lists: als"),)),
-    changes=(_change("als", -0.05, "worse"),),
-    same=("base",),
-)  # fmt: skip
-THIRD = _revision("ccc3333", _standing("als", 0.4, "better"), _standing("base", 0.35, None), changed=(Changed("conventions", "gain: linear → exp2"),))  # fmt: skip
-GONE = replace(_revision("ddd4444"), gone="its results are not in DVC's cache", baseline=None)
-REUSE = Reuse("c8006b89fd2a80c0", 5, 8, 0.12, "notice", "5 comparisons rest on this truth.")
-HISTORY = History("Shop", 0.95, (FIRST, SECOND, THIRD), REUSE)
 
 
 def test_the_head_tells_the_last_revision() -> None:
@@ -95,7 +65,7 @@ def test_one_revision_and_two_hundred(n: int) -> None:
 
 
 def test_nothing_that_stands_in_git_is_obeyed(tmp_path: Path, browser: Page) -> None:
-    hostile = replace(FIRST, name=HOSTILE, tags=(HOSTILE,), subject=HOSTILE, standings=(_standing(HOSTILE, 0.3, "better"),), changed=(Changed("truth", HOSTILE),))  # fmt: skip
+    hostile = replace(FIRST, name=HOSTILE, tags=(HOSTILE,), subject=HOSTILE, standings=(standing(HOSTILE, 0.3, "better"),), changed=(Changed("truth", HOSTILE),))  # fmt: skip
     page = tmp_path / "page.html"
     page.write_text(render_history(replace(HISTORY, title=HOSTILE, revisions=(FIRST, hostile), notes=(HOSTILE,))))  # fmt: skip
 
