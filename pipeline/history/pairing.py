@@ -52,7 +52,9 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
     except InputError:
         return "its conventions are those of another version of Concord", same, ()
     if doubts := unlike(terms.conventions, ours, before):
-        return "; ".join(problem.what.partition(": ")[0] for problem in doubts), same, ()
+        whose = f"{', '.join(other)} had "  # told only where it concerns some of them
+        told = [problem.what.partition(": ")[0].removeprefix(whose) for problem in doubts]
+        return "; ".join(told), same, ()
     return "", same, tuple(changes(terms, ours, before))
 
 

@@ -48,6 +48,4 @@ def _since(revision: Revision, label: str, digits: int) -> str:
         for each in revision.changes
         if each.label == label
     ]
-    if revision.same:
-        told.append(f"the same for every user: {', '.join(revision.same)}")
-    return "; ".join(told)
+    return "; ".join(told) or "the same for every user" * bool(revision.same)

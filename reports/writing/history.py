@@ -23,7 +23,7 @@ def digits(history: History, label: str) -> int:
 def changed(revision: Revision, *, first: bool) -> str:
     """What changed, or why nothing is known of it."""
     known = "; ".join(each.what for each in revision.changed)
-    start = "the first that is shown" if first and not known else known
+    start = "the first shown" if first and not known else known
     return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
 
 

@@ -126,7 +126,7 @@ def test_other_conventions_are_named_and_nothing_is_compared_across_them(project
     rows = _by_model(_table(project), "Gains of grades")
 
     assert {row["changed"] for row in rows.values()} == {"gain: linear → exp2"}
-    assert {row["note"] for row in rows.values()} == {"ease, knn, recent had other conventions"}
+    assert {row["note"] for row in rows.values()} == {"other conventions"}
     assert {row["change"] for row in rows.values()} == {None}
 
 
