@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 WORKING_TREE = "working tree"
-Kind = Literal["models", "lists", "truth", "conventions", "rules", "version"]
+Kind = Literal["models", "lists", "truth", "background", "conventions", "rules", "version"]
 
 
 @dataclass(frozen=True)

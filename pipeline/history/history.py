@@ -9,6 +9,7 @@ from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.history import Changed, History, Revision, Standing
 from concord.metrics_core.comparison.parts import Verdict
 from concord.metrics_core.comparison.what_changed import models_changed, what_changed
+from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.history.cache import Cached, cache
 from concord.pipeline.history.commits import LOCK, is_shallow, since
@@ -76,21 +77,24 @@ def _told(then: State | None, now: State, cached: Cached) -> Revision:
         baseline=None if now.comparison is None else now.comparison.baseline,
         gone=now.gone,
         standings=_standings(now.comparison) if now.comparison else _of_git(now.primary),
-        changed=() if then is None else _changed(then, now),
+        changed=() if then is None else changed_between(then, now),
         unpaired=unpaired,
         same=same,
         changes=changes,
     )
 
 
-def _changed(then: State, now: State) -> tuple[Changed, ...]:
+def changed_between(then: State, now: State) -> tuple[Changed, ...]:
+    """What git and the cache know of it; less where a comparison is gone."""
+    was, is_now = then.locked.background, now.locked.background
+    other = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
+    background = [Changed("background", f"other {listed(other)}")] if other else []
     if then.comparison is not None and now.comparison is not None:
-        found = [*what_changed(then.comparison, now.comparison)]
-    else:
-        found = [*models_changed(then.models, now.models)] if then.models and now.models else []
-        if then.locked.truth != now.locked.truth:
-            found.append(Changed("truth", "another truth"))
-    return tuple(found)
+        return (*what_changed(then.comparison, now.comparison), *background)
+    found = [*models_changed(then.models, now.models)] if then.models and now.models else []
+    if then.locked.truth != now.locked.truth:
+        found.append(Changed("truth", "another truth"))
+    return (*found, *background)
 
 
 def _standings(comparison: Comparison) -> tuple[Standing, ...]:

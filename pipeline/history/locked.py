@@ -38,10 +38,16 @@ class Locked:
         path = _keys(_TRUTH, block).get("path", "")
         return _hashes(block.partition("\n    outs:\n")[0]).get(path)
 
+    @property
+    def background(self) -> Mapping[str, str]:
+        """Table beside lists and truth, such as `train` -> its hash, as Concord read it."""
+        stages = (name.partition("@") for name in self.stages)
+        found = {table: self._table(f"{stage}@{table}") for stage, _, table in stages if stage == "load-background"}  # fmt: skip
+        return {table: mark for table, mark in found.items() if mark is not None}
+
     def lists(self, model: str) -> str | None:
         """The hash of a model's lists, as Concord read them."""
-        found = self.outs(f"load@{model}")
-        return next((mark for path, mark in found.items() if path.endswith(".parquet")), None)
+        return self._table(f"load@{model}")
 
     def values(self, model: str) -> str | None:
         """The hash of its users' values."""
@@ -58,6 +64,11 @@ class Locked:
     def outs(self, stage: str) -> Mapping[str, str]:
         """What a stage wrote: path -> hash."""
         return _hashes(self.stages.get(stage, "").partition("    outs:\n")[2])
+
+    def _table(self, stage: str) -> str | None:
+        """The hash of the one table that a stage writes."""
+        found = self.outs(stage)
+        return next((mark for path, mark in found.items() if path.endswith(".parquet")), None)
 
     def _evaluated(self, model: str, kind: str, suffix: str) -> str | None:
         stage = f"evaluate@{model}"

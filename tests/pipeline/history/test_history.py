@@ -14,6 +14,7 @@ import pytest
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
 from tests.project import attempt, change_params, copied, run, run_stages
+from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
@@ -227,3 +228,6 @@ def test_the_page_is_the_same_twice_and_whole_in_a_browser(project: Path, browse
         browser.show(page, width=width)
         assert browser.errors == []
         assert browser.run("document.documentElement.scrollWidth <= innerWidth") is True
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
+    browser.call("Runtime.evaluate", expression=axe_script())
+    assert browser.run("axe.run().then(r => r.violations.map(v => v.id).join())") == ""

@@ -27,6 +27,10 @@ def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
     assert locked.values("ease") == evaluated["results/per_user/ease.parquet"]
     assert locked.summary("ease") == evaluated["results/summary/ease.json"]
     assert locked.truth == given["data/demo/truth.parquet"]
+    assert locked.background == {
+        name: STAGES[f"load-background@{name}"]["outs"][i]["md5"]
+        for name, i in (("train", 1), ("items", 1), ("users", 1))
+    }
     assert locked.folder("report", "report") == "results/report"
     assert locked.comparison == STAGES["compare"]["outs"][0]["md5"]
     assert locked.lists("ease") == STAGES["load@ease"]["outs"][0]["md5"]

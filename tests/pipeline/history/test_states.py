@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import concord as cc
+from concord.metrics_core.comparison.history import Changed
 from concord.metrics_core.comparison.stored import SCHEMA, to_content
+from concord.pipeline.history.history import changed_between
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
 from tests.project import run
@@ -28,6 +30,10 @@ stages:
     outs:
     - path: results/data/truth.parquet
       md5: 00
+  load-background@train:
+    outs:
+    - path: results/data/train.parquet
+      md5: {train}
 {loads}  compare:
     outs:
     - path: results/comparison
@@ -73,9 +79,9 @@ class Project:
         listing = [{"md5": f"json-{mark}", "relpath": "comparison.json"}]
         (self.files / f"{mark}.dir").write_text(json.dumps(listing))
 
-    def lock(self, mark: str, lists: str, *, truth: str = "t1") -> None:
+    def lock(self, mark: str, lists: str, *, truth: str = "t1", train: str = "r1") -> None:
         loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
-        text = LOCK.format(truth=truth, mark=mark, loads=loads)
+        text = LOCK.format(truth=truth, train=train, mark=mark, loads=loads)
         (self.folder / "dvc.lock").write_text(text)
         run(self.folder, "git", "add", "-A")
         run(self.folder, "git", "commit", "-q", "--allow-empty", "-m", mark, **IDENTITY)
@@ -134,6 +140,18 @@ def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
     (found,) = project.states()
 
     assert (found.comparison, found.gone, found.models) == (None, "its results are not in DVC's cache", ())  # fmt: skip
+
+
+def test_of_what_is_gone_git_still_knows_another_truth_and_another_train(project: Project) -> None:
+    project.lock("c1", "l1")
+    project.lock("c2", "l1", truth="t2", train="r2")
+    then, now = project.states()
+
+    assert changed_between(then, then) == ()
+    assert changed_between(then, now) == (
+        Changed("truth", "another truth"),
+        Changed("background", "other train"),
+    )
 
 
 def test_damage_in_the_cache_is_a_row(project: Project) -> None:
