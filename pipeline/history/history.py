@@ -91,7 +91,10 @@ def changed_between(then: State, now: State) -> tuple[Changed, ...]:
     background = [Changed("background", f"other {listed(other)}")] if other else []
     if then.comparison is not None and now.comparison is not None:
         return (*what_changed(then.comparison, now.comparison), *background)
-    found = [*models_changed(then.models, now.models)] if then.models and now.models else []
+    before, after = then.locked.asked.models, now.locked.asked.models
+    found = [*models_changed(before, after)]
+    if new := [m for m in after if m in before and then.locked.lists(m) != now.locked.lists(m)]:
+        found.append(Changed("lists", f"other lists: {listed(new)}"))
     if then.locked.truth != now.locked.truth:
         found.append(Changed("truth", "another truth"))
     return (*found, *background)

@@ -6,10 +6,10 @@ from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.history import Reuse
 from concord.metrics_core.comparison.words import percent
 from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
+from concord.pipeline.history.locked import Locked
 from concord.pipeline.history.states import State
 
 Decision = tuple[str | None, ...]  # a list, the baseline's, a label, under which conventions
-_VERDICT = " verdict"  # as primary.json names the verdicts of a label
 
 
 def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
@@ -21,7 +21,7 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
     comparisons = 0
     for state in found:
         if state.locked.truth == truth:
-            new = {*_decisions(state)} - known
+            new = {*_decisions(state.locked)} - known
             comparisons += bool(new)
             known |= new
     chance = chance_of_false_winner(comparisons, 1 - confidence)
@@ -31,24 +31,14 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
     )
 
 
-def _decisions(state: State) -> Iterator[Decision]:
-    for label, baseline in _asked(state).items():
-        conventions = state.comparison.provenance.fingerprint if state.comparison else None
-        for model in state.models:
-            if model != baseline:
-                marks = state.locked.lists(model), state.locked.lists(baseline or "")
-                yield (*marks, label, conventions)
-
-
-def _asked(state: State) -> dict[str, str | None]:
-    """Primary label -> its baseline: in primary.json the model without a verdict."""
-    if state.comparison is not None:
-        return dict.fromkeys(state.comparison.primary, state.comparison.baseline)
-    return {
-        label: next((m for m in means if m not in state.primary.get(label + _VERDICT, {})), None)
-        for label, means in state.primary.items()
-        if not label.endswith(_VERDICT)
-    }
+def _decisions(locked: Locked) -> Iterator[Decision]:
+    """All from dvc.lock, so that results that are gone count too."""
+    asked = locked.asked
+    baseline = locked.lists(asked.baseline or "")
+    for model in asked.models:
+        if model != asked.baseline:
+            for label in asked.primary:
+                yield locked.lists(model), baseline, label, asked.conventions
 
 
 def _sentence(comparisons: int, decisions: int, chance: float) -> str:

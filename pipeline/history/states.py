@@ -34,13 +34,6 @@ class State:
     primary: dict[str, Any]
     gone: str
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models, of which more may not be known."""
-        if self.comparison is not None:
-            return self.comparison.models
-        return tuple(dict.fromkeys(m for means in self.primary.values() for m in means))
-
 
 def states(cached: Cached) -> list[State]:
     """Those of the branch, oldest first; the working tree last, where it differs."""

@@ -193,7 +193,7 @@ def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: P
         assert (row["ci_low"], row["note"]) == (None, "its results are not in DVC's cache")
     assert after["ease R@20"]["change"] is None
     assert after["ease R@20"]["note"] == "the revision before cannot be read"
-    assert after["ease R@20"]["changed"] == "new: recent"
+    assert after["ease R@20"]["changed"] == "new: recent; other lists: ease"
     assert "note: 1 revision cannot be read in full" in shown
     assert "3 comparisons with 10 decisions" in shown
 

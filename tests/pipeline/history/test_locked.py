@@ -4,7 +4,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from concord.pipeline.history.locked import Locked
+from concord.pipeline.history.locked import Asked, Locked
 from tests.project import ROOT
 
 TEXT = (ROOT / "dvc.lock").read_text(encoding="utf-8")
@@ -22,18 +22,34 @@ def test_every_hash_is_that_of_the_yaml() -> None:
 def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
     locked = Locked(TEXT)
     evaluated = {out["path"]: out["md5"] for out in STAGES["evaluate@ease"]["outs"]}
-    given = {dep["path"]: dep["md5"] for dep in STAGES["load-truth"]["deps"]}
 
     assert locked.values("ease") == evaluated["results/per_user/ease.parquet"]
     assert locked.summary("ease") == evaluated["results/summary/ease.json"]
-    assert locked.truth == given["data/demo/truth.parquet"]
+    assert locked.truth == _given("load-truth", "data/demo/truth.parquet")
     assert locked.background == {
-        name: STAGES[f"load-background@{name}"]["outs"][i]["md5"]
-        for name, i in (("train", 1), ("items", 1), ("users", 1))
+        name: _given(f"load-background@{name}", f"data/demo/{name}.parquet")
+        for name in ("train", "items", "users")
     }
     assert locked.folder("report", "report") == "results/report"
     assert locked.comparison == STAGES["compare"]["outs"][0]["md5"]
-    assert locked.lists("ease") == STAGES["load@ease"]["outs"][0]["md5"]
+    assert locked.lists("ease") == _given("load@ease", "data/demo/ease.jsonl.gz")
+    assert locked.lists("ease-recent") == _given("load@ease-recent", "data/demo/ease-recent")
+
+
+def _given(stage: str, path: str) -> str:
+    (found,) = (dep["md5"] for dep in STAGES[stage]["deps"] if dep["path"] == path)
+    return str(found)
+
+
+def test_what_was_asked_is_what_params_yaml_said() -> None:
+    params = STAGES["compare"]["params"]["params.yaml"]
+    asked = Locked(TEXT).asked
+
+    assert asked.models == tuple(params["models"])
+    assert asked.baseline == params["comparison"]["baseline"]
+    assert asked.primary == tuple(params["comparison"]["primary"])
+    known = YAML(typ="safe", pure=True).load(asked.conventions)
+    assert known == {k: v for k, v in params["conventions"].items() if k != "preset"}
 
 
 def test_names_that_yaml_quotes_and_etags_of_stores() -> None:
@@ -61,3 +77,4 @@ stages:
     assert Locked(text).truth == "0123"
     assert Locked(text).comparison is None
     assert Locked("").truth is None
+    assert Locked("").asked == Asked((), None, (), "")

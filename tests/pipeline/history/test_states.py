@@ -35,6 +35,20 @@ stages:
     - path: results/data/train.parquet
       md5: {train}
 {loads}  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: base
+          primary:
+          - R@1
+        conventions:
+          preset: {preset}
+          gain: {gain}
+        models:
+          als:
+            path: als.csv
+          base:
+            path: base.csv
     outs:
     - path: results/comparison
       md5: {mark}.dir
@@ -44,6 +58,7 @@ stages:
         results:
           report: results/report
 """
+USUAL = {"truth": "t1", "train": "r1", "preset": "standard", "gain": "linear"}
 LOAD = """  load@{model}:
     outs:
     - path: results/lists/{model}.parquet
@@ -60,7 +75,7 @@ class Project:
             each.mkdir()
         run(self.folder, "git", "init", "-q")
 
-    def commit(self, mark: str, lists: str, *, truth: str = "t1", gain: str = "linear") -> None:
+    def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
         """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
         made = cc.compare(
             {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "base": BASE},
@@ -68,7 +83,7 @@ class Project:
             metrics=["R@1", "nDCG@2"],
             baseline="base",
             primary=["R@1"],
-            conventions=cc.preset("standard", gain=gain),
+            conventions=cc.preset("standard"),
             resamples=99,
         )
         self.put(mark, json.dumps(to_content(made)))
@@ -79,9 +94,9 @@ class Project:
         listing = [{"md5": f"json-{mark}", "relpath": "comparison.json"}]
         (self.files / f"{mark}.dir").write_text(json.dumps(listing))
 
-    def lock(self, mark: str, lists: str, *, truth: str = "t1", train: str = "r1") -> None:
+    def lock(self, mark: str, lists: str, **other: str) -> None:
         loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
-        text = LOCK.format(truth=truth, train=train, mark=mark, loads=loads)
+        text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
         (self.folder / "dvc.lock").write_text(text)
         run(self.folder, "git", "add", "-A")
         run(self.folder, "git", "commit", "-q", "--allow-empty", "-m", mark, **IDENTITY)
@@ -131,7 +146,7 @@ def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
 
     assert found.comparison is None
     assert why in found.gone
-    assert (found.primary, found.models) == (primary, ("als", "base"))
+    assert found.primary == primary
 
 
 def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
@@ -139,16 +154,19 @@ def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
 
     (found,) = project.states()
 
-    assert (found.comparison, found.gone, found.models) == (None, "its results are not in DVC's cache", ())  # fmt: skip
+    assert (found.comparison, found.gone) == (None, "its results are not in DVC's cache")
 
 
-def test_of_what_is_gone_git_still_knows_another_truth_and_another_train(project: Project) -> None:
+def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
+    project: Project,
+) -> None:
     project.lock("c1", "l1")
-    project.lock("c2", "l1", truth="t2", train="r2")
+    project.lock("c2", "l2", truth="t2", train="r2")
     then, now = project.states()
 
     assert changed_between(then, then) == ()
     assert changed_between(then, now) == (
+        Changed("lists", "other lists: als"),
         Changed("truth", "another truth"),
         Changed("background", "other train"),
     )
@@ -164,11 +182,11 @@ def test_damage_in_the_cache_is_a_row(project: Project) -> None:
 
 
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
-    project.commit("c1", "l1")  # 1
-    project.commit("c2", "l2")  # 2: other lists
-    project.commit("c3", "l2")  # another title, say
-    project.commit("c4", "l1")  # those of the first again
-    project.commit("c5", "l1", gain="exp2")  # 3: other conventions
+    project.lock("c1", "l1")  # 1
+    project.lock("c2", "l2")  # 2: other lists
+    project.lock("c3", "l2", preset="custom")  # the preset's name alone
+    project.lock("c4", "l1")  # those of the first again
+    project.lock("c5", "l1", gain="exp2")  # 3: other conventions
 
     found = reuse(project.states(), 0.95)
 
@@ -178,10 +196,9 @@ def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project
 
 
 def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
-    project.commit("c0", "l0", truth="t0")
+    project.lock("c0", "l0", truth="t0")
     for i in range(1, 29):
         project.lock(f"c{i}", f"l{i}")
-        project.put(f"c{i}", (project.files / "json-c0").read_text())
     found = project.states()
     said = {i: reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
 
