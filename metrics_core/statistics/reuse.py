@@ -10,9 +10,10 @@ NOTICE, SERIOUS = 0.1, 0.5  # the chance from which it is said, and from which i
 def chance_of_false_winner(comparisons: int, alpha: float) -> float:
     """1 - (1 - alpha / 2)^m: that at least one of m comparisons calls a useless list better, at most.
 
-    A comparison of useless lists finds any difference with probability alpha at most, whatever the number of its
-    lists and labels (Holm), and half of that in favour of the list. Over comparisons the product is the largest
-    chance if they share a baseline or users, and lists were not made from what this truth said of others.
+    A comparison of useless lists finds any difference with probability alpha at most, however many lists and labels
+    it has (Holm), and half of that in favour of a list. Comparisons that share users and a baseline err together
+    rather than apart, so that independence is the worst case. All of it holds for lists that were not made of what
+    this truth said of others.
 
     References
     ----------

@@ -51,7 +51,10 @@ def states(cached: Cached) -> list[State]:
         elif found and commit.tags:  # the comparison is that of before
             found[-1] = (_tagged(found[-1][0], commit.tags), *found[-1][1:])
     comparisons = {mark: _comparison(cached, mark) for _, _, mark in found}
-    read = [State(*each, *comparisons[each[2]][:1], {}, comparisons[each[2]][1]) for each in found]
+    read = []
+    for commit, locked, mark in found:
+        comparison, gone = comparisons[mark]
+        read.append(State(commit, locked, mark, comparison, {}, gone))
     return list(_with_primary(read))
 
 
