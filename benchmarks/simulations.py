@@ -16,6 +16,7 @@ from scipy.stats import binomtest, wilcoxon
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
+from benchmarks import simulated_reuse as reuse
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
@@ -58,6 +59,7 @@ def main() -> None:
         *gates.PARTS,
         *replicates.PARTS,
         *power.PARTS,
+        *reuse.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

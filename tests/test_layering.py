@@ -15,6 +15,7 @@ PACKAGES = ("metrics_core", "pipeline", "reports")
 FLOORS = (  # from the roof down
     "pipeline/commands",
     "pipeline/commands/asking",
+    "pipeline/history",
     "pipeline/diffing pipeline/posting pipeline/project pipeline/terminal",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
     "pipeline/evaluating/engines",

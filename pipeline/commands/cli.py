@@ -149,6 +149,10 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
     diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
     diff.add_argument("--json", action="store_true", help="every label, as JSON")
+    history = _add(commands, "history", _history, "the results at each revision, and what changed")
+    history.add_argument("revision", nargs="?", help="only what came after this revision")
+    history.add_argument("--csv", metavar="FILE", help="every model, as a table")
+    history.add_argument("--html", metavar="FILE", help="a page with pictures")
     _add_deciding(commands)
     _add_planning(commands)
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
@@ -318,6 +322,12 @@ def _diff(chosen: argparse.Namespace) -> None:
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
+
+
+def _history(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.asking.history import tell_history
+
+    tell_history(chosen.revision, chosen.csv, chosen.html)
 
 
 def _gate(chosen: argparse.Namespace) -> int:
