@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from concord.metrics_core.calibrate import calibrate as calibrate
+    from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.reconcile import reconcile as reconcile
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+    "Calibration": "calibrating.calibration",
     "Comparison": "comparison.comparison",
     "Conventions": "conventions.conventions",
     "Derivation": "explain",
@@ -29,6 +32,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "InputError": "checking.problems",
     "Result": "evaluate",
     "Versus": "explain",
+    "calibrate": "calibrate",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
