@@ -76,7 +76,7 @@ def _rows(offline: Offline, name: str, reference: str, confidence: float) -> lis
 
 
 def _place(row: Agreement) -> tuple[float, float]:
-    return -1.0 if row.low is None else -row.low, 2.0 if row.tau is None else -row.tau
+    return 1.0 if row.low is None else -row.low, 2.0 if row.tau is None else -row.tau
 
 
 def _settled(lifts: Sequence[Lift], confidence: float) -> Floats:
