@@ -84,7 +84,8 @@ def best_of_many() -> list[str]:
         "",
         "No label has anything to do with the online lifts. How often the best of 60 is called significant at 5%: by a coin's",
         "probability of its signs, by the permutation of its own signs or tau, and by the permutation of the",
-        "best of all. Only the last may be believed of a label that was chosen for agreeing. A coin is wrong even of one label where most lifts are positive. 200 runs a row.",
+        "best of all. Only the last may be believed of a label that was chosen for agreeing; discrete as it is, it errs in less",
+        "than 5%. A coin is wrong even of a single label where most lifts are positive. 200 runs a row.",
         "",
         *table_of(
             ("", "experiments", "coin, any label", "coin, a label named before", "own signs", "own tau", "signs, best of all", "tau, best of all"),

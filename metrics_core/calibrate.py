@@ -31,7 +31,7 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
     References
     ----------
     Garcin et al. (2014), RecSys, 169-176.  doi:10.1145/2645710.2645745
-    Rossetti, Stella & Zanker (2016), RecSys.  doi:10.1145/2959100.2959176
+    Rossetti, Stella & Zanker (2016), RecSys, 31-34.  doi:10.1145/2959100.2959176
     Jeunen, Potapov & Ustimenko (2024), KDD.  doi:10.1145/3637528.3671687
     """
     if isinstance(comparisons, Comparison):
