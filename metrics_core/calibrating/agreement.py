@@ -5,10 +5,12 @@ from functools import cache
 
 import numpy as np
 
+from concord.metrics_core.metrics.elementary import exp2, powers
 from concord.metrics_core.metrics.judged import Floats
 
 FEWEST_FOR_TAU = 10  # experiments; under them the interval of tau is not to be trusted
 _TAU_SPREAD = 0.437  # of Fieller, Hartley & Pearson
+_LOG2_E = 1.4426950408889634
 _MOST = 400  # experiments that a plan looks at
 
 
@@ -68,10 +70,12 @@ def tau_interval(tau: float, n: int, confidence: float) -> tuple[float, float]:
     from scipy.special import ndtri
 
     most = 1 - 2 / (n * (n - 1))
-    middle = math.atanh(min(max(tau, -most), most))
+    kept = min(max(tau, -most), most)
+    odds = (1 + kept) / (1 - kept)  # e^(2 atanh(tau)); tanh(x) = (e^(2x) - 1) / (e^(2x) + 1)
     half = float(ndtri((1 + confidence) / 2)) * math.sqrt(_TAU_SPREAD / (n - 4))
-    low = -1.0 if tau <= -most else math.tanh(middle - half)
-    high = 1.0 if tau >= most else math.tanh(middle + half)
+    spread = float(exp2(2 * half * _LOG2_E))
+    low = -1.0 if tau <= -most else (odds / spread - 1) / (odds / spread + 1)
+    high = 1.0 if tau >= most else (odds * spread - 1) / (odds * spread + 1)
     return low, high
 
 
@@ -82,8 +86,7 @@ def chance(agree: int, n: int) -> float:
 
 def chance_of_best(agree: int, n: int, labels: int) -> float:
     """1 - (1 - P(X >= agree))^labels: the best of so many coins, were they independent."""
-    one = chance(agree, n)
-    return 1.0 if one >= 1 else -math.expm1(labels * math.log1p(-one))
+    return 1 - float(powers(1 - chance(agree, n), labels + 1)[-1])
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -114,4 +117,5 @@ def _power(n: int, share: float, alpha: float) -> float:
     while at > 0 and 2 * (above + math.comb(n, at - 1)) <= alpha * 2**n:
         at -= 1
         above += math.comb(n, at)
-    return math.fsum(math.comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(at, n + 1))
+    found, missed = powers(share, n + 1).tolist(), powers(1 - share, n + 1).tolist()
+    return math.fsum(math.comb(n, i) * found[i] * missed[n - i] for i in range(at, n + 1))

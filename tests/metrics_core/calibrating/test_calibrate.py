@@ -16,8 +16,9 @@ LISTS = {
     "late": {"u1": ["x", "a"], "u2": ["x", "y"]},
     "half": {"u1": ["a", "x"], "u2": ["x", "y"]},
     "both": {"u1": ["a", "x"], "u2": ["b", "x"]},
+    "deep": {"u1": ["x", "a"], "u2": ["x", "b"]},
 }
-# RR@2: none 0, late 1/4, half 1/2, both 1; R@2: 0, 1/2, 1/2, 1
+# RR@2: none 0, late 1/4, half 1/2, both 1, deep 1/2; R@2: 0, 1/2, 1/2, 1, 1; R@1: 0, 0, 1/2, 1, 0
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def compared() -> cc.Comparison:
     return cc.compare(
         LISTS,
         TRUTH,
-        metrics=["RR@2", "R@2"],
+        metrics=["RR@2", "R@2", "R@1"],
         baseline="none",
         primary=["R@2"],
         conventions=cc.preset("standard"),
@@ -60,12 +61,15 @@ def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
     assert found.reference == "R@2"
 
 
-def test_a_label_that_was_wrong_where_the_reference_was_right(compared: cc.Comparison) -> None:
-    """RR@2 and R@2 rise together, so neither has a sign that the other lacks; there is nothing to test."""
-    found = _row(cc.calibrate(_frame(("none", "both", -1.0), ("none", "half", 2.0)), compared), "RR@2")  # fmt: skip
+def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) -> None:
+    """half -> deep: R@1 -1/2, R@2 +1/2. Its lift is -1: only R@1 has the right sign, in one of two experiments."""
+    given = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
+    found = _row(cc.calibrate(given, compared), "R@1")
+    own = _row(cc.calibrate(given, compared), "R@2")
 
-    assert (found["agree"], found["n"]) == (1, 2)
-    assert (found["only_this"], found["only_reference"], found["p_reference"]) == (0, 0, None)
+    assert (found["agree"], found["n"]) == (2, 2)
+    assert (found["only_this"], found["only_reference"], found["p_reference"]) == (1, 0, 1.0)
+    assert (own["only_this"], own["only_reference"], own["p_reference"]) == (0, 0, None)
 
 
 def test_a_lift_that_is_not_settled_is_told_apart(compared: cc.Comparison) -> None:

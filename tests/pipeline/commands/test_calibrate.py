@@ -37,7 +37,7 @@ def test_it_shows_the_best_first_says_what_may_be_said_and_writes_all(project: P
     (project / "ab.csv").write_text(HEAD + "e1,als,ease,0.8,0.1\ne2,ease,als,-0.2,0.3\n")
 
     shown = run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv", COLUMNS="100")
-    rows = list(csv.DictReader((project / "all.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((project / "all.csv").read_text(encoding="utf-8").splitlines()))
 
     assert "2 of 2 experiments compared" in shown
     assert "1/1" in shown
@@ -56,7 +56,7 @@ def test_what_is_wrong_is_refused_with_its_line(project: Path) -> None:
 
 
 def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
-    """The revision holds als as it is; today als and ease have changed places."""
+    """Both of one revision share its truth; whether a revision shares that of today is not known here."""
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"], ["tag", "v1"]):
         run(project, "git", *command, **IDENTITY)
     run(project, "dvc", "init", "-q")
