@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
+from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -60,6 +61,7 @@ def main() -> None:
         *replicates.PARTS,
         *power.PARTS,
         *reuse.PARTS,
+        *calibration.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from concord.metrics_core.calibrate import calibrate as calibrate
+    from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.statistics.power import Spread as Spread
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+    "Calibration": "calibrating.calibration",
     "Comparison": "comparison.comparison",
     "Conventions": "conventions.conventions",
     "Derivation": "explain",
@@ -34,6 +37,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Result": "evaluate",
     "Spread": "statistics.power",
     "Versus": "explain",
+    "calibrate": "calibrate",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

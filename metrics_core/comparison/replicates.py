@@ -96,4 +96,4 @@ class Replicates:
     nested: bool
     scores: tuple[ReplicatedScore, ...]
     pairs: tuple[ReplicatedDifference, ...]
-    answers: tuple[str, ...] = ()
+    answers: tuple[str, ...]

@@ -126,6 +126,9 @@ def _parser() -> argparse.ArgumentParser:
         commands, "leaderboard", _leaderboard, "means, differences to the baseline and verdicts"
     )
     board.add_argument("--metric", action="append", default=[], metavar="LABEL", help="this instead of the primary metrics; may repeat")  # fmt: skip
+    calibrate = _add(commands, "calibrate", _calibrate, "which offline metric agreed with past A/B experiments?")  # fmt: skip
+    calibrate.add_argument("file", metavar="FILE", help="CSV: experiment, control, treatment, and the lifts of online metrics")  # fmt: skip
+    calibrate.add_argument("--csv", metavar="FILE", help="write every row of the table to this file")  # fmt: skip
     pin = _add(commands, "pin", _pin, "write a preset's values into params.yaml")
     pin.add_argument("preset", help="a preset, such as ir_measures")
     explain = _add(commands, "explain", _explain, "how one user's number came about")
@@ -273,6 +276,12 @@ def _leaderboard(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.leaderboard import leaderboard
 
     leaderboard(chosen.metric)
+
+
+def _calibrate(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.asking.calibrate import calibrate
+
+    calibrate(chosen.file, chosen.csv)
 
 
 def _after(stage: str) -> None:
