@@ -9,7 +9,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.stored import to_json
-from concord.pipeline.commands.cli import _parser
+from concord.pipeline.commands.declared import parser_of
 from concord.reports.charts.power import plan_picture
 from tests.metrics_core.planning import shop
 from tests.project import ROOT, attempt, change_params, copied_from, run
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project)
-    chosen = _parser().parse_args(["plan", *given])
+    chosen = parser_of(lambda _: None, lambda _: None).parse_args(["plan", *given])
 
     with pytest.raises(InputError) as refused:
         chosen.command(chosen)
