@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from concord.metrics_core.explain import explain as explain
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.study import study as study
+    from concord.metrics_core.studying.study import Study as Study
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Comparison": "comparison.comparison",
@@ -28,6 +30,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Found": "reconcile",
     "InputError": "checking.problems",
     "Result": "evaluate",
+    "Study": "studying.study",
     "Versus": "explain",
     "compare": "compare",
     "evaluate": "evaluate",
@@ -35,6 +38,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",
+    "study": "study",
 }
 __all__ = sorted(_ROOMS)
 

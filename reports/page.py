@@ -37,16 +37,16 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render_html(comparison: Comparison) -> str:
     """The page of a comparison."""
-    script = _file("sort.js") + _file("interact.js")
+    script = template_text("sort.js") + template_text("interact.js")
     page = environment(autoescape=True).get_template("report.html.j2")
     with debug_mode(
         False
     ):  # the tests check every part of a chart against the schema: it takes half of the time
         return page.render(
             comparison=comparison,
-            style=Markup(palette.stylesheet() + "\n" + _file("style.css")),
+            style=Markup(palette.stylesheet() + "\n" + template_text("style.css")),
             script=Markup(script),
-            script_hash=_sha256(script),
+            script_hash=script_hash(script),
             difference_chart=difference_chart,
             distribution_chart=distributions.distribution_chart,
             tradeoff_chart=tradeoffs.tradeoff_chart,
@@ -104,9 +104,11 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _file(name: str) -> str:
+def template_text(name: str) -> str:
+    """A file of the templates as it is."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _sha256(script: str) -> str:
+def script_hash(script: str) -> str:
+    """As a Content-Security-Policy names the script that it allows."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -152,6 +152,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_deciding(commands)
     log = _add(commands, "log", _log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
+    study = _add(
+        commands,
+        "study",
+        _study,
+        "one report over several evaluated projects: who wins over data sets?",
+    )
+    study.add_argument("file", nargs="?", default="study.yaml", help="what is studied (study.yaml)")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")
     stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
     stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
@@ -323,6 +330,12 @@ def _log(chosen: argparse.Namespace) -> None:
         log_again()
     else:
         tell_what_is_logged()
+
+
+def _study(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.study import study
+
+    study(chosen.file)
 
 
 def _stage(chosen: argparse.Namespace) -> str:

@@ -1,0 +1,84 @@
+"""The answer of a study in sentences: who wins under how many ways of aggregating, and is it sure."""
+
+from collections.abc import Mapping, Sequence
+
+from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.studying.aggregating import winners_of
+from concord.metrics_core.studying.parts import WAYS, Aggregation, Answer, Pair, Way
+from concord.metrics_core.studying.random_effects import FEWEST_DATASETS
+
+WAY_WORDS: Mapping[Way, str] = {
+    "mean": "mean",
+    "mean_rank": "mean rank",
+    "mean_relative_difference": "mean relative difference",
+    "wins": "wins",
+}
+
+
+def answer_of(
+    label: str, rows: Sequence[Aggregation], pairs: Sequence[Pair], n_datasets: int
+) -> Answer:
+    """Who is named by the most ways; of those named as often, the one with the best mean rank."""
+    winners = winners_of(rows)
+    ranks = {r.model: r.value for r in rows if r.way == "mean_rank"}
+    votes: dict[str, int] = {}
+    for named in winners.values():
+        for model in named:
+            votes[model] = votes.get(model, 0) + 1
+    if not votes:
+        return Answer(label, (), 0, 0, f"No model has a {label} on every data set.", "", False)
+    most = max(votes.values())
+    first = sorted((m for m in votes if votes[m] == most), key=lambda m: (ranks[m] is None, ranks[m] or 0))  # fmt: skip
+    best = [m for m in first if ranks[m] == ranks[first[0]]]
+    sentence = _sentence(label, best, most, winners)
+    sure, is_sure = _sure(best, pairs, list(ranks), n_datasets)
+    return Answer(label, tuple(best), most, len(winners), sentence, sure, is_sure)
+
+
+def _sentence(
+    label: str, best: Sequence[str], most: int, winners: Mapping[Way, tuple[str, ...]]
+) -> str:
+    of = len(winners)
+    verb = "name" if most > 1 else "names"
+    named = f"All {of} ways of aggregating {label} name" if most == of else f"{most} of {of} ways of aggregating {label} {verb}"  # fmt: skip
+    others: dict[tuple[str, ...], list[str]] = {}
+    for way in WAYS:
+        if way in winners and set(winners[way]) != set(best[:1]):
+            others.setdefault(winners[way], []).append(WAY_WORDS[way])
+    told = "".join(f"; by {listed(ways)}: {_tie(models)}" for models, ways in others.items())
+    return f"{named} {listed(best)}{told}."
+
+
+def _tie(models: Sequence[str]) -> str:
+    return models[0] if len(models) == 1 else f"{listed(models)} share it"
+
+
+def _sure(
+    best: Sequence[str], pairs: Sequence[Pair], models: Sequence[str], n_datasets: int
+) -> tuple[str, bool]:
+    """Is the winner's difference to every other model, over data sets like these, above 0?"""
+    if len(best) > 1:
+        return f"Not sure: {listed(best)} stand level.", False
+    if n_datasets < FEWEST_DATASETS:
+        what = f"{n_datasets} data sets say nothing of another one: an interval over data sets needs {FEWEST_DATASETS}"
+        return f"Not known: {what}.", False
+    others = [model for model in models if model != best[0]]
+    behind = [model for model in others if _surely(best[0], model, pairs)]
+    unsure = [model for model in others if model not in behind]
+    if not unsure:
+        return f"Sure for data sets like these: {best[0]} differs significantly from every other model.", True  # fmt: skip
+    if not behind:
+        what = f"{best[0]} differs significantly from no other model"
+        return f"Not sure for data sets like these: over {n_datasets} of them, {what}.", False
+    what = f"it differs significantly from {listed(behind)}, not from {listed(unsure)}"
+    return f"Not sure for data sets like these: over {n_datasets} of them, {what}.", False
+
+
+def _surely(winner: str, other: str, pairs: Sequence[Pair]) -> bool:
+    good = {"better", "better_below_threshold"}
+    bad = {"worse", "worse_below_threshold"}
+    return any(
+        ((pair.a, pair.b) == (winner, other) and pair.verdict in good)
+        or ((pair.a, pair.b) == (other, winner) and pair.verdict in bad)
+        for pair in pairs
+    )  # fmt: skip
