@@ -96,7 +96,7 @@ def _of_label(
     first = next(iter(comparisons.values()))
     cells = cells_of(label, comparisons, models, baseline)
     ways = aggregations(label, cells, higher_is_better=first.metric(label).higher_is_better)
-    pairs, shrunk = pairs_of(label, comparisons, models, baseline, effect)
+    pairs, shrunk = pairs_of(label, comparisons, models, baseline=baseline, min_effect=effect)
     return {
         "answers": [answer_of(label, ways, pairs, len(comparisons))],
         "cells": cells,

@@ -86,18 +86,18 @@ class Pair:
     b: str
     vs_baseline: bool
     n_datasets: int
-    difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    tau: float | None
-    predicted_low: float | None
-    predicted_high: float | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    p_signed_rank: float | None
-    p_signed_rank_adjusted: float | None
-    told_apart: bool
+    difference: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    tau: float | None = None
+    predicted_low: float | None = None
+    predicted_high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    verdict: Verdict = "no_interval"
+    p_signed_rank: float | None = None
+    p_signed_rank_adjusted: float | None = None
+    told_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,13 @@ class Omnibus:
     label: str
     n_datasets: int
     n_models: int
-    statistic: float | None
-    f: float | None
-    df1: int | None
-    df2: int | None
-    p: float | None
-    critical_difference: float | None
-    why_none: str
+    statistic: float | None = None
+    f: float | None = None
+    df1: int | None = None
+    df2: int | None = None
+    p: float | None = None
+    critical_difference: float | None = None
+    why_none: str = ""
 
 
 @dataclass(frozen=True)

@@ -66,11 +66,12 @@ def random_effects(
     error = math.sqrt(_spread(differences, weights) / ((count - 1) * total))
     wide = half_width(count, confidence)
     beyond = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)
-    kept = [tau2 / (tau2 + variance) for variance in variances]
-    shrunk = tuple(
-        _shrunk(y, variance, b, mu, error, wide)
-        for y, variance, b in zip(differences, variances, kept, strict=True)
-    )
+    shrunk = []
+    for y, variance in zip(differences, variances, strict=True):
+        b = tau2 / (tau2 + variance)
+        estimate = b * y + (1 - b) * mu
+        half = wide * math.sqrt(b * variance + (1 - b) ** 2 * error * error)
+        shrunk.append((estimate, estimate - half, estimate + half))
     return RandomEffects(
         mu=mu,
         ci_low=mu - wide * error,
@@ -79,7 +80,7 @@ def random_effects(
         standard_error=error,
         tau2=tau2,
         predicted=(mu - beyond, mu + beyond),
-        shrunk=shrunk,
+        shrunk=tuple(shrunk),
     )
 
 
@@ -110,11 +111,3 @@ def _spread(values: Sequence[float], weights: Sequence[float]) -> float:
     """Σ w (y - mu)²."""
     mu = weighted_mean(values, weights)
     return math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, values, strict=True))
-
-
-def _shrunk(
-    y: float, variance: float, b: float, mu: float, error: float, wide: float
-) -> tuple[float, float, float]:
-    estimate = b * y + (1 - b) * mu
-    half = wide * math.sqrt(b * variance + (1 - b) ** 2 * error * error)
-    return estimate, estimate - half, estimate + half

@@ -10,7 +10,7 @@ from concord.pipeline.running.announce import say
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
 from concord.pipeline.studying.model import StudyFile
 from concord.pipeline.studying.read import read_study
-from concord.pipeline.studying.sources import read_comparisons
+from concord.pipeline.studying.sources import read_comparisons, results_of
 from concord.pipeline.terminal.table import console
 
 
@@ -24,10 +24,7 @@ def study(file: str) -> None:
         found = _studied(asked)
         _write(found, Path(asked.report))
         _tell(found, path.parent / asked.report)
-        if asked.mlflow is not None:
-            from concord.pipeline.tracking.study import log_study
-
-            log_study(found, asked)
+        _log(found, asked)
 
 
 def _studied(asked: StudyFile) -> Study:
@@ -59,3 +56,19 @@ def _tell(found: Study, folder: Path) -> None:
     for note in found.notes:
         out.print(f"note: {note}")
     say(f"report: {folder / 'report.html'}")
+
+
+def _log(found: Study, asked: StudyFile) -> None:
+    from concord.pipeline.tracking.content.study_content import study_contents, tags_of_runs
+    from concord.pipeline.tracking.study import Where, log_study
+
+    if asked.mlflow is None:
+        return
+    logged = {
+        name: tags_of_runs(folder / "runs.json")
+        for name, project in asked.datasets.items()
+        if (folder := results_of(project, "mlflow")) is not None
+    }
+    folder = Path(asked.report)
+    where = Where(asked.mlflow.tracking_uri, asked.mlflow.experiment)
+    log_study(study_contents(found, folder, logged), where, folder)

@@ -42,9 +42,10 @@ class TrackingError(ConnectionError):
 
 @dataclass(frozen=True)
 class Tracking:
-    """The `mlflow.tracking_uri` of params.yaml."""
+    """The `mlflow.tracking_uri` of params.yaml; `again`: the command that logs what is missing there."""
 
     uri: str
+    again: str = AGAIN
 
     @cached_property
     def shown(self) -> str:
@@ -120,7 +121,7 @@ class Tracking:
         words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
         words = re.sub(r"^\(raised as a result of [^)]*\) ", "", words)  # SQLAlchemy to its caller
         told = f": {words[:300]}" if kind.told else ""
-        advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
+        advice = f"the results are on disk; {kind.fix}, then `{self.again}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
 
     @property

@@ -19,7 +19,7 @@ def critical_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     ranks = {r.model: r.value for r in study.ways if (r.label, r.way) == (label, "mean_rank")}
     ranked = [model for model in study.ranked(label) if ranks[model] is not None]
     groups = alike(study, label)
-    left, width = (112, 226) if narrow else (180, 700)
+    left, width = (112, 178) if narrow else (180, 690)
     domain = [1.0, float(max(len(study.models), 2))]
     head = 16 + _BAR * len(groups)
     height = head + _ROW * len(ranked) + 4
@@ -51,7 +51,7 @@ def critical_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     )
     y = alt.Y("at:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False, zero=False))
     layers = [*_models(points, x, y, left, width), *_bars(bars, y)]
-    margins = {"left": left, "right": 44, "top": 8, "bottom": 30}
+    margins = {"left": left, "right": 60, "top": 8, "bottom": 30}
     spoken = "; ".join(f"{p['name']}: {p['shown']}" for p in points)
     title = f"{label}: mean ranks over {len(study.datasets)} data sets"
     return picture(layers, (width, height), margins, title, spoken)
@@ -70,7 +70,7 @@ def _models(
             x=x_at(-left), y=y, text=alt.Text("name:N")
         ),
         text.mark_text(align="right", fontSize=13, fontWeight=600, color=light("ink"), limit=0).encode(
-            x=x_at(width + 40), y=y, text=alt.Text("shown:N")
+            x=x_at(width + 56), y=y, text=alt.Text("shown:N")
         ),
     ]  # fmt: skip
 

@@ -31,7 +31,7 @@ def heatmap_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     x = alt.X("column:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(names) - 0.5], nice=False, zero=False))  # fmt: skip
     y = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[len(models) - 0.5, -0.5], nice=False, zero=False))  # fmt: skip
     size = 11 if wide < 70 else 13  # noqa: PLR2004 - pixels in which a number fits
-    layers = [*_cells(rows, x, y, size, wide), *_names(models, names, x, y, left, wide)]
+    layers = [*_cells(rows, x, y, size, wide), *_sides(models, y, left), *_heads(names, x, wide)]
     margins = {"left": left, "right": 4, "top": 30, "bottom": 4}
     title = f"{label}: relative difference to {study.baseline}, models by data sets"
     about = "; ".join(row["about_plain"] for row in rows)
@@ -79,15 +79,13 @@ def _cells(rows: list[dict[str, Any]], x: alt.X, y: alt.Y, size: int, wide: int)
     ]
 
 
-def _names(
-    models: list[str], names: list[str], x: alt.X, y: alt.Y, left: int, wide: int
-) -> list[alt.Chart]:
-    fits = max(4, left // 8)
-    rows = [{"row": i, "name": shortened(model, fits)} for i, model in enumerate(models)]
-    heads = [{"column": j, "name": shortened(n, max(4, wide // 7))} for j, n in enumerate(names)]
-    side = values(rows).mark_text(align="left", fontSize=13, color=light("ink"), limit=0)
-    above = values(heads).mark_text(fontSize=12, color=light("ink-soft"), limit=0)
-    return [
-        side.encode(x=x_at(-left), y=y, text=alt.Text("name:N")),
-        above.encode(x=x, y=y_at(-12), text=alt.Text("name:N")),
-    ]
+def _sides(models: list[str], y: alt.Y, left: int) -> list[alt.Chart]:
+    rows = [{"row": i, "name": shortened(model, max(4, left // 8))} for i, model in enumerate(models)]  # fmt: skip
+    text = values(rows).mark_text(align="left", fontSize=13, color=light("ink"), limit=0)
+    return [text.encode(x=x_at(-left), y=y, text=alt.Text("name:N"))]
+
+
+def _heads(names: list[str], x: alt.X, wide: int) -> list[alt.Chart]:
+    rows = [{"column": j, "name": shortened(n, max(4, wide // 7))} for j, n in enumerate(names)]
+    text = values(rows).mark_text(fontSize=12, color=light("ink-soft"), limit=0)
+    return [text.encode(x=x, y=y_at(-12), text=alt.Text("name:N"))]
