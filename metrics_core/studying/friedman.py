@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 FEWEST_DATASETS, FEWEST_MODELS = 5, 3
-_NODES = 4000  # of the midpoint rule: the error of q is below 1e-6
+_NODES = 4000  # of the midpoint rule: q is right to 0.001
 _STEPS = 60  # of the bisection
 
 

@@ -137,7 +137,7 @@ class Omnibus:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is to be said of a label: who wins under how many ways, and is that sure."""
+    """What is to be said of a label: who wins alone under how many ways, and is that sure; several winners stand level."""
 
     label: str
     winners: tuple[str, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 FEWEST_DATASETS = 3
-_STEPS = 200  # of the bisection: more than a float64 has bits
+_STEPS = 100  # of the bisection: more than a float64 has bits
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The answer of a study in sentences: who wins under how many ways of aggregating, and is it sure."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from concord.metrics_core.comparison.words import listed
@@ -18,35 +19,41 @@ WAY_WORDS: Mapping[Way, str] = {
 def answer_of(
     label: str, rows: Sequence[Aggregation], pairs: Sequence[Pair], n_datasets: int
 ) -> Answer:
-    """Who is named by the most ways; of those named as often, the one with the best mean rank."""
+    """Who wins alone under the most ways; then who shares the most; then who has the best mean rank."""
     winners = winners_of(rows)
     ranks = {r.model: r.value for r in rows if r.way == "mean_rank"}
-    votes: dict[str, int] = {}
-    for named in winners.values():
-        for model in named:
-            votes[model] = votes.get(model, 0) + 1
-    if not votes:
+    if not winners:
         return Answer(label, (), 0, 0, f"No model has a {label} on every data set.", "", False)
-    most = max(votes.values())
-    first = sorted((m for m in votes if votes[m] == most), key=lambda m: (ranks[m] is None, ranks[m] or 0))  # fmt: skip
-    best = [m for m in first if ranks[m] == ranks[first[0]]]
-    sentence = _sentence(label, best, most, winners)
+
+    def standing(model: str) -> tuple[int, int, float]:
+        alone = sum(named == (model,) for named in winners.values())
+        shared = sum(model in named for named in winners.values())
+        return -alone, -shared, ranks[model] or math.inf
+
+    first = min(standing(model) for model in ranks)
+    best = [model for model in ranks if standing(model) == first]
+    sentence = _sentence(label, best, -first[0], winners)
     sure, is_sure = _sure(best, pairs, list(ranks), n_datasets)
-    return Answer(label, tuple(best), most, len(winners), sentence, sure, is_sure)
+    return Answer(label, tuple(best), -first[0], len(winners), sentence, sure, is_sure)
 
 
 def _sentence(
-    label: str, best: Sequence[str], most: int, winners: Mapping[Way, tuple[str, ...]]
+    label: str, best: Sequence[str], alone: int, winners: Mapping[Way, tuple[str, ...]]
 ) -> str:
+    """`3 of 4 ways of aggregating nDCG@10 name ease; by wins: als.`"""
     of = len(winners)
-    verb = "name" if most > 1 else "names"
-    named = f"All {of} ways of aggregating {label} name" if most == of else f"{most} of {of} ways of aggregating {label} {verb}"  # fmt: skip
     others: dict[tuple[str, ...], list[str]] = {}
     for way in WAYS:
-        if way in winners and set(winners[way]) != set(best[:1]):
+        if way in winners and (len(best) > 1 or winners[way] != (best[0],)):
             others.setdefault(winners[way], []).append(WAY_WORDS[way])
     told = "".join(f"; by {listed(ways)}: {_tie(models)}" for models, ways in others.items())
-    return f"{named} {listed(best)}{told}."
+    if not alone:
+        return f"No way of aggregating {label} names one model alone{told}."
+    if alone == of:
+        return f"All {of} ways of aggregating {label} name {best[0]}."
+    verb = "names" if alone == 1 else "name"
+    named = f"{verb} {best[0]}" if len(best) == 1 else f"each {verb} {listed(best)}"
+    return f"{alone} of {of} ways of aggregating {label} {named}{told}."
 
 
 def _tie(models: Sequence[str]) -> str:

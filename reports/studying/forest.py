@@ -16,11 +16,12 @@ from concord.reports.writing.verdicts import VERDICTS
 
 _SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"
 _ROW = 24
+MOST_MODELS = 8  # that are drawn
 Row = dict[str, Any]
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
-    """Models one below the other: a line a data set, then the mean over data sets with its interval."""
+    """The best models by mean rank, one below the other: a line a data set, then the mean over data sets with its interval."""
     rows = _rows(study, label)
     ends = [row[key] for row in rows for key in ("low", "high", "found") if row[key] is not None]
     low, high = min([0.0, *ends]), max([0.0, *ends])
@@ -45,11 +46,11 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
 def _rows(study: Study, label: str) -> list[Row]:
     places = digits(study, label)
     rows: list[Row] = []
-    for model in study.ranked(label):
+    known = {each.model for each in study.shrunk if each.label == label}
+    for model in [m for m in study.ranked(label) if m in known][:MOST_MODELS]:
         own = [s for s in study.shrunk if (s.label, s.model) == (label, model)]
-        if own:
-            (pair,) = [p for p in study.pairs if (p.label, p.a, p.vs_baseline) == (label, model, True)]  # fmt: skip
-            rows += [_head(model), *(_of_dataset(each, places) for each in own), _mean(pair, places)]  # fmt: skip
+        (pair,) = [p for p in study.pairs if (p.label, p.a, p.vs_baseline) == (label, model, True)]
+        rows += [_head(model), *(_of_dataset(each, places) for each in own), _mean(pair, places)]
     for i, row in enumerate(rows):
         row["row"] = i
     return rows

@@ -14,11 +14,19 @@ from concord.reports.studying.told import open_ranks, rank_words
 from concord.reports.writing import numbers
 
 _STEPS = 4  # of colour, each side
+_MOST_WIDE, _MOST_NARROW = 8, 4  # data sets in one picture
 
 
-def heatmap_chart(study: Study, label: str, *, narrow: bool) -> Markup:
+def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
+    """As many pictures as it takes to give each data set its width."""
+    names, most = [each.name for each in study.datasets], _MOST_NARROW if narrow else _MOST_WIDE
+    parts = [names[first : first + most] for first in range(0, len(names), most)]
+    return [_chart(study, label, part, narrow=narrow) for part in parts]
+
+
+def _chart(study: Study, label: str, names: list[str], *, narrow: bool) -> Markup:
     """Models by mean rank, data sets in the order of the study; a cell has the difference and the ranks left open."""
-    models, names = study.ranked(label), [each.name for each in study.datasets]
+    models = study.ranked(label)
     width, height, left = (350, 44, 92) if narrow else (940, 44, 150)
     wide = min((width - left - 4) // len(names), 150)
     cells = study.cells_of(label)

@@ -8,8 +8,8 @@ from concord.reports.charts import palette
 from concord.reports.page import environment, script_hash, template_text
 from concord.reports.studying import told
 from concord.reports.studying.critical import critical_chart
-from concord.reports.studying.forest import forest_chart
-from concord.reports.studying.heatmap import heatmap_chart
+from concord.reports.studying.forest import MOST_MODELS, forest_chart
+from concord.reports.studying.heatmap import heatmap_charts
 
 
 def render_study(study: Study) -> str:
@@ -23,7 +23,8 @@ def render_study(study: Study) -> str:
             script=Markup(script),
             script_hash=script_hash(script),
             told=told,
-            heatmap_chart=heatmap_chart,
+            heatmap_charts=heatmap_charts,
             critical_chart=critical_chart,
             forest_chart=forest_chart,
+            most_in_forest=MOST_MODELS,
         )

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.studying.aggregating import winners_of
-from concord.metrics_core.studying.parts import WAYS, Aggregation, Answer, Cell, Omnibus, Pair, Way
+from concord.metrics_core.studying.parts import (
+    WAYS,
+    Aggregation,
+    Answer,
+    Cell,
+    Omnibus,
+    Pair,
+    Shrunk,
+    Way,
+)
 from concord.metrics_core.studying.ranks import groups_alike
 from concord.metrics_core.studying.signed_rank import smallest_p
 from concord.metrics_core.studying.study import Study
@@ -32,16 +41,12 @@ class WayLine:
 
 
 def headline(answer: Answer) -> str:
-    """`ease wins under all 4 ways of aggregating nDCG@10`."""
-    if not answer.winners:
-        return answer.sentence
-    who, verb = listed(answer.winners), "wins" if len(answer.winners) == 1 else "share the win"
-    how = (
-        f"all {answer.of_ways}"
-        if answer.ways == answer.of_ways
-        else f"{answer.ways} of {answer.of_ways}"
-    )
-    return f"{who} {verb} under {how} ways of aggregating {answer.label}"
+    """`ease wins under all 4 ways of aggregating nDCG@10`; where several stand level, the sentence itself."""
+    if len(answer.winners) != 1 or not answer.ways:
+        return answer.sentence.removesuffix(".")
+    all_of_them = answer.ways == answer.of_ways
+    how = f"all {answer.of_ways}" if all_of_them else f"{answer.ways} of {answer.of_ways}"
+    return f"{answer.winners[0]} wins under {how} ways of aggregating {answer.label}"
 
 
 def way_lines(study: Study, label: str) -> list[WayLine]:
@@ -95,9 +100,24 @@ def open_ranks(cell: Cell) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
+def lead(study: Study, answer: Answer) -> tuple[Pair, str] | None:
+    """The winner's difference to the baseline over data sets, with its interval in words."""
+    for pair in pairs(study, answer.label):
+        if pair.vs_baseline and answer.winners[:1] == (pair.a,) and pair.difference is not None:
+            places = digits(study, answer.label)
+            span = numbers.signed_interval(pair.ci_low, pair.ci_high, places)
+            return pair, f"{numbers.signed(pair.difference, places)} ({span})"
+    return None
+
+
 def pairs(study: Study, label: str) -> list[Pair]:
     """To the baseline first, the others as they come."""
     return [pair for pair in study.pairs if pair.label == label]
+
+
+def shrunk(study: Study, label: str) -> list[Shrunk]:
+    """Every difference to the baseline, as found and as shrunk."""
+    return [each for each in study.shrunk if each.label == label]
 
 
 def omnibus(study: Study, label: str) -> Omnibus:
