@@ -15,6 +15,7 @@ from concord.metrics_core.studying.agreed import (
     chosen_labels,
     chosen_models,
     refuse_unlike,
+    same_truth,
     scales,
 )
 from concord.metrics_core.studying.over_datasets import omnibus, pairs_of
@@ -73,7 +74,7 @@ def study(
         left_out=left_out,
         metrics=tuple(first.metric(label) for label in labels),
         min_effect=effects,
-        notes=(*_left_out(left_out), *scales(checked)),
+        notes=(*_left_out(left_out), *_repeated(checked), *scales(checked, labels)),
         conventions=first.conventions,
         **together,
     )
@@ -98,7 +99,7 @@ def _of_label(
     ways = aggregations(label, cells, higher_is_better=first.metric(label).higher_is_better)
     pairs, shrunk = pairs_of(label, comparisons, models, baseline=baseline, min_effect=effect)
     return {
-        "answers": [answer_of(label, ways, pairs, len(comparisons))],
+        "answers": [answer_of(label, ways, pairs, len(comparisons), same_truth(comparisons))],
         "cells": cells,
         "ways": ways,
         "pairs": pairs,
@@ -123,3 +124,10 @@ def _dataset(name: str, comparison: Comparison, sources: Mapping[str, str]) -> D
 
 def _left_out(models: Sequence[LeftOut]) -> list[str]:
     return [f"{each.model} is left out: it is not in {listed(each.missing_in)}." for each in models]
+
+
+def _repeated(comparisons: Comparisons) -> list[str]:
+    return [
+        f"{listed(names)} are scored on the same truth: intervals, tests and wins over data sets count it {len(names)} times."
+        for names in same_truth(comparisons)
+    ]

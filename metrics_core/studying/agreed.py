@@ -38,14 +38,35 @@ def refuse_unlike(comparisons: Comparisons) -> None:
         raise InputError(problems)
 
 
-def scales(comparisons: Comparisons) -> Iterator[str]:
-    """What differs by the grades of the data sets, in words."""
-    known = {name: _knobs(each) for name, each in comparisons.items()}
-    for knob in sorted(_OF_GRADES):
-        values = {name: of.get(knob) for name, of in known.items()}
-        if len({json.dumps(value) for value in values.values()}) > 1:
-            told = ", ".join(f"{_word(value)} on {name}" for name, value in values.items())
-            yield f"`{knob}`, which belongs to the grades of a data set, is {told}."
+def scales(comparisons: Comparisons, labels: Sequence[str]) -> Iterator[str]:
+    """What of these labels differs by the grades of the data sets, in words."""
+    metrics = {comparison.metric(label).name for comparison in comparisons.values() for label in labels}  # fmt: skip
+    for knob in sorted(_OF_GRADES & _changing(comparisons, metrics)):
+        values: dict[str, list[str]] = {}
+        for name, comparison in comparisons.items():
+            values.setdefault(_word(_knobs(comparison).get(knob)), []).append(name)
+        if len(values) > 1:
+            told = "; ".join(f"{value} on {listed(names)}" for value, names in values.items())
+            yield f"`{knob}` belongs to the grades of a data set: {told}."
+
+
+def _changing(comparisons: Comparisons, metrics: set[str]) -> set[str]:
+    return {
+        knob.name
+        for comparison in comparisons.values()
+        for knob in comparison.conventions.knobs
+        if metrics & set(knob.changes)
+    }
+
+
+def same_truth(comparisons: Comparisons) -> list[tuple[str, ...]]:
+    """Data sets that are scored on the same truth, told by its hash: they are no two data sets."""
+    known: dict[str, list[str]] = {}
+    for name, comparison in comparisons.items():
+        for file in comparison.provenance.inputs:
+            if file.role == "truth" and file.sha256 is not None:
+                known.setdefault(file.sha256, []).append(name)
+    return [tuple(names) for names in known.values() if len(names) > 1]
 
 
 def chosen_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tuple[str, ...]:

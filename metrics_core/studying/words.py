@@ -17,9 +17,16 @@ WAY_WORDS: Mapping[Way, str] = {
 
 
 def answer_of(
-    label: str, rows: Sequence[Aggregation], pairs: Sequence[Pair], n_datasets: int
+    label: str,
+    rows: Sequence[Aggregation],
+    pairs: Sequence[Pair],
+    n_datasets: int,
+    alike: Sequence[tuple[str, ...]] = (),
 ) -> Answer:
-    """Who wins alone under the most ways; then who shares the most; then who has the best mean rank."""
+    """Who wins alone under the most ways; then who shares the most; then who has the best mean rank.
+
+    alike : data sets that are one and the same, of which no interval over data sets can be believed
+    """
     winners = winners_of(rows)
     ranks = {r.model: r.value for r in rows if r.way == "mean_rank"}
     if not winners:
@@ -34,6 +41,9 @@ def answer_of(
     best = [model for model in ranks if standing(model) == first]
     sentence = _sentence(label, best, -first[0], winners)
     sure, is_sure = _sure(best, pairs, list(ranks), n_datasets)
+    if alike:
+        what = f"{listed(alike[0])} are scored on the same truth, so they are one data set, not {len(alike[0])}"
+        sure, is_sure = f"Not known: {what}.", False
     return Answer(label, tuple(best), -first[0], len(winners), sentence, sure, is_sure)
 
 

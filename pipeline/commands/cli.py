@@ -156,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
         commands,
         "study",
         _study,
-        "one report over several evaluated projects: who wins over data sets?",
+        "who wins over several evaluated projects?",
     )
     study.add_argument("file", nargs="?", default="study.yaml", help="what is studied (study.yaml)")
     stage = _add(commands, STAGE, _stage, "one stage, as `dvc repro` runs it")

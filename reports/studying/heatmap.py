@@ -28,7 +28,8 @@ def _chart(study: Study, label: str, names: list[str], *, narrow: bool) -> Marku
     """Models by mean rank, data sets in the order of the study; a cell has the difference and the ranks left open."""
     models = study.ranked(label)
     width, height, left = (350, 44, 92) if narrow else (940, 44, 150)
-    wide = min((width - left - 4) // len(names), 150)
+    most = min(_MOST_NARROW if narrow else _MOST_WIDE, len(study.datasets))
+    wide = min((width - left - 4) // most, 150)
     cells = study.cells_of(label)
     largest = max((abs(c.relative) for c in cells.values() if c.relative is not None), default=0)
     rows = [
@@ -40,7 +41,8 @@ def _chart(study: Study, label: str, names: list[str], *, narrow: bool) -> Marku
     y = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[len(models) - 0.5, -0.5], nice=False, zero=False))  # fmt: skip
     size = 11 if wide < 70 else 13  # noqa: PLR2004 - pixels in which a number fits
     layers = [*_cells(rows, x, y, size, wide), *_sides(models, y, left), *_heads(names, x, wide)]
-    margins = {"left": left, "right": 4, "top": 30, "bottom": 4}
+    right = 4 + wide * (most - len(names))  # as wide as the pictures above
+    margins = {"left": left, "right": right, "top": 30, "bottom": 4}
     title = f"{label}: relative difference to {study.baseline}, models by data sets"
     about = "; ".join(row["about_plain"] for row in rows)
     return picture(layers, (wide * len(names), height * len(models)), margins, title, about)

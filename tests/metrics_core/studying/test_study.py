@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import concord
+from concord.metrics_core.comparison.parts import InputFile, Provenance
 from concord.metrics_core.studying.standard_errors import standard_error
 from tests.metrics_core.studying.samples import USERS, comparison_of
 
@@ -137,8 +138,22 @@ def test_what_belongs_to_grades_may_differ_and_is_told() -> None:
     study = concord.study({"one": comparison_of({"base": 0.1, "a": 0.2}), "stars": other})
 
     assert study.notes == (
-        "`relevance_threshold`, which belongs to the grades of a data set, is 1 on one, 4 on stars.",
+        "`relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",
     )
+
+
+def test_the_same_truth_twice_is_one_data_set() -> None:
+    means = {"base": 0.10, "a": 0.20, "c": 0.30}
+    truth = (InputFile("truth", "truth.parquet", "ab12"),)
+    known = Provenance(truth, {}, "")
+    every = {f"d{i}": comparison_of(means, i) for i in range(6)}
+    twice = every | {n: replace(every[n], provenance=known) for n in ("d1", "d4")}
+
+    assert concord.study(every).answers[0].is_sure
+    study = concord.study(twice)
+    assert not study.answers[0].is_sure
+    assert study.answers[0].sure == "Not known: d1 and d4 are scored on the same truth, so they are one data set, not 2."  # fmt: skip
+    assert study.notes[0].startswith("d1 and d4 are scored on the same truth: intervals")
 
 
 def test_models_that_some_lack_are_left_out_and_told() -> None:
