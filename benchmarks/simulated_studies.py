@@ -1,7 +1,7 @@
 """Studies over data sets: does an interval over data sets hold the truth, and what do tests over few of them find?"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -97,7 +97,7 @@ def _omnibus(rng: np.random.Generator, n: int, k: int) -> tuple[bool, bool]:
 def post_hoc() -> list[str]:
     """Four models: any false finding among six pairs."""
     rows: list[Row] = []
-    kinds = {
+    kinds: dict[str, Callable[[np.random.Generator, int], Floats]] = {
         "alike, normal": lambda rng, n: rng.normal(0, 1, (n, MODELS)),
         "alike, skewed": lambda rng, n: rng.exponential(1, (n, MODELS)) ** 2,
         "equal means, one skewed": lambda rng, n: np.column_stack(

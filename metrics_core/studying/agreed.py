@@ -84,11 +84,14 @@ def chosen_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tu
             raise refuse("primary", f"no label is primary in every data set ({each})", "name the labels as `primary`")  # fmt: skip
         return tuple(shared)
     wanted = [_spelled(text) for text in primary]
-    problems = [
-        Problem(f"primary: {text}", f"was not evaluated in {name}", did_you_mean(text, comparison.labels))
+    lacking = {
+        text: [name for name, comparison in comparisons.items() if text not in comparison.labels]
         for text in wanted
-        for name, comparison in comparisons.items()
-        if text not in comparison.labels
+    }
+    problems = [
+        Problem(f"primary: {text}", f"was not evaluated in {listed(names)}", _meant(text, comparisons))
+        for text, names in lacking.items()
+        if names
     ]  # fmt: skip
     if problems or not wanted:
         none = [Problem("primary", "names no label", "name one, such as nDCG@10")]
@@ -170,6 +173,12 @@ def _knobs(comparison: Comparison) -> dict[str, Any]:
 
 def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _meant(text: str, comparisons: Comparisons) -> str:
+    first, *others = comparisons.values()
+    shared = [label for label in first.labels if all(label in other.labels for other in others)]
+    return did_you_mean(text, shared)
 
 
 def _spelled(text: str) -> str:

@@ -28,7 +28,7 @@ def log_study(what: StudyContents, where: Where, written: Path) -> str:
     ------
     TrackingError : MLflow cannot be reached, or refuses
     """
-    tracking = Tracking(where.tracking_uri, again="concord study")
+    tracking = Tracking(where.tracking_uri, again="concord study", file="study.yaml")
     with tracking.ready(), opened(tracking) as client:
         place = Place(experiment_id(client, where.experiment, tracking.artifacts))
         runs = Runs(client, circumstances([str(written)]))

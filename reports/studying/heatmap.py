@@ -33,7 +33,7 @@ def _chart(study: Study, label: str, names: list[str], *, narrow: bool) -> Marku
     cells = study.cells_of(label)
     largest = max((abs(c.relative) for c in cells.values() if c.relative is not None), default=0)
     rows = [
-        _cell(study, cells[name, model], j, i, largest)
+        _cell(study, cells[name, model], (j, i), largest, rank="" if narrow else "rank ")
         for i, model in enumerate(models)
         for j, name in enumerate(names)
     ]
@@ -48,7 +48,10 @@ def _chart(study: Study, label: str, names: list[str], *, narrow: bool) -> Marku
     return picture(layers, (wide * len(names), height * len(models)), margins, title, about)
 
 
-def _cell(study: Study, cell: Cell, column: int, row: int, largest: float) -> dict[str, Any]:
+def _cell(
+    study: Study, cell: Cell, place: tuple[int, int], largest: float, *, rank: str
+) -> dict[str, Any]:
+    column, row = place
     share = None if cell.relative is None else cell.relative / largest if largest else 0.0
     higher = study.metric(cell.label).higher_is_better
     tone = "band" if not share else "better" if (share > 0) == higher else "worse"
@@ -64,7 +67,7 @@ def _cell(study: Study, cell: Cell, column: int, row: int, largest: float) -> di
         "tone": light(tone),
         "strength": 0.08 + 0.32 * round(_STEPS * abs(share)) / _STEPS if share else 1,
         "shown": shown.replace("\N{NO-BREAK SPACE}%", "%"),
-        "ranks": "" if cell.rank is None else f"rank {open_ranks(cell)}",
+        "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
         "about_plain": about,
         "about": told(about, cell.model),
     }
