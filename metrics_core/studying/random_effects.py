@@ -35,7 +35,8 @@ def random_effects(
 
     tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 where even that is less. The interval of mu is Hartung,
     Knapp, Sidik and Jonkman's, mu ± t_{D-1} · √(Σ w_d (y_d - mu)² / ((D - 1) Σ w_d)): with few data sets tau² is hardly
-    known, and a normal interval about DerSimonian and Laird's mean is far too narrow. On another data set lies
+    known, and a normal interval about DerSimonian and Laird's mean is far too narrow. Where all differences are equal to
+    the bit, which would make it a point, their own errors remain: √(1 / Σ w_d). On another data set lies
     mu ± t_{D-2} · √(tau² + se²). theta_d is drawn towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
     the variance B_d s_d² + (1 - B_d)² se², tau² taken as known.
 
@@ -63,7 +64,9 @@ def random_effects(
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]
     mu, total = weighted_mean(differences, weights), math.fsum(weights)
-    error = math.sqrt(_spread(differences, weights) / ((count - 1) * total))
+    same = min(differences) == max(differences)
+    scale = (0.0 if same else _spread(differences, weights) / (count - 1)) or 1.0
+    error = math.sqrt(scale / total)
     wide = half_width(count, confidence)
     beyond = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)
     shrunk = []
@@ -76,7 +79,7 @@ def random_effects(
         mu=mu,
         ci_low=mu - wide * error,
         ci_high=mu + wide * error,
-        p=two_sided_p(count, mu / error) if error else (0.0 if mu else 1.0),
+        p=two_sided_p(count, mu / error),
         standard_error=error,
         tau2=tau2,
         predicted=(mu - beyond, mu + beyond),

@@ -43,6 +43,13 @@ def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
     assert {round(each[0], 12) for each in found.shrunk} == {round(found.mu, 12)}
 
 
+def test_differences_that_are_equal_keep_their_own_errors() -> None:
+    found = random_effects([0.1, 0.1, 0.1], [0.2, 0.2, 0.2], confidence=0.95)
+
+    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0
+    assert found.ci_low < 0 < found.p
+
+
 def test_the_published_trials_of_the_vaccine() -> None:
     found = random_effects(Y, S, confidence=0.95)
 
