@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
     from concord.metrics_core.statistics.power import Spread as Spread
+    from concord.metrics_core.study import study as study
+    from concord.metrics_core.studying.study import Study as Study
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Calibration": "calibrating.calibration",
@@ -36,6 +38,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Plan": "planning.parts",
     "Result": "evaluate",
     "Spread": "statistics.power",
+    "Study": "studying.study",
     "Versus": "explain",
     "calibrate": "calibrate",
     "compare": "compare",
@@ -45,6 +48,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",
+    "study": "study",
 }
 __all__ = sorted(_ROOMS)
 

@@ -19,6 +19,7 @@ from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
 from concord.metrics_core.scoring.panel import differing, panel
 from concord.pipeline.params.schema import params_schema
+from concord.pipeline.studying.schema import study_schema
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
@@ -71,6 +72,8 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "robustness.md", _text([MADE, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "params.schema.json", f"{schema}\n"
+    schema = json.dumps(study_schema(), indent=2, ensure_ascii=False)
+    yield REFERENCE / "study.schema.json", f"{schema}\n"
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "comparison.schema.json", f"{schema}\n"
 

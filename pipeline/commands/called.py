@@ -127,3 +127,9 @@ def call_log(chosen: argparse.Namespace) -> None:
         log_again()
     else:
         tell_what_is_logged()
+
+
+def call_study(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.study import study
+
+    study(chosen.file)

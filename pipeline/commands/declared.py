@@ -136,6 +136,8 @@ def _add_deciding(commands: Any) -> None:
 
 def _add_studying(commands: Any) -> None:
     """Beyond one run: several projects, and what was found online."""
+    study = _add(commands, "study", called.call_study, "who wins over several evaluated projects?")
+    study.add_argument("file", nargs="?", default="study.yaml", help="what is studied (study.yaml)")
     said = "which offline metric agreed with past A/B experiments?"
     calibrate = _add(commands, "calibrate", called.call_calibrate, said)
     calibrate.add_argument("file", metavar="FILE", help="CSV: experiment, control, treatment, and the lifts of online metrics")  # fmt: skip

@@ -53,8 +53,8 @@ class Yaml:
             node = node[key]
 
 
-def read_yaml(path: Path) -> Yaml:
-    """The file as a mapping.
+def read_yaml(path: Path, *, start: str = "start from the params.yaml of the demo") -> Yaml:
+    """The file as a mapping; `start` says what to do where it holds none.
 
     Raises
     ------
@@ -72,5 +72,5 @@ def read_yaml(path: Path) -> Yaml:
         raise refuse(str(path), what, "save the file as UTF-8") from None
     content = load_yaml(text, str(path))
     if not isinstance(content, dict):
-        raise refuse(str(path), "holds no mapping", "start from the params.yaml of the demo")
+        raise refuse(str(path), "holds no mapping", start)
     return Yaml(path, text, content)

@@ -16,7 +16,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote
 from urllib.request import urlopen
 
-from concord.pipeline.params.repository import original_project
+from concord.pipeline.params.repository import PARAMS, original_project
 from concord.pipeline.running.claims import lock_file
 from concord.pipeline.running.credentials import without_credentials
 from concord.pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
@@ -42,9 +42,11 @@ class TrackingError(ConnectionError):
 
 @dataclass(frozen=True)
 class Tracking:
-    """The `mlflow.tracking_uri` of params.yaml."""
+    """The `mlflow.tracking_uri` of params.yaml, or another `file`; `again`: the command that logs what is missing there."""
 
     uri: str
+    again: str = AGAIN
+    file: str = PARAMS
 
     @cached_property
     def shown(self) -> str:
@@ -120,7 +122,8 @@ class Tracking:
         words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
         words = re.sub(r"^\(raised as a result of [^)]*\) ", "", words)  # SQLAlchemy to its caller
         told = f": {words[:300]}" if kind.told else ""
-        advice = f"the results are on disk; {kind.fix}, then `{AGAIN}`"
+        fix = kind.fix.replace(PARAMS, self.file)
+        advice = f"the results are on disk; {fix}, then `{self.again}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
 
     @property

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.catalogue import Label, parse
 
 
 def metric_key(label: Label) -> str:
@@ -38,6 +38,11 @@ def tag_key(kind: str, label: Label) -> str:
 def curve_key(label: Label) -> str:
     """`nDCG@10` -> `by_k/ndcg`: k is the step of the curve."""
     return f"by_k/{_stem(label)}"
+
+
+def study_key(label: str) -> str:
+    """`nDCG@10` -> `ndcg_at_10`."""
+    return _stem_at_k(parse(label))
 
 
 def _stem_at_k(label: Label) -> str:

@@ -1,0 +1,103 @@
+"""The runs of a study: one that carries the report and the numbers over data sets, one below it a data set."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from concord.metrics_core.studying.study import Study
+from concord.pipeline.tracking.content.mlflow_names import study_key
+from concord.pipeline.tracking.content.run_content import Artifact, Point, RunContent, existing
+
+FILES = ("report.html", "study.json")
+
+
+class StudyContents(NamedTuple):
+    """What is to be logged: the study, and its data sets in their order."""
+
+    study: RunContent
+    datasets: tuple[RunContent, ...]
+
+
+def study_contents(
+    study: Study, folder: Path, logged: Mapping[str, Mapping[str, str]]
+) -> StudyContents:
+    """From the study and the files that it was written to.
+
+    Parameters
+    ----------
+    logged : data set -> tags that name the runs of its own evaluation, where they are known
+    """
+    winners = {f"concord.winner.{study_key(a.label)}": ", ".join(a.winners) for a in study.answers}
+    sure = {f"concord.sure.{study_key(a.label)}": str(a.is_sure).lower() for a in study.answers}
+    said = "\n\n".join(f"{a.sentence} {a.sure}" for a in study.answers)
+    parent = RunContent(
+        name=study.title,
+        points=tuple(_over_datasets(study)),
+        params={
+            "datasets": ", ".join(each.name for each in study.datasets),
+            "models": ", ".join(study.models),
+            "baseline": study.baseline,
+            "primary": ", ".join(study.primary),
+            "confidence": str(study.confidence),
+            "preset": study.conventions.preset,
+        },
+        tags={"concord.kind": "study", **winners, **sure, "mlflow.note.content": said},
+        datasets=(),
+        artifacts=tuple(Artifact(existing(folder / name), "") for name in FILES),
+    )  # fmt: skip
+    own = [_of_dataset(study, each.name, parent, logged) for each in study.datasets]
+    return StudyContents(parent, tuple(own))
+
+
+def tags_of_runs(receipt: Path) -> dict[str, str]:
+    """The run of a project's comparison, where its `runs.json` names it."""
+    try:
+        content = json.loads(receipt.read_text(encoding="utf-8"))
+        return {
+            "concord.comparison_run": str(content["comparison"]),
+            "concord.comparison_uri": str(content["tracking_uri"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _over_datasets(study: Study) -> Iterator[Point]:
+    for row in study.ways:
+        if row.value is not None:
+            yield Point(f"{row.way}/{study_key(row.label)}.{row.model}", row.value, 0)
+    for answer in study.answers:
+        yield Point(f"winner/ways_{study_key(answer.label)}", float(answer.ways), 0)
+    for pair in study.pairs:
+        if pair.vs_baseline:
+            for part in ("difference", "ci_low", "ci_high", "p_adjusted", "tau"):
+                if (value := getattr(pair, part)) is not None:
+                    yield Point(f"{part}/{study_key(pair.label)}.{pair.a}", value, 0)
+    for test in study.omnibus:
+        if test.p is not None:
+            yield Point(f"friedman_p/{study_key(test.label)}", test.p, 0)
+
+
+def _of_dataset(
+    study: Study, name: str, parent: RunContent, logged: Mapping[str, Mapping[str, str]]
+) -> RunContent:
+    cells = [cell for cell in study.cells if cell.dataset == name]
+    (about,) = [each for each in study.datasets if each.name == name]
+    points = [
+        Point(f"{part}/{study_key(cell.label)}.{cell.model}", value, 0)
+        for cell in cells
+        for part, value in (("mean", cell.mean), ("rank", cell.rank), ("difference", cell.difference))
+        if value is not None
+    ]  # fmt: skip
+    return RunContent(
+        name=name,
+        points=tuple(points),
+        params={"project": about.source, "title": about.title, "n_users": str(about.n_users)},
+        tags={
+            "concord.kind": "study data set",
+            "concord.study": parent.fingerprint,
+            **logged.get(name, {}),
+        },
+        datasets=(),
+        artifacts=(),
+    )

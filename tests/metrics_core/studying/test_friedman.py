@@ -1,0 +1,99 @@
+"""Friedman's test and ranks: on paper, Demšar's published table, and SciPy."""
+
+import math
+from itertools import permutations, product
+
+import pytest
+from scipy.stats import friedmanchisquare, studentized_range
+
+from concord.metrics_core.studying.friedman import critical_difference, friedman
+from concord.metrics_core.studying.ranks import average_ranks, groups_alike, rank_intervals
+
+# Demšar (2006), JMLR 7, table 6: AUC of C4.5 with parameters m and cf tuned or not, on 14 data sets.
+DEMSAR = (
+    (0.763, 0.768, 0.771, 0.798),
+    (0.599, 0.591, 0.590, 0.569),
+    (0.954, 0.971, 0.968, 0.967),
+    (0.628, 0.661, 0.654, 0.657),
+    (0.882, 0.888, 0.886, 0.898),
+    (0.936, 0.931, 0.916, 0.931),
+    (0.661, 0.668, 0.609, 0.685),
+    (0.583, 0.583, 0.563, 0.625),
+    (0.775, 0.838, 0.866, 0.875),
+    (1.000, 1.000, 1.000, 1.000),
+    (0.940, 0.962, 0.965, 0.962),
+    (0.619, 0.666, 0.614, 0.669),
+    (0.972, 0.981, 0.9751, 0.975),
+    (0.957, 0.978, 0.946, 0.970),
+)
+RANKS = [
+    [*average_ranks({str(i): v for i, v in enumerate(row)}, higher_is_better=True).values()]
+    for row in DEMSAR
+]
+
+
+def test_ties_share_the_mean_of_their_ranks() -> None:
+    ranks = average_ranks({"a": 0.3, "b": 0.1, "c": 0.3, "d": 0.2}, higher_is_better=True)
+
+    assert ranks == {"a": 1.5, "c": 1.5, "d": 3.0, "b": 4.0}  # (1 + 2) / 2
+    assert average_ranks({"a": 0.3, "b": 0.1}, higher_is_better=False) == {"a": 2.0, "b": 1.0}
+
+
+def test_friedman_on_paper() -> None:
+    found = friedman([[1, 2, 3], [1, 2, 3], [1, 3, 2], [2, 1, 3]])
+
+    # Mean ranks 5/4, 8/4, 11/4; 12 · 4 / (3 · 4) · ((-3/4)² + 0 + (3/4)²) = 4 · 9/8 = 4.5
+    assert found.chi2 == pytest.approx(4.5)
+    assert found.f == pytest.approx(3 * 4.5 / (4 * 2 - 4.5))  # (N - 1) chi2 / (N (k - 1) - chi2)
+    assert (found.df1, found.df2) == (2, 6)
+
+
+def test_demsars_published_example() -> None:
+    found = friedman(RANKS)
+    mean_ranks = [sum(column) / 14 for column in zip(*RANKS, strict=True)]
+
+    assert [round(mean, 3) for mean in mean_ranks] == [3.143, 2.000, 2.893, 1.964]
+    # He leaves ties as they are: chi2 = 9.28, F = 3.69. The correction divides by C: one tie of all four models
+    # ((64 - 4) of 14 · 60) and three of two models (3 · 6 of 14 · 60).
+    uncorrected = found.chi2 * (1 - (60 + 3 * 6) / (14 * 60))
+    assert round(uncorrected, 2) == 9.28
+    assert round(13 * uncorrected / (14 * 3 - uncorrected), 2) == 3.69
+    assert round(critical_difference(14, 4, confidence=0.95), 2) == 1.25
+    assert round(critical_difference(14, 4, confidence=0.90), 2) == 1.12
+
+
+def test_scipy_finds_the_same_chi_squared_and_range() -> None:
+    expected = friedmanchisquare(*zip(*DEMSAR, strict=True)).statistic
+    q = studentized_range.ppf(0.95, 7, math.inf)
+
+    assert friedman(RANKS).chi2 == pytest.approx(expected)
+    assert critical_difference(9, 7, confidence=0.95) == pytest.approx(
+        q / math.sqrt(2) * math.sqrt(7 * 8 / 54), rel=1e-3
+    )
+
+
+def test_where_all_data_sets_agree_p_is_exact() -> None:
+    found = friedman([[1, 2, 3]] * 5)
+
+    orders = list(permutations((1, 2, 3)))  # every way the other four could rank, against the first
+    agree = sum(all(o == (1, 2, 3) for o in others) for others in product(orders, repeat=4))
+    assert math.isinf(found.f)
+    assert found.p == pytest.approx(agree / 6**4)
+
+
+def test_models_that_are_equal_everywhere_are_not_told_apart() -> None:
+    assert friedman([[1.5, 1.5, 3.0]] * 2 + [[2, 2, 2]] * 3).p > 0.1
+    assert friedman([[2, 2, 2]] * 5).p == 1.0
+
+
+def test_ranks_that_tests_leave_open() -> None:
+    found = rank_intervals("abcd", {("a", "d"), ("b", "d"), ("a", "c")})
+
+    assert found == {"a": (1, 2), "b": (1, 3), "c": (2, 4), "d": (3, 4)}  # 1 + above, 4 - below
+
+
+def test_bars_join_the_longest_runs_without_a_pair_told_apart() -> None:
+    apart = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
+
+    assert groups_alike("abcde", apart) == [("a", "b"), ("b", "c", "d"), ("c", "d", "e")]
+    assert groups_alike("ab", [frozenset("ab")]) == []

@@ -1,0 +1,82 @@
+"""The mean over data sets: on paper, a published example, statsmodels' numbers, a plain search."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from concord.metrics_core.studying.random_effects import paule_mandel, random_effects
+
+# Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13 trials
+# (cases and others vaccinated, cases and others not), as logarithms of the risk ratio.
+BCG = (
+    (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619), (33, 5036, 47, 5761),
+    (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892), (29, 7470, 45, 7232),
+    (17, 1699, 65, 1600), (186, 50448, 141, 27197), (5, 2493, 3, 2338), (27, 16886, 29, 17825),
+)  # fmt: skip
+Y = [math.log(a / (a + b)) - math.log(c / (c + d)) for a, b, c, d in BCG]
+S = [math.sqrt(1 / a - 1 / (a + b) + 1 / c - 1 / (c + d)) for a, b, c, d in BCG]
+
+
+def test_equal_errors_on_paper() -> None:
+    found = random_effects([0.0, 0.3, 0.6], [0.1, 0.1, 0.1], confidence=0.95)
+
+    # Equal weights: mu = 0.3. Σ (y - mu)² / (0.01 + tau²) = 0.18 / (0.01 + tau²) = 2, so tau² = 0.08.
+    assert found.mu == pytest.approx(0.3)
+    assert found.tau2 == pytest.approx(0.08)
+    # se² = (0.09 + 0.08 + 0.01 …): Σ w (y - mu)² / (2 Σ w) = 2 / (2 · 3 / 0.09) = 0.03; t on 2 degrees is 4.303
+    assert found.standard_error == pytest.approx(math.sqrt(0.03))
+    assert found.ci_high - found.mu == pytest.approx(4.302653 * math.sqrt(0.03), rel=1e-6)
+    # B = 0.08 / 0.09: 0 is drawn to (1 - 8/9) · 0.3
+    assert found.shrunk[0][0] == pytest.approx(0.3 / 9)
+    # another data set: t on 1 degree is 12.706
+    assert found.predicted[1] - 0.3 == pytest.approx(12.70620 * math.sqrt(0.08 + 0.03), rel=1e-6)
+
+
+def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
+    found = random_effects([0.10, 0.11, 0.12], [0.1, 0.2, 0.1], confidence=0.95)
+
+    assert found.tau2 == 0
+    assert found.mu == pytest.approx((100 * 0.10 + 25 * 0.11 + 100 * 0.12) / 225)
+    assert {round(each[0], 12) for each in found.shrunk} == {round(found.mu, 12)}
+
+
+def test_differences_that_are_equal_keep_their_own_errors() -> None:
+    found = random_effects([0.1, 0.1, 0.1], [0.2, 0.2, 0.2], confidence=0.95)
+
+    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0
+    assert found.ci_low < 0 < found.p
+
+
+def test_the_published_trials_of_the_vaccine() -> None:
+    found = random_effects(Y, S, confidence=0.95)
+
+    # statsmodels 0.15.0: combine_effects(y, v, method_re="iterated", use_t=True): tau2, mean_effect_re,
+    # sd_eff_w_re_hksj, conf_int()[3]. metafor prints tau² 0.3181 for method="PM".
+    assert found.tau2 == pytest.approx(0.31806845220382035)
+    assert found.mu == pytest.approx(-0.7149681534933371)
+    assert found.standard_error == pytest.approx(0.1808921915375987)
+    assert (found.ci_low, found.ci_high) == pytest.approx((-1.10909838, -0.32083793))
+    assert found.p == pytest.approx(2 * student.sf(abs(found.mu / found.standard_error), 12))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=3, max_size=8))
+def test_tau_squared_is_where_the_spread_is_as_expected(points: list[tuple[float, float]]) -> None:
+    y, s = [p[0] for p in points], [p[1] for p in points]
+    tau2 = paule_mandel(y, [each**2 for each in s])
+    w = [1 / (each**2 + tau2) for each in s]
+    mu = sum(a * b for a, b in zip(w, y, strict=True)) / sum(w)
+    spread = sum(a * (b - mu) ** 2 for a, b in zip(w, y, strict=True))
+
+    if tau2 > 0:
+        assert spread == pytest.approx(len(y) - 1, rel=1e-6)
+    else:
+        assert spread <= len(y) - 1 + 1e-9
+
+
+def test_two_data_sets_are_too_few() -> None:
+    with pytest.raises(ValueError, match="needs 3 data sets, got 2"):
+        random_effects([0.1, 0.2], [0.1, 0.1], confidence=0.95)

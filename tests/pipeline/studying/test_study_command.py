@@ -1,0 +1,191 @@
+"""`concord study`: study.yaml with all its faults, folders and revisions, files, MLflow once."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.stored import to_json
+from concord.pipeline.commands.study import study
+from concord.pipeline.studying.read import read_study
+from tests.metrics_core.studying.samples import comparison_of
+from tests.project import run
+
+MEANS = {"base": 0.1, "a": 0.15, "c": 0.2}
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three evaluated projects, as far as a study reads them."""
+    for seed, name in enumerate(("books", "films", "shop")):
+        _project(tmp_path / name, comparison_of(MEANS, seed))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _project(folder: Path, comparison: Comparison) -> None:
+    (folder / "results/comparison").mkdir(parents=True, exist_ok=True)
+    params = "results: {comparison: results/comparison, mlflow: results/mlflow}\n"
+    (folder / "params.yaml").write_text(params)
+    (folder / "results/comparison/comparison.json").write_text(to_json(comparison))
+
+
+def _write(folder: Path, text: str) -> None:
+    (folder / "study.yaml").write_text(text)
+
+
+ALL = "datasets: {books: books, films: films, shop: {project: shop}}\n"
+
+
+def test_a_study_is_written_as_page_json_and_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    _write(here, ALL + "title: Three shops\nreport: out\n")
+
+    study("study.yaml")
+
+    found = json.loads((here / "out/study.json").read_text())
+    assert [each["name"] for each in found["datasets"]] == ["books", "films", "shop"]
+    assert [each["source"] for each in found["datasets"]] == ["books", "films", "shop"]
+    table = pl.read_parquet(here / "out/table.parquet")
+    assert table.height == 3 * 3
+    assert pl.read_csv(here / "out/aggregations.csv").filter(winner=True)["model"].unique().to_list() == ["c"]  # fmt: skip
+    assert "c wins under all 4 ways" in (here / "out/report.html").read_text()
+    assert "All 4 ways of aggregating nDCG@10 name c." in capsys.readouterr().out
+
+
+def test_paths_are_meant_from_the_folder_of_the_file_and_bytes_are_the_same(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    _write(here, ALL)
+    study("study.yaml")
+    first = {f.name: f.read_bytes() for f in (here / "study").iterdir()}
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+
+    study("../study.yaml")
+
+    assert {f.name: f.read_bytes() for f in (here / "study").iterdir()} == first
+    assert not any(str(here).encode() in content for content in first.values())
+
+
+def test_every_wrong_key_is_told_with_its_line(here: Path) -> None:
+    _write(here, "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n")
+
+    with pytest.raises(InputError) as refused:
+        read_study(Path("study.yaml"))
+
+    told = str(refused.value)
+    assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in told  # fmt: skip
+    assert "study.yaml: line 4, datasets.films.projct" in told
+    assert "study.yaml: line 5, min_effect" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no mapping"),
+        ("datasets: {}", "line 1, datasets"),
+        ("datasets: [a]", "write a mapping"),
+        ("datasets: {a b: books}", "'a b' is no name of a data set"),
+        ("datasets: {a: nowhere}", "there is no folder 'nowhere'"),
+        ("datasets: {a: 's3://x/y'}", "is an address"),
+        (ALL + "report: ../out", "is no folder below that of study.yaml"),
+        (ALL + "report: books", "holds a project or code"),
+        (ALL + "mlflow: {experiment: x}", "mlflow.tracking_uri: is missing"),
+        (ALL + "title: x\ntitle: y", "stands twice"),
+    ],
+)
+def test_a_study_that_cannot_be_read_is_refused(here: Path, text: str, words: str) -> None:
+    _write(here, text)
+
+    with pytest.raises(InputError, match=words):
+        read_study(Path("study.yaml"))
+
+
+def test_no_file_says_what_to_write(here: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no such file in this folder\n  fix: write `data"):  # fmt: skip
+        study("study.yaml")
+
+
+def test_projects_that_are_not_evaluated_are_all_told(here: Path) -> None:
+    (here / "books/results/comparison/comparison.json").unlink()
+    (here / "films/params.yaml").unlink()
+    (here / "shop/results/comparison/comparison.json").write_text("{}")
+    _write(here, ALL)
+
+    with pytest.raises(InputError) as refused:
+        study("study.yaml")
+
+    told = str(refused.value)
+    assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in told  # fmt: skip
+    assert "run `dvc repro` in books" in told
+    assert "films, films/params.yaml: there is no such file: this folder is no project" in told
+    assert "shop, shop/results/comparison/comparison.json: has schema None" in told
+
+
+def test_knobs_that_differ_are_named_with_the_data_sets(here: Path) -> None:
+    _project(here / "films", comparison_of(MEANS, gain="exp2"))
+    _write(here, ALL)
+
+    with pytest.raises(InputError, match=r"books, films: differ in conventions\.gain: linear and exp2"):  # fmt: skip
+        study("study.yaml")
+
+
+@pytest.mark.whole
+def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
+    run(here, "git", "init", "-q")
+    run(here, "dvc", "init", "-q")
+    run(here, "dvc", "add", "-q", "books/results/comparison")
+    run(here, "git", "add", "-A", "--", ":!films", ":!shop")
+    run(here, *GIT, "commit", "-qm", "one")
+    run(here, "git", "tag", "v1")
+    _project(here / "books", replace(comparison_of(MEANS, 9), title="later"))
+    run(here, "dvc", "add", "-q", "books/results/comparison")
+    _write(here, "datasets: {then: {project: books, rev: v1}, now: books}\n")
+
+    study("study.yaml")
+
+    found = json.loads((here / "study/study.json").read_text())
+    assert [(d["source"], d["title"]) for d in found["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
+    _write(here, "datasets: {then: {project: books, rev: v2}, now: books}\n")
+    with pytest.raises(InputError, match="then, books: 'v2' is no revision"):
+        study("study.yaml")
+    _write(here, "datasets: {then: {project: films, rev: v1}, now: books}\n")
+    with pytest.raises(InputError, match=r"then, films: v1 holds no params\.yaml"):
+        study("study.yaml")
+    md5 = json.loads(run(here, "dvc", "list", ".", "--rev", "v1", "-R", "--json", "--show-hash"))
+    gone = next(each["md5"] for each in md5 if each["path"].endswith("comparison.json"))
+    (here / ".dvc/cache/files/md5" / gone[:2] / gone[2:]).unlink()
+    _write(here, "datasets: {then: {project: books, rev: v1}, now: books}\n")
+    with pytest.raises(InputError, match="neither the cache of DVC nor a remote has it"):
+        study("study.yaml")
+
+
+@pytest.mark.whole
+def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(here: Path) -> None:
+    (here / "shop/results/mlflow").mkdir(parents=True)
+    runs = {"comparison": "abc", "tracking_uri": "sqlite:///mlflow.db"}
+    (here / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
+    _write(here, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n")
+
+    study("study.yaml")
+    study("study.yaml")
+
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{here}/mlflow.db")
+    experiment = client.get_experiment_by_name("studies")
+    assert experiment is not None
+    found = {r.info.run_name: r for r in client.search_runs([experiment.experiment_id])}
+    assert sorted(found) == ["Study", "books", "films", "shop"]
+    parent = found["Study"]
+    assert {r.data.tags["mlflow.parentRunId"] for n, r in found.items() if n != "Study"} == {parent.info.run_id}  # fmt: skip
+    assert found["shop"].data.tags["concord.comparison_run"] == "abc"
+    assert parent.data.metrics["wins/ndcg_at_10.c"] == 3.0
+    assert parent.data.tags["concord.winner.ndcg_at_10"] == "c"
+    assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == ["report.html", "study.json"]  # fmt: skip
+    _project(here / "shop", comparison_of(MEANS, 7))
+    study("study.yaml")
+    assert len(client.search_runs([experiment.experiment_id])) == 8  # another study
