@@ -5,9 +5,10 @@ None stands for a number that does not exist.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from concord.metrics_core.comparison.parts import Verdict
+from concord.metrics_core.comparison.parts import MIRROR, Verdict
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,24 @@ class ReplicatedDifference:
     users_needed: int | None
     trainings_needed: int | None
 
+    def mirrored(self) -> "ReplicatedDifference":
+        """The same, told from b's side: b minus a."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            trainings_a=self.trainings_b,
+            trainings_b=self.trainings_a,
+            difference=_negated(self.difference),
+            ci_low=_negated(self.ci_high),
+            ci_high=_negated(self.ci_low),
+            verdict=MIRROR.get(self.verdict, self.verdict),
+        )
+
+
+def _negated(number: float | None) -> float | None:
+    return None if number is None else 0.0 - number
+
 
 @dataclass(frozen=True)
 class Replicates:
@@ -81,3 +100,22 @@ class Replicates:
     scores: tuple[ReplicatedScore, ...]
     pairs: tuple[ReplicatedDifference, ...]
     answers: tuple[str, ...] = ()
+
+    def score(self, model: str, label: str) -> ReplicatedScore | None:
+        """None for a model that was trained once."""
+        return self._scores.get((model, label))
+
+    def difference(self, a: str, b: str, label: str) -> ReplicatedDifference | None:
+        """Model a minus model b, whichever way round it was computed; None where both were trained once."""
+        found = self._pairs.get((a, b, label))
+        if found is None and (backward := self._pairs.get((b, a, label))) is not None:
+            return backward.mirrored()
+        return found
+
+    @cached_property
+    def _scores(self) -> dict[tuple[str, str], ReplicatedScore]:
+        return {(each.model, each.label): each for each in self.scores}
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str, str], ReplicatedDifference]:
+        return {(each.a, each.b, each.label): each for each in self.pairs}
