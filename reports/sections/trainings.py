@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
 from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
-from concord.metrics_core.comparison.words import are, listed
+from concord.metrics_core.comparison.words import listed
 from concord.reports.sections.tables import MANY_MODELS
 from concord.reports.writing import numbers
 
@@ -49,6 +49,13 @@ def count(comparison: Comparison) -> str:
     return f"{models}, of {len(comparison.lists)} trainings" if comparison.replicates else models
 
 
+def answers(comparison: Comparison) -> list[tuple[str, str]]:
+    """(what is answered, what it rests on) for each sentence of the answer."""
+    found = comparison.replicates.answers if comparison.replicates else ()
+    parted = (sentence.partition(". ") for sentence in found)
+    return [(f"{head}{dot.rstrip()}", rest) for head, dot, rest in parted]
+
+
 def trained(comparison: Comparison, label: str) -> list[Trained]:
     """All models, the best first by the first primary label."""
     assert comparison.replicates is not None
@@ -89,6 +96,18 @@ def pairs(comparison: Comparison, label: str) -> list[Pair]:
     ]
 
 
+def again(comparison: Comparison, users: Difference) -> Pair | None:
+    """The same difference over new trainings; None where both models were trained once, or all models were."""
+    found = comparison.replicates
+    over = found and found.difference(users.a, users.b, users.label)
+    return _pair(comparison, found, users, over) if found and over else None
+
+
+def covers(pair: Pair) -> str:
+    """What the interval over new trainings covers."""
+    return "users and new trainings" if pair.pair.over_users else "new trainings"
+
+
 def others(comparison: Comparison) -> list[Pair]:
     """The pairs of all labels that are not primary."""
     return [
@@ -112,7 +131,7 @@ def _pair(
         over_users=numbers.signed_interval(users.ci_low, users.ci_high, digits) or numbers.MISSING,
         over_trainings=over or _without(few),
         trainings=f"{pair.trainings_a} and {pair.trainings_b}",
-        degrees=_degrees(found, users, pair),
+        degrees=_degrees(found, pair),
         turned=f"{pair.turned} of {pair.of}",
         chance=_chance(pair.chance),
         share=numbers.share(pair.share),
@@ -120,13 +139,12 @@ def _pair(
     )
 
 
-def _degrees(found: Replicates, users: Difference, pair: ReplicatedDifference) -> str:
-    """Of freedom: `users 299, trainings 2 and 3`."""
+def _degrees(found: Replicates, pair: ReplicatedDifference) -> str:
+    """Of freedom, of the trainings' part: `2 and 3`, or `2` where they are paired."""
     counts = [n - 1 for n in (pair.trainings_a, pair.trainings_b) if n > 1]
     if found.paired and pair.trainings_a == pair.trainings_b:
         counts = counts[:1]
-    said = f"trainings {' and '.join(map(str, counts))}"
-    return f"users {users.n_users - 1:,}, {said}" if pair.over_users and not found.nested else said
+    return " and ".join(map(str, counts))
 
 
 def _chance(chance: float | None) -> str:
@@ -142,7 +160,7 @@ def _settles(pair: ReplicatedDifference) -> str:
     if ways:
         return " or ".join(ways)
     if pair.ci_low is None or pair.ci_high is None:
-        return "3 trainings, for an interval"
+        return f"{FEWEST_TRAININGS} trainings, for an interval"
     return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "settled"
 
 
@@ -177,29 +195,34 @@ def _means(
     return score.means if score else (comparison.score(model, label).mean,)
 
 
+def users_df(comparison: Comparison) -> str:
+    """Degrees of freedom of the users' part: `299`, or `250 to 299` where metrics differ in their users."""
+    found = sorted({pair.n_users - 1 for pair in comparison.pairs if pair.ci_low is not None})
+    ends = [f"{n:,}" for n in dict.fromkeys((*found[:1], *found[-1:]))]
+    return " to ".join(ends) or "none"
+
+
 def lede(comparison: Comparison) -> str:
     """What each of the two intervals covers, and on how many degrees of freedom it rests."""
     found = comparison.replicates
     assert found is not None
     said = [
-        "The interval over users only takes each model as it was trained: it says what other users would change. "
-        "That over users and new trainings says what training again would change, too: it is about the mean over "
-        "all trainings that could be, not about a single one."
+        "The interval over users only says what other users would change, each model as it was trained. The interval "
+        "over users and new trainings says what training again would change, too. Both are of the difference of means, "
+        "over all trainings that could be: a single new training may lie outside."
     ]
     if found.nested:
         said.append(
-            "Each training has users of its own, hence the spread of the trainings holds that of the users: its "
-            "degrees of freedom (df) are trainings − 1."
+            "Each training has users of its own, so the spread of trainings holds that of users: trainings − 1 degrees "
+            "of freedom (df)."
         )
     else:
-        said.append(
-            "Its parts have degrees of freedom (df) of their own: users − 1, and trainings − 1 of each model"
-            + (" (of both together where they are paired)." if found.paired else ".")
-        )
+        of_each = "of both models together, as they are paired" if found.paired else "of each model"
+        said.append(f"Degrees of freedom (df): users − 1, and trainings − 1 {of_each}.")
     few = [model for model, lists in found.models.items() if len(lists) < FEWEST_TRAININGS]
     if few:
         said.append(
-            f"{listed(few)} {are(few)} trained twice: too few trainings for an interval, "
-            f"which takes {FEWEST_TRAININGS}."
+            f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an interval over new "
+            f"trainings, which takes {FEWEST_TRAININGS}."
         )
     return " ".join(said)
