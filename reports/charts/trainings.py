@@ -9,7 +9,7 @@ from markupsafe import Markup
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
 from concord.reports.charts.palette import light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.scales import alignment, nice_ticks, shortened, tick_digits
 from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
 from concord.reports.sections.tables import against_baseline
 from concord.reports.sections.trainings import shown
@@ -45,7 +45,7 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
         scale=alt.Scale(domain=[len(points) - 0.5, -0.5], nice=False, zero=False),
     )
     layers = [
-        *_zero(comparison.baseline, len(points), x),
+        *_zero(comparison.baseline, len(points), x, (low, high), narrow=narrow),
         *_marks(points, x, y),
         *(_texts_above(points, y) if narrow else _texts_beside(points, y)),
     ]
@@ -97,16 +97,20 @@ def _domain(points: Sequence[Point]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _zero(baseline: str, n: int, x: alt.X) -> list[alt.Chart]:
-    """The line of no difference and its name."""
-    rows = values([{"difference": 0, "from": -0.5, "to": n - 0.5, "name": shortened(baseline, _WIDE)}])  # fmt: skip
+def _zero(
+    baseline: str, n: int, x: alt.X, domain: tuple[float, float], *, narrow: bool
+) -> list[alt.Chart]:
+    """The line of no difference and its name; where names stand above the marks it leaves them free."""
+    above = 0.2 if narrow else 0.5
+    rows = values([{"difference": 0, "from": i - above, "to": i + 0.45} for i in range(n)])
+    name = values([{"difference": 0, "name": shortened(baseline, _WIDE)}])
     return [
         rows.mark_rule(color=light("ink-soft"), strokeWidth=1).encode(
             x=x, y=alt.Y("from:Q", axis=None), y2=alt.Y2("to")
         ),
-        rows.mark_text(color=light("ink-soft"), fontSize=12, dy=-12, limit=0).encode(
-            x=x, y=y_at(0), text=alt.Text("name:N")
-        ),
+        name.mark_text(
+            color=light("ink-soft"), fontSize=12, dy=-12, align=alignment(domain), limit=0
+        ).encode(x=x, y=y_at(0), text=alt.Text("name:N")),
     ]
 
 
