@@ -36,8 +36,8 @@ def print_leaderboard(
     shown = len(comparison.models)
     if most_lines is not None:
         lines = most_lines // len(told) - 1
-        of_model = (1 if widths else NARROW) * (2 if comparison.replicates else 1)
-        shown = min(shown, max(lines // of_model, FEWEST_LINES - 1))
+        a_model = (1 if widths else NARROW) * (2 if comparison.replicates else 1)
+        shown = min(shown, max(lines // a_model, FEWEST_LINES - 1))
     for at, (label, models) in enumerate(zip(told, blocks, strict=True)):
         if at and most_lines is None:
             out.print()

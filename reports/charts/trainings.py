@@ -101,8 +101,8 @@ def _zero(
     baseline: str, n: int, x: alt.X, domain: tuple[float, float], *, narrow: bool
 ) -> list[alt.Chart]:
     """The line of no difference and its name; where names stand above the marks it leaves them free."""
-    above = 0.2 if narrow else 0.5
-    rows = values([{"difference": 0, "from": i - above, "to": i + 0.45} for i in range(n)])
+    above, below = (0.12, 0.45) if narrow else (0.5, 0.5)
+    rows = values([{"difference": 0, "from": i - above, "to": i + below} for i in range(n)])
     name = values([{"difference": 0, "name": shortened(baseline, _WIDE)}])
     return [
         rows.mark_rule(color=light("ink-soft"), strokeWidth=1).encode(
