@@ -8,7 +8,8 @@ section of benchmarks/RESULTS.md.
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -28,9 +29,6 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.per_user_file import per_user_writer
 
-MODELS = tuple(f"model-{n}" for n in range(6))
-METRICS = ("P", "R", "AP", "nDCG", "RR")
-KS = (1, 5, 10, 20, 50, 100)
 PRIMARY = ("nDCG@10", "R@10")
 USERS = (100_000, 1_000_000, 10_000_000)
 AT_ONCE = 500_000  # users
@@ -38,25 +36,41 @@ SHARED = 0.7  # of the luck of all models
 HEADING = "Comparing many users"
 
 
-def project(folder: Path) -> Params:
-    """The params of six models on these results."""
+@dataclass(frozen=True)
+class Shape:
+    """What is compared: the names of all lists, metrics, cutoffs, and what else `comparison` asks."""
+
+    lists: tuple[str, ...] = tuple(f"model-{n}" for n in range(6))
+    metrics: tuple[str, ...] = ("P", "R", "AP", "nDCG", "RR")
+    ks: tuple[int, ...] = (1, 5, 10, 20, 50, 100)
+    comparison: Mapping[str, Any] = field(default_factory=dict)
+
+
+SIX = Shape()
+
+
+def project(folder: Path, shape: Shape = SIX) -> Params:
+    """The params of the models on these results."""
     from tests.pipeline.comparing.compare_project import params_of
 
-    params = params_of(folder, MODELS, metrics=list(METRICS), ks=list(KS), resamples=999)
+    params = params_of(
+        folder, shape.lists, metrics=list(shape.metrics), ks=list(shape.ks), resamples=999
+    )
+    comparison = {"primary": list(PRIMARY), **shape.comparison}
     return params.model_copy(
         update={
             "evaluation": params.evaluation.model_copy(update={"panel": True}),
-            "comparison": params.comparison.model_copy(update={"primary": list(PRIMARY)}),
+            "comparison": params.comparison.model_copy(update=comparison),
         }
     )
 
 
-def make(folder: Path, users: int) -> None:
-    """What `load` and `evaluate` leave of six models."""
+def make(folder: Path, users: int, shape: Shape = SIX) -> None:
+    """What `load` and `evaluate` leave of the models."""
     if (folder / "made").exists():
         return
-    params = project(folder)
-    for number, model in enumerate(MODELS):
+    params = project(folder, shape)
+    for number, model in enumerate(shape.lists):
         _make_model(params, model, number, users)
     write_json(Path(params.results.quality) / "truth.json", {"rows": users})
     _make_rows(Path(params.results.data) / "truth.parquet", "grade", pa.float64(), users, [1])
@@ -84,7 +98,7 @@ def _make_model(params: Params, model: str, number: int, users: int) -> None:
             for text, of in columns.items()
         },
         "users": {"evaluated": users},
-        "judged_share": {str(k): 0.5 for k in KS},
+        "judged_share": {str(k): 0.5 for k in params.evaluation.ks},
         "inputs": {
             "truth": {"path": "truth.parquet", "sha256": "ab" * 32, "md5": "cd" * 16},
             "lists": {"path": f"{model}.parquet", "sha256": "ef" * 32, "md5": "01" * 16},
@@ -151,7 +165,7 @@ def section(found: dict[int, dict[str, float]]) -> list[str]:
     """The lines of RESULTS.md."""
     words = ("users", "wall, s", "CPU, s", "peak, MB", "at most 4,295 MB")
     return [
-        f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(MODELS)} models, {len(METRICS) * len(KS)} labels, all pairs, the panel of",
+        f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(SIX.lists)} models, {len(SIX.metrics) * len(SIX.ks)} labels, all pairs, the panel of",
         f"{' and '.join(PRIMARY)}, 999 resamples.",
         "",
         *table_of(

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
 from benchmarks import simulated_gates as gates
+from benchmarks import simulated_replicates as replicates
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
@@ -45,7 +46,17 @@ def main() -> None:
         "Values are those of nDCG@10 of users with one relevant item each; a rate stands with its Monte-Carlo error",
         f"(one standard error). Nominal is {ALPHA:.0%} for tests and {1 - ALPHA:.0%} for intervals.",
     ]
-    for part in (_type_one, _others, _power, _families, _verdicts, _gaps, _swaps, *gates.PARTS):
+    for part in (
+        _type_one,
+        _others,
+        _power,
+        _families,
+        _verdicts,
+        _gaps,
+        _swaps,
+        *gates.PARTS,
+        *replicates.PARTS,
+    ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]
     path = Path(__file__).with_name("SIMULATIONS.md")

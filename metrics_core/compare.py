@@ -23,7 +23,11 @@ from concord.metrics_core.comparing.evidence.asked import (
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
+from concord.metrics_core.comparing.evidence.replicating import (
+    of_lists,
+    replicate_findings,
+    unfolded,
+)
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
@@ -160,7 +164,10 @@ def compare(
     }
     panels = panels_of(asked.labels, asked.primary if panel else (), pinned)
     reader = ModelTables(
-        asked, policies_of(input or {}), columns_named(columns or {}, roles), panels
+        asked,
+        policies_of(input or {}),
+        columns_named(of_lists(columns or {}, replicates), roles),
+        panels,
     )
     data = reader.data(truth, background)
     results = {name: reader.evaluated(name, recs, data) for name, recs in lists.items()}

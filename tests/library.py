@@ -6,6 +6,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 import concord as cc
+from concord.metrics_core.comparing.evidence.replicating import named_by
 from concord.metrics_core.metrics.catalogue import expand
 
 
@@ -13,9 +14,14 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
     """`cc.compare` on the files that params.yaml names; the project must be the working directory."""
     params: dict[str, Any] = YAML(typ="safe").load(project / "params.yaml")
     background, evaluation = params["background"], params["evaluation"]
+    comparison = dict(params["comparison"])
+    models = {name: entry["path"] for name, entry in params["models"].items()}
+    for model, named in named_by(comparison.pop("replicates", {}), list(models)).items():
+        paths = {number: models.pop(name) for number, name in named.items()}
+        models[model] = {"replicates": paths}
     tables = {**params["models"], **background, "truth": params["data"]["truth"]}
     return cc.compare(
-        {model: entry["path"] for model, entry in params["models"].items()},
+        models,
         params["data"]["truth"]["path"],
         metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
         conventions=params["conventions"],
@@ -24,5 +30,5 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
         segments=params["segments"],
         title=params["report"]["title"],
         panel=evaluation["panel"],
-        **params["comparison"],
+        **comparison,
     )

@@ -121,6 +121,7 @@ class _OfLabel:
             trainings_a=a.n,
             trainings_b=b.n,
             over_users=self.over_users,
+            trainings_df=found.of_trainings.n - 1,
             difference=pair.difference,
             ci_low=or_none(low),
             ci_high=or_none(high),

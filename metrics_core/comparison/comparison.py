@@ -199,6 +199,13 @@ class Comparison:
             return backward.mirrored()
         return found
 
+    def retrained(self, a: str, b: str, label: str) -> ReplicatedDifference | None:
+        """Model a minus model b over new users and new trainings; None where both were trained once."""
+        found = self._retrained.get((a, b, label))
+        if found is None and (backward := self._retrained.get((b, a, label))) is not None:
+            return backward.mirrored()
+        return found
+
     @cached_property
     def primary_pairs(self) -> list[Difference]:
         """The differences of all primary labels: the family whose p values are adjusted together."""
@@ -256,6 +263,11 @@ class Comparison:
         for pair in self.pairs:
             found.setdefault(pair.label, []).append(pair)
         return found
+
+    @cached_property
+    def _retrained(self) -> dict[tuple[str, str, str], ReplicatedDifference]:
+        pairs = self.replicates.pairs if self.replicates else ()
+        return {(pair.a, pair.b, pair.label): pair for pair in pairs}
 
     @cached_property
     def _by_names(self) -> dict[tuple[str, str, str], Difference]:

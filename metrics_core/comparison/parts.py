@@ -119,7 +119,7 @@ class Difference:
 
     def mirrored(self) -> "Difference":
         """The same, told from b's side: b minus a."""
-        gained, mean = _negated(self.difference), self.mean_a
+        gained, mean = negated(self.difference), self.mean_a
         return replace(
             self,
             a=self.b,
@@ -127,9 +127,9 @@ class Difference:
             mean_a=self.mean_b,
             mean_b=self.mean_a,
             difference=gained,
-            ci_low=_negated(self.ci_high),
-            ci_high=_negated(self.ci_low),
-            effect_size=_negated(self.effect_size),
+            ci_low=negated(self.ci_high),
+            ci_high=negated(self.ci_low),
+            effect_size=negated(self.effect_size),
             relative=gained / mean
             if gained is not None and mean is not None and mean > 0
             else None,
@@ -139,7 +139,8 @@ class Difference:
         )
 
 
-def _negated(number: float | None) -> float | None:
+def negated(number: float | None) -> float | None:
+    """Without a minus at 0."""
     return None if number is None else 0.0 - number
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from concord.metrics_core.comparison.parts import MIRROR, Verdict
+from concord.metrics_core.comparison.parts import MIRROR, Verdict, negated
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class ReplicatedDifference:
     """Model a minus model b on a label, over new users and new trainings; the interval over users alone is elsewhere.
 
     trainings_a, trainings_b : how many; one: the model is taken as it is
+    trainings_df     : degrees of freedom of what trainings add to the variance; users have one less than they are
     over_users       : does the interval cover new users, too? Not for a number over all users
     share            : of the variance of the difference, the share that is due to trainings
     turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
@@ -50,6 +51,7 @@ class ReplicatedDifference:
     trainings_a: int
     trainings_b: int
     over_users: bool
+    trainings_df: float
     difference: float | None
     ci_low: float | None
     ci_high: float | None
@@ -71,15 +73,11 @@ class ReplicatedDifference:
             b=self.a,
             trainings_a=self.trainings_b,
             trainings_b=self.trainings_a,
-            difference=_negated(self.difference),
-            ci_low=_negated(self.ci_high),
-            ci_high=_negated(self.ci_low),
+            difference=negated(self.difference),
+            ci_low=negated(self.ci_high),
+            ci_high=negated(self.ci_low),
             verdict=MIRROR.get(self.verdict, self.verdict),
         )
-
-
-def _negated(number: float | None) -> float | None:
-    return None if number is None else 0.0 - number
 
 
 @dataclass(frozen=True)
@@ -105,17 +103,6 @@ class Replicates:
         """None for a model that was trained once."""
         return self._scores.get((model, label))
 
-    def difference(self, a: str, b: str, label: str) -> ReplicatedDifference | None:
-        """Model a minus model b, whichever way round it was computed; None where both were trained once."""
-        found = self._pairs.get((a, b, label))
-        if found is None and (backward := self._pairs.get((b, a, label))) is not None:
-            return backward.mirrored()
-        return found
-
     @cached_property
     def _scores(self) -> dict[tuple[str, str], ReplicatedScore]:
         return {(each.model, each.label): each for each in self.scores}
-
-    @cached_property
-    def _pairs(self) -> dict[tuple[str, str, str], ReplicatedDifference]:
-        return {(each.a, each.b, each.label): each for each in self.pairs}

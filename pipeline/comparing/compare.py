@@ -6,6 +6,7 @@ from pathlib import Path
 from concord.metrics_core.comparing.compute import compared
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import to_json
 from concord.metrics_core.scoring.evaluation import panels_of
@@ -31,7 +32,8 @@ def main() -> str:
 def compare(params: Params) -> str:
     """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
     asked = asked_of(params)
-    models = read_evaluations(params, asked.labels)
+    lists = read_evaluations(params, asked.labels)
+    models = with_replicates(lists, asked)
     remove_models(params)
     remove_background(params)
     with Progress("compare", "labels", _labels_read(asked)) as progress:

@@ -9,6 +9,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.gate import decide, guarded
 from concord.metrics_core.comparing.gate_evidence import (
@@ -58,11 +59,19 @@ def gated(
     evaluations = read_evaluations(params, asked.labels)
     ground = ground_of(params)
     if revision is None:
-        return _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+        models = with_replicates(evaluations, asked)
+        return _against_baseline(Evidence(replace(asked, gate=gate), models, ground), gate)
+    gate = replace(gate, models=_lists_of(gate, asked))
     named = gate.models or tuple(params.models)
     with former(revision, named, lists=_reads_lists(asked, gate)) as before:
         _refuse_unlike(params, gate, evaluations, before)
         return _against_revision(asked, gate, evaluations, ground, before)
+
+
+def _lists_of(gate: Gate, asked: Asked) -> tuple[str, ...]:
+    """A revision is compared list by list: each training with its former self."""
+    trainings = {model: tuple(named.values()) for model, named in asked.replicates.items()}
+    return tuple(name for model in gate.models for name in trainings.get(model, (model,)))
 
 
 def _example(asked: Asked) -> str:

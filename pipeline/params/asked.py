@@ -7,6 +7,7 @@ from concord.metrics_core.comparing.evidence.asked import (
     effects_of,
     in_report_order,
 )
+from concord.metrics_core.comparing.evidence.replicating import Named, models_of, named_by
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
@@ -41,4 +42,16 @@ def asked_of(params: Params) -> Asked:
         settings=settings,
         segments={name: each.cut for name, each in params.segments.items()},
         gate=params.gate.asked if params.gate else None,
+        replicates=replicates_of(params),
+        paired=comparison.paired_replicates,
     )
+
+
+def replicates_of(params: Params) -> Named:
+    """Model -> number of the training -> entry of `models`, for those that were trained several times."""
+    return named_by(params.comparison.replicates, params.models)
+
+
+def compared_models(params: Params) -> list[str]:
+    """The models that are compared, in the order of params.yaml."""
+    return models_of(params.models, replicates_of(params))

@@ -10,14 +10,15 @@ from pydantic import BaseModel
 
 from concord.metrics_core.comparing.evidence.asked import baseline_findings
 from concord.metrics_core.comparing.evidence.gating import gate_findings
+from concord.metrics_core.comparing.evidence.replicating import KEY, replicate_findings
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.metrics.catalogue import idle_overrides
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.asked import asked_of, compared_models, replicates_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.label_checks import label_findings, metric_findings
-from concord.pipeline.params.model import NO_KEYS, Params
+from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
 from concord.pipeline.params.yaml_lines import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
@@ -30,7 +31,6 @@ _SHAPES = {  # in pydantic's own words: "Input should be a valid list"
     "bool_type": "write true or false",
 }
 MOST_CHARACTERS = 4096  # of a text
-MODEL_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")
 
 
 def text_findings(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[Finding]:
@@ -75,10 +75,19 @@ def model_name_findings(models: Any) -> Iterator[Finding]:
             yield ("models", name), what, "give one of them another name"
 
 
+def nested_findings(models: Any) -> Iterator[Finding]:
+    """Trainings within an entry of `models`: DVC makes one stage an entry, and cannot look into it."""
+    for name, entry in models.items() if isinstance(models, dict) else []:
+        if isinstance(entry, dict) and KEY in entry:
+            what = f"holds `{KEY}`, and each entry of `models` is the lists of one training"
+            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{KEY}: {{{name}: {name}-*}}`"
+            yield ("models", name), what, fix
+
+
 def is_model_name(name: Any) -> bool:
     return (
         isinstance(name, str)
-        and MODEL_NAME.fullmatch(name) is not None
+        and re.fullmatch(MODEL_NAME, name) is not None
         and name.lower() not in {TRUTH, *BACKGROUND}
     )
 
@@ -186,6 +195,7 @@ def value_findings(params: Params) -> list[Finding]:
         *convention_findings(params.conventions),
         *label_findings(params),
         *_segment_findings(params),
+        *_replicate_findings(params),
         *_baseline_findings(params),
         *_training_findings(params),
     ]
@@ -219,15 +229,24 @@ def _segment_findings(params: Params) -> Iterator[Finding]:
 
 
 def _baseline_findings(params: Params) -> Iterator[Finding]:
-    for key, what, fix in baseline_findings(params.comparison.baseline, params.models):
+    for key, what, fix in baseline_findings(params.comparison.baseline, compared_models(params)):
         yield ("comparison", key), what, fix
+
+
+def _replicate_findings(params: Params) -> Iterator[Finding]:
+    comparison = params.comparison
+    named = replicates_of(params)
+    for model, what, fix in replicate_findings(
+        named, params.models, paired=comparison.paired_replicates
+    ):
+        yield ("comparison", KEY, model), what, fix
 
 
 def _gate_findings(params: Params) -> Iterator[Finding]:
     """What a gate names that is not there: it rests on all that is checked before."""
     asked = asked_of(params)
     if asked.gate is not None:
-        for place, what, fix in gate_findings(asked.gate, asked, list(params.models)):
+        for place, what, fix in gate_findings(asked.gate, asked, compared_models(params)):
             yield tuple(place.split(".", 2)), what, fix
 
 

@@ -27,6 +27,7 @@ PARAMS = Path("params.yaml")
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
+MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MOST_NAMED = 100  # metrics, cutoffs, primary labels
 MOST_ENDS = 100  # of a segmentation
 Cutoff = Annotated[int, Field(ge=1, le=MOST_K)]
@@ -55,8 +56,8 @@ class TruthFile(_Section):
         return given
 
 
-_TEXT, _FILE = "<text>", "<file>"
-NO_KEYS = (_TEXT, _FILE)  # names of kinds that pydantic puts between keys
+_TEXT, _FILE, _PATTERN, _BY_NUMBER = "<text>", "<file>", "<pattern>", "<by number>"
+NO_KEYS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER)  # names of kinds that pydantic puts between keys
 
 
 class RunIdFile(_Section):
@@ -154,7 +155,21 @@ class Evaluation(_Section):
     panel: bool
 
 
+def _is_mapping(given: Any) -> str:
+    return _BY_NUMBER if isinstance(given, dict) else _PATTERN
+
+
+Trainings = Annotated[
+    Annotated[str, Field(pattern=r"^[^*]*\*[^*]*$"), Tag(_PATTERN)]
+    | Annotated[dict[str, str], Tag(_BY_NUMBER)],
+    Discriminator(_is_mapping),
+]
+ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
+
+
 class Comparison(_Section):
+    """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}."""
+
     baseline: str
     primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
     confidence: Annotated[float, Field(gt=LEAST_CONFIDENCE, le=MOST_CONFIDENCE)]
@@ -163,6 +178,19 @@ class Comparison(_Section):
     wilcoxon: bool
     resamples: Annotated[int, Field(ge=FEWEST_RESAMPLES, le=MOST_RESAMPLES)]
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)]
+    replicates: dict[ModelName, Trainings] = {}
+    paired_replicates: bool = False
+
+    @field_validator("replicates", mode="before")
+    @classmethod
+    def _numbers_as_text(cls, given: Any) -> Any:
+        models = given if isinstance(given, dict) else {}
+        if not models:
+            return given
+        return {
+            model: {str(n): name for n, name in named.items()} if isinstance(named, dict) else named
+            for model, named in models.items()
+        }
 
     @field_validator("min_effect", mode="before")
     @classmethod

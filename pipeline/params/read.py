@@ -12,6 +12,7 @@ from concord.pipeline.params.boundaries import result_findings
 from concord.pipeline.params.checks import (
     early_findings,
     model_name_findings,
+    nested_findings,
     shape_findings,
     text_findings,
     value_findings,
@@ -47,7 +48,8 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
         raise refuse(str(path), "is not a params.yaml of Concord", where_to_run(path.parent))
     if other := [*_version_findings(yaml.content.get("concord"))]:
         return None, yaml.refusal(other)
-    names = [*text_findings(yaml.content), *model_name_findings(yaml.content.get("models"))]
+    models = yaml.content.get("models")
+    names = [*text_findings(yaml.content), *model_name_findings(models), *nested_findings(models)]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:

@@ -1,6 +1,7 @@
 """What params.yaml no longer names: DVC keeps the files, and they would enter the hash of each folder."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.metrics.catalogue import parse
-from concord.pipeline.params.checks import BACKGROUND, MODEL_NAME
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.checks import BACKGROUND
+from concord.pipeline.params.model import MODEL_NAME, Params
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.per_user_file import read_carried
 
@@ -73,7 +74,7 @@ def _made_for(params: Params) -> Iterator[str]:
 
 def _named_like_a_model(folder: str, suffix: str) -> list[Path]:
     found = [path for path in Path(folder).glob(f"*{suffix}") if path.is_file()]
-    return sorted(path for path in found if MODEL_NAME.match(path.stem))
+    return sorted(path for path in found if re.fullmatch(MODEL_NAME, path.stem))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _again(comparison: Comparison, model: str, label: str) -> list[Row]:
     digits = numbers.digits_of(comparison, label)
     fine = numbers.difference_digits_of(comparison, label)
     score = found.score(model, label)
-    pair = found.difference(model, comparison.baseline, label)
+    pair = comparison.retrained(model, comparison.baseline, label)
     if score is None and pair is None:
         return []
     mean = ""

@@ -54,8 +54,7 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
 
 
 def _point(i: int, row: Difference, comparison: Comparison) -> Point:
-    assert comparison.replicates is not None
-    over = comparison.replicates.difference(row.a, row.b, row.label)
+    over = comparison.retrained(row.a, row.b, row.label)
     digits = numbers.difference_digits_of(comparison, row.label)
     word = VERDICTS[over.verdict if over else row.verdict]
     written = signed(row.difference, digits)

@@ -85,22 +85,19 @@ def _without(n: int) -> str:
 
 def pairs(comparison: Comparison, label: str) -> list[Pair]:
     """Those of which at least one model was trained several times; with many models those with the baseline only."""
-    found = comparison.replicates
-    assert found is not None
     few = len(comparison.ranked) < MANY_MODELS
     return [
-        _pair(comparison, found, users, over)
+        _pair(comparison, users, over)
         for users in comparison.pairs_of(label)
         if (few or users.vs_baseline)
-        and (over := found.difference(users.a, users.b, label)) is not None
+        and (over := comparison.retrained(users.a, users.b, label)) is not None
     ]
 
 
 def again(comparison: Comparison, users: Difference) -> Pair | None:
     """The same difference over new trainings; None where both models were trained once, or all models were."""
-    found = comparison.replicates
-    over = found and found.difference(users.a, users.b, users.label)
-    return _pair(comparison, found, users, over) if found and over else None
+    over = comparison.retrained(users.a, users.b, users.label)
+    return None if over is None else _pair(comparison, users, over)
 
 
 def covers(pair: Pair) -> str:
@@ -118,9 +115,7 @@ def others(comparison: Comparison) -> list[Pair]:
     ]
 
 
-def _pair(
-    comparison: Comparison, found: Replicates, users: Difference, pair: ReplicatedDifference
-) -> Pair:
+def _pair(comparison: Comparison, users: Difference, pair: ReplicatedDifference) -> Pair:
     digits = numbers.difference_digits_of(comparison, pair.label)
     few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
     over = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
@@ -131,7 +126,7 @@ def _pair(
         over_users=numbers.signed_interval(users.ci_low, users.ci_high, digits) or numbers.MISSING,
         over_trainings=over or _without(few),
         trainings=f"{pair.trainings_a} and {pair.trainings_b}",
-        degrees=_degrees(found, pair),
+        degrees=_degrees(pair.trainings_df),
         turned=f"{pair.turned} of {pair.of}",
         chance=_chance(pair.chance),
         share=numbers.share(pair.share),
@@ -139,12 +134,9 @@ def _pair(
     )
 
 
-def _degrees(found: Replicates, pair: ReplicatedDifference) -> str:
-    """Of freedom, of the trainings' part: `2 and 3`, or `2` where they are paired."""
-    counts = [n - 1 for n in (pair.trainings_a, pair.trainings_b) if n > 1]
-    if found.paired and pair.trainings_a == pair.trainings_b:
-        counts = counts[:1]
-    return " and ".join(map(str, counts))
+def _degrees(df: float) -> str:
+    """`2`, or `4.3` by Welch's formula."""
+    return f"{df:.1f}".removesuffix(".0")
 
 
 def _chance(chance: float | None) -> str:
@@ -217,8 +209,12 @@ def lede(comparison: Comparison) -> str:
             "of freedom (df)."
         )
     else:
-        of_each = "of both models together, as they are paired" if found.paired else "of each model"
-        said.append(f"Degrees of freedom (df): users − 1, and trainings − 1 {of_each}.")
+        welch = (
+            ""
+            if found.paired
+            else ", by Welch’s formula where both models were trained several times"
+        )
+        said.append(f"Degrees of freedom (df): users − 1, and trainings − 1{welch}.")
     few = [model for model, lists in found.models.items() if len(lists) < FEWEST_TRAININGS]
     if few:
         said.append(

@@ -1,6 +1,7 @@
 """Users' values of all models with the same user in the same place, read one label at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,6 +14,7 @@ from concord.metrics_core.checking.relations import Table, column
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
+_AT_ONCE = 2  # models whose values are read
 Places = NDArray[np.int64]
 
 
@@ -32,7 +34,9 @@ class Aligned:
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
         self.told()
-        return {model: self.column(model, label, undefined) for model in self.tables}
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            columns = pool.map(lambda model: self.column(model, label, undefined), self.tables)
+            return dict(zip(self.tables, columns, strict=True))
 
     def column(self, model: str, label: str, undefined: str) -> Floats:
         """Those of one model."""

@@ -9,6 +9,7 @@ import numpy as np
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
+from concord.metrics_core.comparing.evidence.replicating import models_of
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.scoring.numerics.exact import exact_sum
@@ -17,8 +18,7 @@ from concord.metrics_core.scoring.summary import interval_of
 
 def with_replicates(lists: Models, asked: Asked) -> dict[str, Evaluated]:
     """The models that are compared: each that has replicates stands where the first of them stood."""
-    model_of = {name: model for model, named in asked.replicates.items() for name in named.values()}
-    models = dict.fromkeys(model_of.get(name, name) for name in lists)
+    models = models_of(lists, asked.replicates)
     return {
         model: replicated({name: lists[name] for name in asked.replicates[model].values()}, asked)
         if model in asked.replicates

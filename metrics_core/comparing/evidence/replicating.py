@@ -1,12 +1,13 @@
 """Which lists are trainings of one model: as params.yaml says it, by a mapping or a pattern, or as `compare` takes it."""
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.conventions.conventions import shown
 
+T = TypeVar("T")
 KEY = "replicates"
 STAR = "*"  # of a pattern: the number of the training
 Named = Mapping[str, Mapping[str, str]]  # model -> number of the training -> name of its lists
@@ -29,6 +30,12 @@ def _fitting(pattern: str, lists: Collection[str]) -> dict[str, str]:
         if name == f"{before}{inner}{after}" and inner:
             found[inner] = name
     return found
+
+
+def models_of(lists: Iterable[str], named: Named) -> list[str]:
+    """The models that are compared: one that was trained several times stands where its first training does."""
+    model_of = {name: model for model, of in named.items() for name in of.values()}
+    return list(dict.fromkeys(model_of.get(name, name) for name in lists))
 
 
 def _in_order(given: Mapping[str, str]) -> dict[str, str]:
@@ -73,6 +80,15 @@ def _unpaired(named: Named) -> Iterator[Finding]:
                 f"{listed(list(named[first]) or ['none'])}: they cannot be paired"
             )
             yield model, what, "number the same seeds or folds alike, or do not pair them"
+
+
+def of_lists(settings: Mapping[str, T], named: Named) -> dict[str, T]:
+    """What is said of a model is said of each of its trainings."""
+    return {
+        name: setting
+        for model, setting in settings.items()
+        for name in named.get(model, {"": model}).values()
+    }
 
 
 def unfolded(models: Any) -> tuple[dict[str, Any], Named]:

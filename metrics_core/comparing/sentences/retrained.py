@@ -18,16 +18,16 @@ def answered(comparison: Comparison) -> Replicates | None:
     found = comparison.replicates
     if found is None:
         return None
-    answers = [each for label in comparison.primary for each in _answers(label, comparison, found)]
+    answers = [each for label in comparison.primary for each in _answers(label, comparison)]
     return replace(found, answers=(*answers, *_once(comparison, found)))
 
 
-def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:
+def _answers(label: str, comparison: Comparison) -> Iterator[str]:
     ranked = [*comparison.leaders(label), *comparison.others(label)]
     best, others = ranked[0], ranked[1:]
     rivals = dict.fromkeys([*others[:1], comparison.baseline])
     for rival in rivals:
-        if rival != best and (pair := found.difference(best, rival, label)):
+        if rival != best and (pair := comparison.retrained(best, rival, label)):
             yield f"On {label}, {_answer(pair, comparison)}"
 
 
@@ -41,7 +41,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     if pair.ci_low is None or pair.ci_high is None:
         why = "there is no interval"
         if few < FEWEST_TRAININGS:
-            why = f"{few} trainings are too few for an interval, which takes {FEWEST_TRAININGS}"
+            why = f"{few} trainings are too few for an interval (at least {FEWEST_TRAININGS})"
         return f"unknown: {why}. {seen.format('')}"
     if pair.difference == 0:
         return f"neither is ahead. {_over(pair)} {seen.format(f' ({_interval(pair, comparison)})')}"

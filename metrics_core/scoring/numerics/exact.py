@@ -1,7 +1,7 @@
 """Sums that come out exactly, so that they have the same bits on every machine, in any order."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Floats
 
 _BITS = 53  # of a float64
-_AT_ONCE = 1 << 14  # values that stay in the cache
+AT_ONCE = 1 << 14  # values that stay in the cache
 _FAR = 1000  # powers of two, so that no step is infinite or loses bits
 _ROUNDED_BELOW = 1e9  # the error of a product with a power of ten is far below the next
 _HALF_WAY = 1e-6
@@ -47,6 +47,11 @@ def exact_sum(values: Floats) -> float:
     return math.fsum(_parts(values))
 
 
+def exact_sum_of(blocks: Iterable[Floats]) -> float:
+    """The sum of all values of the blocks, rounded once."""
+    return math.fsum(part for block in blocks for part in _parts(block))
+
+
 def exact_parts(values: Floats) -> list[float]:
     """Few numbers that add up to exactly what the values do: those of partitions give the sum of all."""
     return exactly(list(_parts(values)))
@@ -72,23 +77,28 @@ def _parts(values: Floats) -> Iterator[float]:
     ----------
     Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
     """
-    for first in range(0, len(values), _AT_ONCE):
-        yield from _of_block(values[first : first + _AT_ONCE])
+    for first in range(0, len(values), AT_ONCE):
+        yield from _of_block(values[first : first + AT_ONCE])
 
 
 def _of_block(values: Floats) -> Iterator[float]:
-    left = values
+    largest = max(float(values.max()), -float(values.min()))
+    if largest == 0:
+        return
+    left, leading = values, np.empty_like(values)
+    _, exponent = math.frexp(largest)
+    bits = len(values).bit_length() + 1
     for _ in range(_PARTS):
-        largest = max(float(left.max()), -float(left.min()))
-        if largest == 0:
-            return
-        _, exponent = math.frexp(largest)
         # Multiples of one power of two, of which n add up to less than 2^53 of it.
-        shift = exponent + len(values).bit_length() + 1
+        shift = exponent + bits
         if not (math.isfinite(largest) and abs(shift) < _FAR):
             break
         step = math.ldexp(1.0, shift)
-        leading = (left + step) - step
+        np.add(left, step, out=leading)
+        np.subtract(leading, step, out=leading)
         yield float(leading.sum())
         left = left - leading
+        if not left.any():
+            return
+        exponent = shift - _BITS  # what is left is at most half of the last bit that was taken
     yield from left.tolist()

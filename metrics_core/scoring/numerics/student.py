@@ -1,7 +1,7 @@
 """Student's t by SciPy, which is imported for a first interval: it takes 0.3 s that nobody else should wait for."""
 
 
-def half_width(n: int, confidence: float) -> float:
+def half_width(n: float, confidence: float) -> float:
     """Half the width of a two-sided interval on n - 1 degrees of freedom, in standard errors."""
     from scipy.special import stdtrit
 

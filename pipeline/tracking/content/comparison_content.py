@@ -56,11 +56,11 @@ def contents(params: Params) -> Contents:
     page = Path(params.results.report)
     report = tuple(Artifact(existing(page / name), "") for name in ("report.html", "report.md"))
     standings = {
-        model: standing(comparison, model, report if model in trained else ())
-        for model in params.models
+        name: standing(comparison, name, report if name in trained else ())
+        for name in params.models
     }
     files = (*report, Artifact(numbers, ""))
-    ranked = tuple(comparison.ranked)
+    ranked = tuple(comparison.ranked_lists)
     return Contents(models, _comparison(params, models, comparison, files), standings, ranked)
 
 

@@ -22,7 +22,7 @@ def model_note(users: Json) -> str:
 def comparison_note(comparison: Comparison) -> str:
     """The verdicts on the primary metrics, model by model, and where the rest is."""
     baseline = comparison.baseline
-    lines = [
+    lines = _retrained(comparison) + [
         line
         for model in _in_order(comparison)
         for line in (
@@ -35,6 +35,14 @@ def comparison_note(comparison: Comparison) -> str:
     more = ["\n…"] if len(shown) < len(lines) else []
     where = "\nThe comparison of all models: `report.html` under Artifacts."
     return "\n".join([f"**{baseline}** is the baseline.", *shown, *more, where])
+
+
+def _retrained(comparison: Comparison) -> list[str]:
+    """Would it hold if the models were trained again? Nothing where each was trained once."""
+    if comparison.replicates is None:
+        return []
+    answers = [f"- {answer}" for answer in comparison.replicates.answers]
+    return ["\nWould it hold if the models were trained again?\n", *answers]
 
 
 def _in_order(comparison: Comparison) -> list[str]:

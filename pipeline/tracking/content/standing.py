@@ -43,9 +43,10 @@ class Standing:
         return fingerprint_of({"points": points, "tags": self.tags, "artifacts": files})
 
 
-def standing(comparison: Comparison, model: str, artifacts: tuple[Artifact, ...] = ()) -> Standing:
-    """Of one model."""
+def standing(comparison: Comparison, lists: str, artifacts: tuple[Artifact, ...] = ()) -> Standing:
+    """Of the model that the lists are of: several trainings stand as one."""
     points, tags = {}, {}
+    model = comparison.lists[lists]
     for label, pair in _pairs(comparison, model):
         points[difference_key(label)], points[p_key(label)] = _numbers(pair)
         tags[tag_key("verdict", label)] = _verdict(comparison, model, pair)
@@ -53,6 +54,7 @@ def standing(comparison: Comparison, model: str, artifacts: tuple[Artifact, ...]
     tags |= {
         "concord.baseline": comparison.baseline,
         "concord.place": f"{place} of {len(comparison.models)}",
+        **({} if model == lists else {"concord.replicate_of": model}),
     }
     return Standing(points, tags, artifacts)
 
@@ -66,6 +68,9 @@ def leader_points(comparison: Comparison) -> Iterator[Point]:
         difference, p_adjusted = _numbers(pair)
         yield Point(leader_key(label, "difference"), difference, 0)
         yield Point(leader_key(label, "p_adjusted"), p_adjusted, 0)
+        if trained := comparison.retrained(leader, comparison.baseline, text):
+            yield Point(leader_key(label, "trained_low"), or_nan(trained.ci_low), 0)
+            yield Point(leader_key(label, "trained_high"), or_nan(trained.ci_high), 0)
 
 
 def leader_tags(comparison: Comparison) -> dict[str, str]:
@@ -76,6 +81,8 @@ def leader_tags(comparison: Comparison) -> dict[str, str]:
         pair = comparison.difference(leader, comparison.baseline, text)
         tags[tag_key("leader", label)] = leader
         tags[tag_key("verdict", label)] = _verdict(comparison, leader, pair)
+        if trained := comparison.retrained(leader, comparison.baseline, text):
+            tags[tag_key("trained_verdict", label)] = trained.verdict
     return tags
 
 

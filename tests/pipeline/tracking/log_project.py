@@ -134,7 +134,7 @@ def _summary(model: str, means: Mapping[str, float | None], conventions: Any) ->
 def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
     best = max(means, key=lambda model: means[model]["nDCG@10"] or 0)
     return {
-        "schema": 4,
+        "schema": 5,
         "title": "Demo shop",
         "baseline": "popularity",
         "primary": ["nDCG@10"],

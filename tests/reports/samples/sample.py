@@ -141,7 +141,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
     labels = [metric["label"] for metric in metrics]
     differences = _differences(values, labels, every_pair=every_pair)
     return {
-        "schema": 4,
+        "schema": 5,
         "title": "Demo shop",
         "baseline": BASELINE,
         "primary": list(PRIMARY),
@@ -161,6 +161,7 @@ def build(skills: dict[str, float], *, n_users: int = 8000, every_pair: bool = T
         "provenance": provenance(list(skills)),
         "covers": "The intervals and tests cover other users like these, with these lists held fixed. They do not"
         " cover another training seed, another split of the data or another time.",
+        "replicates": None,
     }
 
 

@@ -1,0 +1,60 @@
+"""`python -m benchmarks.replicates`: the stage `compare` of 20 models, each trained five times, on 138,000 users.
+
+Users' values as `benchmarks.many_users` draws them; the stage is a process of its own, its files are removed. Writes
+its section of benchmarks/RESULTS.md.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from shutil import rmtree
+
+from benchmarks.many_users import Shape, make, project
+from benchmarks.measured import HERE, replaced
+from benchmarks.scale import GIB_4, RESULTS, timed
+from benchmarks.tabulated import table_of
+from concord.pipeline.comparing.compare import compare
+
+USERS, MODELS, TRAININGS = 138_000, 20, 5
+SECONDS = 30
+HEADING = "Comparing many trainings"
+NAMES = tuple(f"model-{n:02}" for n in range(MODELS))
+SHAPE = Shape(
+    lists=tuple(f"{name}-{r}" for name in NAMES for r in range(TRAININGS)),
+    metrics=("P", "R", "AP", "nDCG", "RR", "Hit"),
+    ks=(10,),
+    comparison={"replicates": {name: f"{name}-*" for name in NAMES}, "baseline": NAMES[0]},
+)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--step"]:
+        params = project(Path(sys.argv[2]), SHAPE)
+        print(json.dumps(timed(lambda: compare(params))))
+        return
+    folder = HERE / "data" / "replicates"
+    make(folder, USERS, SHAPE)
+    command = [sys.executable, "-m", "benchmarks.replicates", "--step", str(folder)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
+    found = json.loads(done.stdout.splitlines()[-1])
+    rmtree(folder)
+    met = found["seconds"] <= SECONDS and found["peak"] <= GIB_4
+    row = (
+        f"{found['seconds']:.1f}",
+        f"{found['cpu']:.1f}",
+        f"{found['peak']:.0f}",
+        "met" if met else "**missed**",
+    )
+    lines = [
+        f"Made by `python -m benchmarks.replicates`: the stage `compare` of {MODELS} models x {TRAININGS} trainings x",
+        f"{USERS:,} users x {len(SHAPE.metrics)} metrics, with the panel of two primary ones and 999 resamples.",
+        "",
+        *table_of(("wall, s", "CPU, s", "peak, MB", f"at most {SECONDS} s and 4,295 MB"), [row]),
+    ]
+    page = RESULTS.read_text(encoding="utf-8")
+    RESULTS.write_text(replaced(page, HEADING, lines), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

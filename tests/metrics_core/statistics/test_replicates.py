@@ -1,0 +1,211 @@
+"""Models that were trained several times: two-way random effects, their intervals, and what would settle an order."""
+
+import math
+from statistics import fmean, variance
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
+
+from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
+from concord.metrics_core.statistics.replicates import (
+    OverTrainings,
+    Part,
+    Trained,
+    mean_of_defined,
+    turned,
+)
+
+NAN = math.nan
+# Shrout & Fleiss (1979), Psychological Bulletin 86(2), 420-428, table 2: four judges (here trainings) rate six targets
+# (here users). Their table 3: between targets 11.24, between judges 32.49, residual 1.02. statsmodels 0.15.0,
+# anova_lm(ols("y ~ C(user) + C(training)")), gives the digits.
+JUDGES = np.array(
+    [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], dtype=float
+)
+OF_JUDGES, RESIDUAL = 32.4861111111111, 1.01944444444444
+
+
+def test_the_components_are_those_of_a_published_table() -> None:
+    found = Trained(JUDGES)
+
+    assert found.of_rest == pytest.approx(RESIDUAL, rel=1e-12)
+    assert found.of_trainings == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
+    assert found.part.variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6 / 4, rel=1e-12)
+    assert found.part.n == 4
+
+
+def test_a_worked_example() -> None:
+    """Two users, three trainings.
+
+    | | user 1 | user 2 | mean |
+    |---|---|---|---|
+    | training 1 | 0.1 | 0.3 | 0.2 |
+    | training 2 | 0.4 | 0.8 | 0.6 |
+    | training 3 | 0.1 | 0.7 | 0.4 |
+    | mean | 0.2 | 0.6 | 0.4 |
+
+    MS_trainings = 2 ((-0.2)^2 + 0.2^2 + 0^2) / 2 = 0.08
+    rest: 0.1 - 0.2 - 0.2 + 0.4 = 0.1, -0.1; 0.4 - 0.2 - 0.6 + 0.4 = 0, 0; 0.1 - 0.2 - 0.4 + 0.4 = -0.1, 0.1
+    MS_rest = 4 x 0.01 / ((2 - 1)(3 - 1)) = 0.02
+    trainings: (0.08 - 0.02) / 2 = 0.03; of the mean of three: 0.01
+    users: (0.6 - 0.2)^2 / 2 = 0.08; of the mean of two: 0.04
+    half^2 = t(1)^2 0.04 + t(2)^2 0.01
+    """
+    found = Trained(np.array([[0.1, 0.3], [0.4, 0.8], [0.1, 0.7]]))
+
+    assert found.means == pytest.approx((0.2, 0.6, 0.4))
+    assert found.of_rest == pytest.approx(0.02)
+    assert found.of_trainings == pytest.approx(0.03)
+    over = OverTrainings(0.4, Part(0.04, 2), (found.part,))
+    half = math.sqrt(12.706204736**2 * 0.04 + 4.302652730**2 * 0.01)
+    assert over.interval(0.95) == pytest.approx((0.4 - half, 0.4 + half))
+    assert over.share == pytest.approx(0.2)
+
+
+def _slowly(rows: list[list[float]]) -> tuple[float, float]:
+    """(of trainings, of rest), written down as in a textbook."""
+    r, n = len(rows), len(rows[0])
+    means = [sum(row) / n for row in rows]
+    users = [sum(row[u] for row in rows) / r for u in range(n)]
+    grand = sum(means) / r
+    rest = sum(
+        (rows[i][u] - means[i] - users[u] + grand) ** 2 for i in range(r) for u in range(n)
+    ) / ((n - 1) * (r - 1))
+    between = n * sum((mean - grand) ** 2 for mean in means) / (r - 1)
+    return max(0.0, (between - rest) / n), rest
+
+
+_VALUES = st.integers(2, 6).flatmap(
+    lambda n: st.lists(
+        st.lists(st.integers(0, 20).map(lambda x: x / 20), min_size=n, max_size=n),
+        min_size=2,
+        max_size=5,
+    )
+)
+
+
+@given(_VALUES, st.randoms(use_true_random=False))
+def test_the_components_equal_a_slow_reference_and_no_order_of_users_changes_a_bit(
+    rows: list[list[float]], random: object
+) -> None:
+    found = Trained(np.array(rows))
+    order = list(range(len(rows[0])))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    shuffled = Trained(np.array(rows)[:, order])
+
+    of_trainings, rest = _slowly(rows)
+    assert found.of_rest == pytest.approx(rest, abs=1e-12)
+    assert found.of_trainings == pytest.approx(of_trainings, abs=1e-12)
+    assert (shuffled.of_rest, shuffled.of_trainings) == (found.of_rest, found.of_trainings)
+
+
+def test_where_folds_have_users_of_their_own_it_is_the_t_interval_of_their_means() -> None:
+    """Exact for folds of equal size: the means of the folds are independent and alike."""
+    gaps = [[0.1, 0.2, 0.0], [0.3, 0.0, 0.3], [0.2, 0.1, 0.3], [0.0, 0.1, 0.05]]
+    values = np.full((4, 12), NAN)
+    for fold, row in enumerate(gaps):
+        values[fold, 3 * fold : 3 * fold + 3] = row
+    found = Trained(values)
+
+    theirs = ttest_1samp([fmean(row) for row in gaps], 0.0)
+    over = OverTrainings(fmean(fmean(row) for row in gaps), Part(0.0, 2), (found.part,))
+
+    assert found.nested
+    assert over.p == pytest.approx(theirs.pvalue, rel=1e-9)
+    assert over.interval(0.95) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+
+
+def test_users_whom_some_trainings_lack_are_left_out_of_the_components() -> None:
+    whole = JUDGES.copy()
+    lacking = np.column_stack([whole, [1.0, NAN, 2.0, 3.0]])
+
+    assert not Trained(lacking).nested
+    assert Trained(lacking).of_trainings == Trained(whole).of_trainings
+    assert mean_of_defined(list(lacking))[-1] == 2.0
+    assert math.isnan(mean_of_defined([np.array([NAN]), np.array([NAN])])[0])
+
+
+def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() -> None:
+    base = np.random.default_rng(5).random((4, 50))
+    shift = np.array([[0.0], [0.3], [0.1], [0.6]])
+    a, b = Trained(base + shift + 0.01), Trained(base + shift)
+
+    assert a.of_trainings > 0.01
+    assert Trained(a.values - b.values).of_trainings == pytest.approx(0.0, abs=1e-15)
+
+
+def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
+    found = OverTrainings(0.02, Part(0.00004, 500), (Part(0.00002, 5), Part(0.00001, 3)))
+
+    assert 0.01 < found.p < 0.1
+    assert found.half(1 - found.p) == pytest.approx(0.02, rel=1e-9)
+    assert OverTrainings(0.0, *_parts()).p == 1.0
+
+
+def _parts() -> tuple[Part, tuple[Part, ...]]:
+    return Part(0.00004, 500), (Part(0.00002, 5),)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_fewer_than_three_trainings_give_no_interval(n: int) -> None:
+    found = OverTrainings(0.02, Part(0.00004, 500), (Part(0.00002, 5), Part(0.00001, n)))
+
+    assert all(math.isnan(end) for end in found.interval(0.95))
+    assert math.isnan(found.p)
+
+
+def test_one_side_alone_gives_its_own_t_interval() -> None:
+    of_users = OverTrainings(0.1, Part(0.0004, 30), (Part(0.0, 4),))
+    of_trainings = OverTrainings(0.1, Part(0.0, 30), (Part(0.0004, 4),))
+
+    assert of_users.half(0.9) == pytest.approx(student.ppf(0.95, 29) * 0.02)
+    assert of_trainings.half(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
+
+
+def test_how_many_users_or_trainings_would_settle_it() -> None:
+    found = OverTrainings(0.02, Part(0.0001, 100), (Part(0.00008, 4),))
+    users, trainings = users_needed(found, 0.95), trainings_needed(found, 0.95)
+
+    assert users is None  # t(3) x 0.0089 = 0.028 > 0.02: no number of users is enough
+    assert trainings is not None
+
+    def half(r: int) -> float:
+        of_users = student.ppf(0.975, 99) ** 2 * 0.0001
+        return math.sqrt(of_users + student.ppf(0.975, r - 1) ** 2 * 0.00008 * 4 / r)
+
+    assert half(trainings) < 0.02 <= half(trainings - 1)
+
+
+def test_users_that_are_too_few_can_be_told_how_many_are_needed() -> None:
+    found = OverTrainings(0.02, Part(0.0004, 100), (Part(0.000002, 4),))
+    users = users_needed(found, 0.95)
+    assert users is not None
+
+    def half(n: int) -> float:
+        of_users = student.ppf(0.975, n - 1) ** 2 * 0.0004 * 100 / n
+        return math.sqrt(of_users + student.ppf(0.975, 3) ** 2 * 0.000002)
+
+    assert half(users) < 0.02 <= half(users - 1)
+    assert (
+        trainings_needed(found, 0.95) is None
+    )  # t(99) x 0.02 > 0.02: no number of trainings is enough
+
+
+def test_how_often_the_order_turns() -> None:
+    """Means 0.3, 0.5, 0.4 against 0.35, 0.2: of six pairs one has the other order."""
+    a, b = (
+        Trained(np.array([[m - 0.1, m + 0.1] for m in means]))
+        for means in ([0.3, 0.5, 0.4], [0.35, 0.2])
+    )
+
+    every = turned(a, b, 0.125, paired=False)
+
+    assert (every.times, every.of) == (1, 6)
+    of_one = variance([0.3, 0.5, 0.4]) + variance([0.35, 0.2])
+    assert every.chance == pytest.approx(math.erfc(0.125 / math.sqrt(2 * of_one)) / 2)
+    paired = turned(a, Trained(b.values[[0, 1, 1]]), 0.15, paired=True)
+    assert (paired.times, paired.of) == (1, 3)

@@ -1,0 +1,171 @@
+"""`concord.compare` of models that were trained several times: names, refusals, and what does not change a number."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.stored import from_content, to_content
+
+N_USERS, N_ITEMS = 60, 30
+RNG = np.random.default_rng(14)
+TRUTH = pl.DataFrame(
+    {
+        "user": np.repeat(np.arange(N_USERS), 2),
+        "item": RNG.integers(0, N_ITEMS // 2, 2 * N_USERS) * 2,
+    }
+).with_columns(pl.col("item") + pl.int_range(pl.len()).mod(2))
+
+
+def lists(seed: int, skill: float) -> pl.DataFrame:
+    """Ten items a user; wanted ones come the earlier, the more skilled the model."""
+    rng = np.random.default_rng(seed)
+    scores = rng.random((N_USERS, N_ITEMS))
+    scores[TRUTH["user"].to_numpy(), TRUTH["item"].to_numpy()] += skill
+    best = np.argsort(-scores, axis=1)[:, :10]
+    return pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(N_USERS), 10),
+            "item": best.ravel(),
+            "rank": np.tile(np.arange(1, 11), N_USERS),
+        }
+    )
+
+
+ALS = {seed: lists(seed, 0.3 + 0.05 * seed) for seed in (1, 2, 3)}
+EASE = {seed: lists(10 + seed, 0.1 * seed) for seed in (1, 2, 3)}
+POPULARITY = lists(99, 0.0)
+
+
+def compared(models: dict[str, Any], **settings: Any) -> cc.Comparison:
+    how: dict[str, Any] = {"metrics": ["nDCG@10", "R@5"], "baseline": "popularity", "panel": False}
+    return cc.compare(models, TRUTH, conventions="standard", resamples=99, **{**how, **settings})
+
+
+@pytest.fixture(scope="module")
+def comparison() -> cc.Comparison:
+    return compared(
+        {"als": {"replicates": ALS}, "popularity": POPULARITY, "ease": {"replicates": EASE}}
+    )
+
+
+def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None:
+    row = comparison.differences.row(
+        by_predicate=(pl.col("label") == "nDCG@10")
+        & (pl.col("a") == "als")
+        & (pl.col("b") == "ease"),
+        named=True,
+    )
+
+    assert (
+        row["trained_low"]
+        < row["ci_low"]
+        < row["difference"]
+        < row["ci_high"]
+        < row["trained_high"]
+    )
+    assert comparison.models == ("als", "popularity", "ease")
+    assert list(comparison.lists) == ["als-1", "als-2", "als-3", "popularity", "ease-1", "ease-2", "ease-3"]  # fmt: skip
+
+
+def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.Comparison) -> None:
+    each = [
+        cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard")
+        .per_user["nDCG@10"]
+        .to_numpy()
+        for frame in ALS.values()
+    ]
+    mean = np.mean(each, axis=0)
+    half = 2.000995378 * mean.std(ddof=1) / np.sqrt(N_USERS)  # t on 59 degrees of freedom
+
+    found = comparison.score("als", "nDCG@10")
+
+    assert found.mean == pytest.approx(mean.mean(), abs=1e-12)
+    assert found.ci_high == pytest.approx(mean.mean() + half, abs=1e-9)
+
+
+def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
+    comparison: cc.Comparison,
+) -> None:
+    again = compared(
+        {
+            "popularity": POPULARITY,
+            "ease": {"replicates": dict(reversed(EASE.items()))},
+            "als": {"replicates": dict(reversed(ALS.items()))},
+        }
+    )
+
+    for label in ("nDCG@10", "R@5"):
+        assert again.retrained("als", "ease", label) == comparison.retrained("als", "ease", label)
+
+
+def test_without_replicates_nothing_of_them_is_there() -> None:
+    plain = compared({"als": ALS[1], "popularity": POPULARITY})
+
+    assert plain.replicates is None
+    assert "trained_low" not in plain.differences.columns
+    assert plain.retrained("als", "popularity", "nDCG@10") is None
+
+
+def test_what_is_stored_is_read_back(comparison: cc.Comparison) -> None:
+    assert from_content(to_content(comparison)) == comparison
+
+
+def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> None:
+    forth = comparison.retrained("als", "popularity", "nDCG@10")
+    back = comparison.retrained("popularity", "als", "nDCG@10")
+
+    assert forth is not None
+    assert back is not None
+    assert (back.ci_low, back.difference) == (-(forth.ci_high or 0), -(forth.difference or 0))
+    assert (forth.verdict, back.verdict) == ("better", "worse")
+
+
+def test_paired_trainings_are_compared_one_by_one() -> None:
+    found = compared(
+        {
+            "als": {"replicates": ALS},
+            "popularity": {"replicates": {s: lists(50 + s, 0.0) for s in ALS}},
+        },
+        paired_replicates=True,
+    ).retrained("als", "popularity", "nDCG@10")
+
+    assert found is not None
+    assert (found.of, found.trainings_df) == (3, 2)
+
+
+def test_two_trainings_are_too_few_for_an_interval() -> None:
+    two = compared({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
+    found = two.retrained("als", "popularity", "nDCG@10")
+
+    assert found is not None
+    assert (found.ci_low, found.p, found.verdict, found.of) == (None, None, "no_interval", 2)
+    assert two.replicates is not None
+    assert "2 trainings" in two.replicates.answers[0]
+    assert "at least 3" in two.replicates.answers[0]
+
+
+@pytest.mark.parametrize(
+    ("models", "settings", "said"),
+    [
+        ({"als": {"replicates": {1: ALS[1]}}}, {}, "als: has 1 training: als-1"),
+        ({"als": {"replicates": [ALS[1], ALS[2]]}}, {}, "write {1: lists, 2: lists}"),
+        ({"als": {"replicates": ALS}, "als-1": ALS[1]}, {}, "is the name of other lists, too"),
+        (
+            {"als": {"replicates": ALS}, "ease": {"replicates": {1: EASE[1], 4: EASE[2]}}},
+            {"paired_replicates": True},
+            "they cannot be paired",
+        ),
+        ({"als": {"replicates": ALS}}, {"paired_replicates": "yes"}, "paired_replicates"),
+        ({"als": {"replicates": ALS}}, {"baseline": "als-1"}, "'als-1' is not among the models"),
+    ],
+)
+def test_replicates_that_are_none_are_refused(
+    models: dict[str, Any], settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(cc.InputError) as refused:
+        compared({**models, "popularity": POPULARITY}, **settings)
+
+    assert said in str(refused.value)
