@@ -212,7 +212,7 @@ def lede(comparison: Comparison) -> str:
         welch = (
             ""
             if found.paired
-            else ", by Welch’s formula where both models were trained several times"
+            else ", by the formula of Welch where both models were trained several times"
         )
         said.append(f"Degrees of freedom (df): users − 1, and trainings − 1{welch}.")
     few = [model for model, lists in found.models.items() if len(lists) < FEWEST_TRAININGS]
