@@ -4,6 +4,8 @@ import random
 from collections.abc import Sequence
 from functools import cache
 
+import polars as pl
+
 import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
 
@@ -32,7 +34,9 @@ def trained(
         models,
         {user: ["a", "b"] for user in USERS},
         metrics=["nDCG@3", "R@3", "Coverage@3"],
-        items=["a", "b", "c", *(f"{item}{user}" for user in USERS for item in "abc")],
+        items=pl.DataFrame(
+            {"item": [*"abc", *(f"{item}{user}" for user in USERS for item in "abc")]}
+        ),
         baseline=names[2],
         primary=list(primary),
         conventions=cc.preset("standard"),
