@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
@@ -10,6 +11,7 @@ from altair.utils import schemapi
 
 from concord.metrics_core.comparison.exports import exports
 from concord.reports.charts.palette import COLOURS
+from concord.reports.charts.svg import Layers, picture
 from concord.reports.charts.trainings import training_chart
 from concord.reports.commenting.comment import Comment, render_comment
 from concord.reports.markdown import render_markdown
@@ -174,11 +176,13 @@ def test_a_model_of_one_training_is_held_against_each_of_the_baseline() -> None:
 
 
 def test_the_picture_follows_the_scheme_and_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    from concord.reports.charts import trainings as drawn
-
     layers: list[alt.Chart] = []
-    kept = drawn.picture
-    monkeypatch.setattr(drawn, "picture", lambda found, *rest: layers.extend(found) or kept(found, *rest))  # fmt: skip
+
+    def keeping(found: Layers, *rest: Any) -> str:
+        layers.extend(found)
+        return picture(found, *rest)
+
+    monkeypatch.setattr("concord.reports.charts.trainings.picture", keeping)
     root = ElementTree.fromstring(training_chart(trained(), LABEL, narrow=False))
     painted = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
 
