@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from concord.metrics_core.calibrate import calibrate as calibrate
+    from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
@@ -18,20 +20,28 @@ if TYPE_CHECKING:
     from concord.metrics_core.explain import Derivation as Derivation
     from concord.metrics_core.explain import Versus as Versus
     from concord.metrics_core.explain import explain as explain
+    from concord.metrics_core.plan import plan as plan
+    from concord.metrics_core.planning.parts import Plan as Plan
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.statistics.power import Spread as Spread
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+    "Calibration": "calibrating.calibration",
     "Comparison": "comparison.comparison",
     "Conventions": "conventions.conventions",
     "Derivation": "explain",
     "Found": "reconcile",
     "InputError": "checking.problems",
+    "Plan": "planning.parts",
     "Result": "evaluate",
+    "Spread": "statistics.power",
     "Versus": "explain",
+    "calibrate": "calibrate",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "plan": "plan",
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",

@@ -39,16 +39,16 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render_html(comparison: Comparison) -> str:
     """The page of a comparison."""
-    script = _file("sort.js") + _file("interact.js")
+    script = file_of("sort.js") + file_of("interact.js")
     page = environment(autoescape=True).get_template("report.html.j2")
     with debug_mode(
         False
     ):  # the tests check every part of a chart against the schema: it takes half of the time
         return page.render(
             comparison=comparison,
-            style=Markup(palette.stylesheet() + "\n" + _file("style.css")),
+            style=Markup(palette.stylesheet() + "\n" + file_of("style.css")),
             script=Markup(script),
-            script_hash=_sha256(script),
+            script_hash=sha256_of(script),
             difference_chart=difference_chart,
             training_chart=training_chart,
             distribution_chart=distributions.distribution_chart,
@@ -108,9 +108,11 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _file(name: str) -> str:
+def file_of(name: str) -> str:
+    """A file that stands beside the templates."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _sha256(script: str) -> str:
+def sha256_of(script: str) -> str:
+    """By which the page's policy knows its script."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

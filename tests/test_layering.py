@@ -15,6 +15,7 @@ PACKAGES = ("metrics_core", "pipeline", "reports")
 FLOORS = (  # from the roof down
     "pipeline/commands",
     "pipeline/commands/asking",
+    "pipeline/history",
     "pipeline/diffing pipeline/posting pipeline/project pipeline/terminal",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/tracking",
     "pipeline/evaluating/engines",
@@ -27,7 +28,8 @@ FLOORS = (  # from the roof down
     "reports/writing",
     "metrics_core",
     "metrics_core/spark",
-    "metrics_core/comparing metrics_core/explaining metrics_core/reading",
+    "metrics_core/calibrating",
+    "metrics_core/comparing metrics_core/explaining metrics_core/planning metrics_core/reading",
     "metrics_core/comparing/segments metrics_core/comparing/warnings",
     "metrics_core/comparing/evidence metrics_core/comparing/sentences",
     "metrics_core/reading/rules",

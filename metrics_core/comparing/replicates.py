@@ -45,6 +45,7 @@ def replicates(
         nested=nested,
         scores=tuple(told),
         pairs=tuple(_judged(asked, found, pairs)),
+        answers=(),
     )
 
 

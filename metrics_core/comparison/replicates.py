@@ -97,7 +97,7 @@ class Replicates:
     nested: bool
     scores: tuple[ReplicatedScore, ...]
     pairs: tuple[ReplicatedDifference, ...]
-    answers: tuple[str, ...] = ()
+    answers: tuple[str, ...]
 
     def score(self, model: str, label: str) -> ReplicatedScore | None:
         """None for a model that was trained once."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import Problem
 from concord.metrics_core.checking.relations import schema
 from concord.metrics_core.comparing.evidence.aligned import align
-from concord.metrics_core.comparing.evidence.asked import Asked, absolute
+from concord.metrics_core.comparing.evidence.asked import Asked, Effect, absolute
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
@@ -21,6 +22,23 @@ from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
+
+
+class Terms(Protocol):
+    """What of `Asked` decides on a change: as it stands in params.yaml now, or as it stood at a revision."""
+
+    @property
+    def conventions(self) -> Conventions: ...
+    @property
+    def labels(self) -> list[Label]: ...
+    @property
+    def primary(self) -> list[str]: ...
+    @property
+    def min_effects(self) -> dict[str, Effect]: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def alpha(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former)
     ]
 
 
-def changes(asked: Asked, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
+def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
     """One a label and model, now minus then, over the users who have both values.
 
     Holm over models x primary labels, Benjamini-Hochberg over the others.
@@ -99,7 +117,7 @@ def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[s
     return sorted(ours - theirs), sorted(theirs - ours)
 
 
-def _compared(asked: Asked, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
+def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
     aligned = align({NOW: [now.values], THEN: [then.values]})
     columns = schema(then.values)
     for label in asked.labels:
@@ -114,7 +132,7 @@ def _compared(asked: Asked, now: Evaluated, then: Evaluated, model: str) -> Iter
         yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
 
 
-def _told(asked: Asked, found: _Compared, p_adjusted: float, *, primary: bool) -> Change:
+def _told(asked: Terms, found: _Compared, p_adjusted: float, *, primary: bool) -> Change:
     paired = found.paired
     return Change(
         label=str(found.label),

@@ -11,6 +11,8 @@ from typing import Any
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.stored import from_content
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
@@ -52,12 +54,36 @@ def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iter
             if not _fetched(files, path, folder / f"{model}.{kind}")
         ]
         if lost:
-            what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
-            fix = f"`dvc fetch --rev {revision}`, or check out {revision}, run `dvc repro` and come back"
-            raise InputError([Problem(str(path), what, fix) for path in lost])
+            raise InputError([_lost(path, revision) for path in lost])
         yield Former(
             revision, params, named, {model: _evaluation(folder, model) for model in asked}
         )
+
+
+def comparison_at(revision: str) -> Comparison:
+    """The comparison that a revision left.
+
+    Raises
+    ------
+    InputError : there is no such revision, it holds no project, or its comparison is gone or of another version
+    """
+    _refuse_unknown(revision)
+    from dvc.api import DVCFileSystem
+
+    files = DVCFileSystem(".", rev=revision)
+    params, *_ = _read_params(files, revision)
+    path = Path(params["results"]["comparison"]) / "comparison.json"
+    try:
+        text = files.read_text(_in_repository(path), encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError([_lost(path, revision)]) from None
+    return from_content(json.loads(text), f"{path} of {revision}")
+
+
+def _lost(path: Path, revision: str) -> Problem:
+    what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
+    fix = f"`dvc fetch --rev {revision}`, or check out {revision}, run `dvc repro` and come back"
+    return Problem(str(path), what, fix)
 
 
 def _refuse_unknown(revision: str) -> None:

@@ -28,6 +28,7 @@ Layers = Sequence[alt.Chart]
 x_at: Callable[[float], Any] = alt.XValue
 x2_at: Callable[[float], Any] = alt.X2Value
 y_at: Callable[[float], Any] = alt.YValue
+y2_at: Callable[[float], Any] = alt.Y2Value
 
 
 def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:

@@ -198,10 +198,12 @@ def choice_findings(
     if isinstance(effects, Mapping):
         yield from _effect_findings(effects, evaluated, settings)
     elif isinstance(effects, (int, float)):
-        yield from _wide_findings(effects, [x for x in primary if spelled(x) in evaluated])
+        yield from wide_findings(effects, [x for x in primary if spelled(x) in evaluated])
 
 
-def _wide_findings(effect: float, labels: Sequence[str]) -> Iterator[Finding]:
+def wide_findings(
+    effect: float, labels: Sequence[str], key: str = "min_effect"
+) -> Iterator[Finding]:
     """A number that no difference reaches: a share without its %."""
     for text in labels:
         low, high = parse(text).metric.range
@@ -210,7 +212,7 @@ def _wide_findings(effect: float, labels: Sequence[str]) -> Iterator[Finding]:
                 f"is {effect:g}, and no two values of {text} are further apart than {high - low:g}"
             )
             yield (
-                "min_effect",
+                key,
                 what,
                 f"write {effect:g}% for a share of the baseline, or a smaller number",
             )

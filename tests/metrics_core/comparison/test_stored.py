@@ -86,7 +86,7 @@ def test_what_is_no_number_has_no_place_in_the_file() -> None:
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
 
 
-@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, None, "3", str(SCHEMA)])
+@pytest.mark.parametrize("schema", [SCHEMA - 2, SCHEMA + 1, None, "3", str(SCHEMA)])
 def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(json.dumps(sample.two_models() | {"schema": schema}), encoding="utf-8")
@@ -99,6 +99,13 @@ def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     assert problem.what == f"has schema {schema}, and this version reads {SCHEMA}"
     newer = isinstance(schema, int) and schema > SCHEMA
     assert problem.fix == (f"update Concord, or {AGAIN}" if newer else AGAIN)
+
+
+def test_a_file_from_before_replicates_is_read() -> None:
+    content = sample.two_models() | {"schema": SCHEMA - 1}
+    content.pop("replicates")
+
+    assert from_content(content).replicates is None
 
 
 @pytest.mark.parametrize("content", [[], ["schema"], 3, "schema", None, {}])

@@ -76,7 +76,7 @@ def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
     assert list(comparison) == [
         "schema", "title", "baseline", "primary", "confidence", "models", "metrics", "ks",
         "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples",
-        "warnings", "checked", "gate", "quality", "conventions", "provenance", "covers",
+        "warnings", "checked", "gate", "quality", "conventions", "provenance", "covers", "replicates",
     ]  # fmt: skip
     assert comparison["models"] == MODELS
     assert comparison["ks"] == [5, 10]

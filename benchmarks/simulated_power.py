@@ -1,0 +1,281 @@
+"""Does the planned number of users give the planned power? Beside each plan, one that a plausible wrong formula makes."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
+from benchmarks.tabulated import Row, rate, rng_of, table_of
+from concord.metrics_core.planning.pairs import fewest_users, spread_of
+from concord.metrics_core.scoring.numerics.student import half_width
+from concord.metrics_core.statistics.needed import seeds_needed, users_needed
+from concord.metrics_core.statistics.paired import Column, Paired, paired
+from concord.metrics_core.statistics.power import (
+    Claim,
+    Spread,
+    better,
+    chance,
+    different,
+    equivalent,
+    not_worse,
+)
+from concord.metrics_core.statistics.verdict import verdict
+
+ALPHA, POWER = 0.05, 0.8
+RUNS = 4_000
+PILOT = 2_000_000  # users, from whom the spread is known as good as exactly
+TESTS = 20
+PLANS = 2_000
+SEED_RUNS = 4_000
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+Shown = Callable[[Paired], bool]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two models, and the true difference of their means."""
+
+    name: str
+    draw: Draw
+    effect: float
+
+    def spreads(self) -> tuple[float, float]:
+        """Standard deviation of users' differences; and what it would be of two samples of other users."""
+        a, b = self.draw(rng_of(41), PILOT)
+        return float((a - b).std()), math.sqrt(float(a.var() + b.var()))
+
+
+LIFT, SPARSE_LIFT, GAIN = 0.1, 0.3, 0.02
+CASES = (
+    Case("half of the users hit", partial(pair, hit_rate=0.5, lift=LIFT), mean_of_pair(0.5, LIFT)),
+    Case(
+        "5% of the users hit",
+        partial(pair, hit_rate=0.05, lift=SPARSE_LIFT),
+        mean_of_pair(0.05, SPARSE_LIFT),
+    ),
+    Case(
+        "many gain a little, few lose much",
+        lambda rng, users: (skewed(rng, users, GAIN), np.zeros(users)),
+        GAIN,
+    ),
+)
+
+
+def to_find() -> list[str]:
+    """A true difference is found in 80 % of the runs: alone, and as one of twenty tests."""
+    rows: list[Row] = []
+    for case in CASES:
+        sd, unpaired = case.spreads()
+        for tests in (1, TESTS):
+            level = ALPHA / tests
+            plans = [
+                _users(different(level), case.effect, sd),
+                _users(different(2 * level), case.effect, sd),
+                _users(different(level), case.effect, unpaired),
+            ]
+            shown = partial(_found, level=level)
+            cells = [_measured(case, users, shown) for users in plans]
+            rows.append((case.name, f"{tests}", *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+    return [
+        "## Planned users: a difference to be found",
+        "",
+        f"Users planned for {POWER:.0%} power at the true difference, and how often so many find it ({RUNS:,} runs); beside them",
+        "the plans of a one-sided test, which are too small, and of the spread of two samples of other users, which are",
+        "too large; where few lose much, as many users as are planned miss some of those who do.",
+        "",
+        *table_of(
+            ("differences", "tests", "users", "found", "one-sided: users", "found", "unpaired: users", "found"),
+            rows,
+        ),
+    ]  # fmt: skip
+
+
+def to_call_better() -> list[str]:
+    """The verdict `better` asks more than significance: the interval has to clear `min_effect`."""
+    rows: list[Row] = []
+    for case in CASES:
+        sd, _ = case.spreads()
+        least = case.effect / 2
+        for tests in (1, TESTS):
+            level = ALPHA / tests
+            plans = [
+                _users(better(least, ALPHA, level), case.effect, sd),
+                _users(different(level), case.effect, sd),
+            ]
+            shown = partial(_said, "better", min_effect=least, tests=tests)
+            cells = [_measured(case, users, shown) for users in plans]
+            rows.append((case.name, f"{tests}", *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+    return [
+        "## Planned users: the verdict `better`",
+        "",
+        f"`min_effect` is half of the true difference. Planned for {POWER:.0%}, and how often `better` is said; beside it the plan",
+        "that forgets the margin.",
+        "",
+        *table_of(
+            ("differences", "tests", "users", "better", "margin forgotten: users", "better"), rows
+        ),
+    ]  # fmt: skip
+
+
+def to_keep_up() -> list[str]:
+    """Two models that are alike: a guardrail passes, and `equivalent` is said, in 80 % of the runs."""
+    rows: list[Row] = []
+    for hit_rate in (0.5, 0.05):
+        margin = mean_of_pair(hit_rate, 0.1)
+        alike = Case(f"{hit_rate:.0%} of the users hit", partial(pair, hit_rate=hit_rate), 0.0)
+        sd, _ = alike.spreads()
+        guard = [_users(not_worse(margin, a), 0.0, sd) for a in (ALPHA, 2 * ALPHA)]
+        tost = [
+            _users(equivalent(margin, ALPHA), 0.0, sd),
+            _users(not_worse(margin, ALPHA), 0.0, sd),
+        ]
+        kept = partial(_above, bound=-margin)
+        said = partial(_said, "equivalent", min_effect=margin, tests=1)
+        for name, plans, shown in (("guardrail", guard, kept), ("equivalent", tost, said)):
+            cells = [_measured(alike, users, shown) for users in plans]
+            rows.append((alike.name, name, *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+    return [
+        "## Planned users: models that are alike",
+        "",
+        f"Planned for {POWER:.0%}: that a guardrail passes, and that `equivalent` is said, with a margin of 10% of the mean. Beside",
+        "them a guardrail planned with one-sided 5% (the gate has 2.5%), and equivalence planned with one side alone.",
+        "",
+        *table_of(("models", "shown", "users", "shown", "wrong plan: users", "shown"), rows),
+    ]
+
+
+def from_users() -> list[str]:
+    """The spread is that of the users who are there, as `concord plan` has it; then others are asked."""
+    rows: list[Row] = []
+    for case in CASES:
+        for there in (100, 300, 1_000, 5_000):
+            plans = [_from_users(case, there, run) for run in range(PLANS)]
+            made = [users for users in plans if users is not None]
+            shown = 0
+            for run, users in enumerate(made):
+                a, b = case.draw(rng_of(59, there, run), users)
+                shown += _found(paired(Column(a), Column(b), confidence=1 - ALPHA), ALPHA)
+            low, middle, high = (f"{np.quantile(made, q):,.0f}" for q in (0.05, 0.5, 0.95))
+            cells = (f"{low} to {high}", middle, rate(shown, len(made)))
+            rows.append((case.name, f"{there:,}", rate(len(made), PLANS, error=False), *cells))
+    return [
+        "## Planned users: from the users who are there",
+        "",
+        f"Each of {PLANS:,} plans takes its spread from other users and is then tried once, on users of the number that it",
+        "names. A single plan from some hundred users may be off by half; over all of them the power is close to what was",
+        f"planned, {POWER:.0%}. Under ten users who differ there is no plan: of the pilots of 100 users of whom 5% are hit, those",
+        "that have one vary more than others, so that they ask for too many.",
+        "",
+        *table_of(
+            ("differences", "users there", "planned", "users planned, 9 in 10", "median", "found"),
+            rows,
+        ),
+    ]
+
+
+def _from_users(case: Case, there: int, run: int) -> int | None:
+    a, b = case.draw(rng_of(53, there, run), there)
+    found = paired(Column(a), Column(b), confidence=1 - ALPHA)
+    if math.isnan(found.ci_low):
+        return None
+    spread = spread_of(found.ci_low, found.ci_high, there, 1 - ALPHA)
+    assert spread is not None, "there is an interval"
+    needed = users_needed(different(ALPHA), case.effect, spread, power=POWER)
+    return None if needed is None else max(needed, fewest_users(there, found.n_nonzero))
+
+
+def over_trainings() -> list[str]:
+    """Users and trainings both vary: half² = t(n - 1)² s_u² / n + t(R - 1)² s_r² / R."""
+    users, effect = 1_000, 0.02
+    rows: list[Row] = []
+    for of_trainings in (0.003, 0.006, 0.01):
+        spread = Spread(0.15, of_trainings)
+        right = seeds_needed(different(ALPHA), effect, spread, power=POWER, users=users) or 0
+        normal = _normal_seeds(effect, spread, users)
+        cells = [f"{of_trainings}"]
+        for seeds in (right, normal):
+            told = chance(different(ALPHA), effect, spread, users=users, seeds=seeds)
+            cells += [f"{seeds}", f"{told:.1%}", _over_trainings(spread, effect, users, seeds)]
+        rows.append(tuple(cells))
+    return [
+        "## Planned trainings",
+        "",
+        f"{users:,} users whose differences have sd 0.15, a true difference of {effect}: trainings of each model planned for",
+        f"{POWER:.0%} at least, the power that so many have, and how often the interval over new users and new trainings shows it",
+        f"({SEED_RUNS:,} runs). Beside it the plan that takes 1.96 for t(R - 1), as if few trainings told how much they vary.",
+        "",
+        *table_of(
+            (
+                "sd of trainings",
+                "trainings",
+                "power",
+                "found",
+                "with 1.96: trainings",
+                "power",
+                "found",
+            ),
+            rows,
+        ),
+    ]
+
+
+PARTS = (to_find, to_call_better, to_keep_up, from_users, over_trainings)
+
+
+def _users(claim: Claim, effect: float, sd: float) -> int:
+    found = users_needed(claim, effect, Spread(sd), power=POWER)
+    assert found is not None, "every claim here can be shown"
+    return found
+
+
+def _counts(plans: list[int]) -> list[str]:
+    return [f"{users:,}" for users in plans]
+
+
+def _measured(case: Case, users: int, shown: Shown) -> str:
+    """How often so many users show it."""
+    count = 0
+    for run in range(RUNS):
+        a, b = case.draw(rng_of(43, users, run), users)
+        count += shown(paired(Column(a), Column(b), confidence=1 - ALPHA))
+    return rate(count, RUNS)
+
+
+def _found(found: Paired, level: float) -> bool:
+    return found.p < level and found.difference > 0
+
+
+def _above(found: Paired, bound: float) -> bool:
+    return found.ci_low > bound
+
+
+def _said(word: str, found: Paired, min_effect: float, tests: int) -> bool:
+    """The verdict of the one test that is furthest from significant, of so many: Holm's worst."""
+    p = min(found.p * tests, 1.0)
+    told = verdict(found, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=True)
+    return told == word
+
+
+def _normal_seeds(effect: float, spread: Spread, users: int) -> int:
+    """((1.96 + 0.84) / effect)² · (s_u² / n + s_r² / R) <= 1, solved for R; two at least."""
+    allowed = (effect / (1.959964 + 0.841621)) ** 2 - spread.of_users**2 / users
+    return max(math.ceil(spread.of_trainings**2 / allowed), 2)
+
+
+def _over_trainings(spread: Spread, effect: float, users: int, seeds: int) -> str:
+    """Means of users and of trainings, drawn as what they are: normal, with nothing left over."""
+    shown = 0
+    for run in range(SEED_RUNS):
+        rng = rng_of(47, seeds, run)
+        of_users = rng.normal(0, spread.of_users, users)
+        of_trainings = rng.normal(0, spread.of_trainings, seeds)
+        difference = effect + of_users.mean() + of_trainings.mean()
+        half = math.hypot(
+            half_width(users, 1 - ALPHA) * of_users.std(ddof=1) / math.sqrt(users),
+            half_width(seeds, 1 - ALPHA) * of_trainings.std(ddof=1) / math.sqrt(seeds),
+        )
+        shown += difference - half > 0
+    return rate(shown, SEED_RUNS)

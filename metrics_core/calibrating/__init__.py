@@ -1,0 +1,1 @@
+"""Offline against online: which offline differences agreed with past A/B experiments."""

@@ -1,0 +1,77 @@
+"""What changed between two comparisons of one project, in words."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from concord.metrics_core.checking.known_by import mark_of
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.history import Changed
+from concord.metrics_core.comparison.words import listed
+
+CONCORD = "concord-eval"
+
+
+def what_changed(then: Comparison, now: Comparison) -> Iterator[Changed]:
+    """Models, lists, truth, conventions, what is asked, and who computed it."""
+    yield from models_changed(then.models, now.models)
+    if other := [m for m in now.models if m in then.models and _mark(then, m) != _mark(now, m)]:
+        yield Changed("lists", f"other lists: {listed(other)}")
+    if _mark(then, "truth") != _mark(now, "truth"):
+        yield Changed("truth", "another truth")
+    for name, was, is_now in _conventions(then, now):
+        yield Changed("conventions", f"{name}: {was} → {is_now}")
+    for name, was, is_now in _rules(then, now):
+        yield Changed("rules", f"{name}: {was} → {is_now}")
+    was, is_now = (each.provenance.versions.get(CONCORD, "unknown") for each in (then, now))
+    if was != is_now:
+        yield Changed("version", f"Concord {was} → {is_now}")
+
+
+def models_changed(then: tuple[str, ...], now: tuple[str, ...]) -> Iterator[Changed]:
+    """Models that came, and models that went."""
+    if new := [model for model in now if model not in then]:
+        yield Changed("models", f"new: {listed(new)}")
+    if lost := [model for model in then if model not in now]:
+        yield Changed("models", f"removed: {listed(lost)}")
+
+
+def _mark(comparison: Comparison, table: str) -> str | None:
+    return mark_of(comparison.quality.get(table, {}))
+
+
+def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
+    was, is_now = _knobs(then), _knobs(now)
+    for name in dict.fromkeys([*was, *is_now]):
+        if was.get(name) != is_now.get(name):
+            yield name, was.get(name, "none"), is_now.get(name, "none")
+
+
+def _knobs(comparison: Comparison) -> dict[str, str]:
+    """Convention -> value; `gain of nDCG` for what single metrics have otherwise."""
+    general = {knob.name: _plain(knob.value) for knob in comparison.conventions.knobs}
+    special: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
+    return general | {
+        f"{name} of {metric}": _plain(value)
+        for metric, knobs in special.items()
+        for name, value in knobs.items()
+    }
+
+
+def _rules(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
+    for name in ("baseline", "primary", "confidence"):
+        was, is_now = (getattr(each, name) for each in (then, now))
+        if was != is_now:
+            yield name, _plain(was), _plain(is_now)
+    effects = [{x: each.metric(x).min_effect for x in each.primary} for each in (then, now)]
+    for label, effect in effects[1].items():
+        if (was := effects[0].get(label, effect)) != effect:
+            yield f"smallest difference that matters on {label}", was, effect
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False).replace('"', "")

@@ -1,0 +1,1 @@
+"""Planning: what so many users can settle, and how many it takes. `metrics_core/plan.py` is the door."""

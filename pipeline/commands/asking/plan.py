@@ -1,0 +1,158 @@
+"""`concord plan`: how many users and seeds it takes, from the results on disk or from stated numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparing.evidence.asked import Effect
+from concord.metrics_core.plan import of_comparison
+from concord.metrics_core.plan import plan as planned
+from concord.metrics_core.planning.checks import number_findings
+from concord.metrics_core.planning.parts import Plan
+from concord.metrics_core.statistics.power import Spread
+from concord.pipeline.commands.asking.leaderboard import comparison_of
+from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.diffing.gate import gated
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.outputs import write_text
+from concord.pipeline.terminal.arguments import PLACE, evaluated_label
+from concord.pipeline.terminal.plan import print_plan
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What is said in place of results; None: nothing."""
+
+    sd: float | None
+    users: int | None
+    tests: int | None
+    sd_seeds: float | None
+    seeds: int | None
+
+
+NOTHING = Stated(None, None, None, None, None)
+_NUMBERS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
+OPTIONS = {"metrics": "--metric", **{name: f"--{name}" for name in _NUMBERS}}
+
+
+def plan(
+    metrics: Sequence[str],
+    stated: Stated,
+    *,
+    effect: str | None,
+    power: float,
+    segments: bool,
+    picture: str | None,
+) -> None:
+    """Prints the plan; with `picture` it draws the curves into that file.
+
+    Raises
+    ------
+    InputError : numbers that cannot be, results that are not there, a metric that was not evaluated
+    """
+    refuse_other_pictures(picture)
+    wanted = None if effect is None else effect_of(effect)
+    try:
+        if stated == NOTHING:
+            found = _of_results(metrics, wanted, power, segments=segments)
+        else:
+            found = _of_numbers(metrics, stated, wanted, power, segments=segments)
+    except InputError as error:
+        raise _as_options(error) from None
+    print_plan(found)
+    if picture is not None:
+        _draw(found, Path(picture))
+
+
+def refuse_other_pictures(picture: str | None) -> None:
+    """A picture is an SVG, in a folder that is there."""
+    if picture is None:
+        return
+    if Path(picture).suffix != ".svg":
+        raise refuse(f"{PLACE}: --plot", f"{picture!r} is no SVG", "name a file such as plan.svg")
+    if not Path(picture).parent.is_dir():
+        what = f"there is no folder {str(Path(picture).parent)!r}"
+        raise refuse(f"{PLACE}: --plot", what, "make it, or name another file")
+
+
+def _draw(found: Plan, file: Path) -> None:
+    """The curves of the first label; the others are named."""
+    from concord.reports.charts.power import plan_picture
+
+    label = found.pairs[0].label
+    write_text(file, plan_picture(found, label))
+    if label is not None and len(found.labels) > 1:
+        LOG.info("%s shows %s; `--metric` names another", file, label)
+
+
+def effect_of(text: str) -> Effect:
+    """`0.005` as a number, `2%` as it is."""
+    if text.endswith("%"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        fix = "write a number such as 0.005, or a share of the baseline such as 2%"
+        raise refuse(f"{PLACE}: --effect", f"{text!r} is no difference", fix) from None
+
+
+def _of_results(
+    metrics: Sequence[str], effect: Effect | None, power: float, *, segments: bool
+) -> Plan:
+    if found := list(number_findings(effect=effect, power=power, confidence=None)):
+        raise refuse(*found[0])
+    params = read_params()
+    comparison = comparison_of(params)
+    labels = [evaluated_label(text, comparison.labels) for text in metrics]
+    if stale := told_stale(params):
+        LOG.warning("beware, %s", stale)
+    if (
+        params.gate and params.gate.asked is not None and comparison.challengers
+    ):  # that of now, whatever it was at `dvc repro`
+        comparison = replace(comparison, gate=gated(params).decision)
+    named = list(dict.fromkeys(labels)) or None
+    return of_comparison(comparison, named, effect=effect, power=power, segments=segments)
+
+
+def _of_numbers(
+    metrics: Sequence[str], stated: Stated, effect: Effect | None, power: float, *, segments: bool
+) -> Plan:
+    """The plan of stated numbers, for which no results are read."""
+    _refuse_halves(stated)
+    sd = stated.sd
+    spread = sd if sd is None or stated.sd_seeds is None else Spread(sd, stated.sd_seeds)
+    return planned(
+        metrics=[*metrics] or None,
+        sd=spread,
+        users=stated.users,
+        seeds=stated.seeds,
+        tests=1 if stated.tests is None else stated.tests,
+        effect=effect,
+        power=power,
+        segments=segments,
+    )
+
+
+def _refuse_halves(stated: Stated) -> None:
+    """Numbers that say something together only."""
+    for one, other in ((("sd", stated.sd), ("users", stated.users)), (("sd-seeds", stated.sd_seeds), ("seeds", stated.seeds))):  # fmt: skip
+        given = [name for name, value in (one, other) if value is not None]
+        needed = one[0] == "sd"  # whatever else is stated
+        if len(given) == 1 or (needed and not given):
+            lacking = next(name for name, value in (one, other) if value is None)
+            fix = f"add --{lacking}" + (
+                ", or leave out what is stated, to plan from the results" if needed else ""
+            )
+            raise refuse(PLACE, f"--{lacking} is missing", fix)
+
+
+def _as_options(error: InputError) -> InputError:
+    """The refusal of the library, its arguments named as the options that they come from."""
+    return InputError(_as_option(problem) for problem in error.problems)
+
+
+def _as_option(problem: Problem) -> Problem:
+    option = OPTIONS.get(problem.where)
+    return problem if option is None else replace(problem, where=f"{PLACE}: {option}")

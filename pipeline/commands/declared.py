@@ -1,0 +1,193 @@
+"""What each command of the command line takes, in groups by what they are for."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from concord.pipeline.commands import called
+from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
+
+Command = Callable[[argparse.Namespace], str | int | None]
+STAGE = "stage"
+COMPLETION = "completion"
+SHELLS = ("bash", "zsh", "fish")
+GATE = "gate"
+STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
+OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
+_REVISION = "a commit, branch or tag, such as HEAD~1; else the baseline"
+_INSTEAD = "this instead of the primary metrics; may repeat"
+
+
+def parser_of(stage: Command, completion: Command) -> argparse.ArgumentParser:
+    """The parser of all commands; two of them are what the command line does itself."""
+    parser = Parser(
+        prog=PROGRAM,
+        description="Recommender evaluation that is pinned, reproducible and explainable. "
+        "The pipeline itself runs by `dvc repro`.",
+    )
+    _add_how(parser, default=[])
+    parser.add_argument("--version", action=Version, nargs=0, help="which Concord this is")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_beginning(commands)
+    _add_definitions(commands)
+    _add_results(commands)
+    _add_revisions(commands)
+    _add_deciding(commands)
+    _add_planning(commands)
+    _add_studying(commands)
+    _add_running(commands, stage, completion)
+    return parser
+
+
+def _add_beginning(commands: Any) -> None:
+    init = _add(commands, "init", called.call_init, "write an evaluation into your DVC repository")
+    init.add_argument(
+        "--dir", default="evaluation", metavar="DIR", help="the folder to write (evaluation)"
+    )
+    init.add_argument("--truth", metavar="PATH", help="the held-out data, where no name tells it")
+    init.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="lists of a model, in place of those that are found; may repeat",
+    )
+    init.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, write nothing"
+    )
+    how = init.add_mutually_exclusive_group()
+    how.add_argument(
+        "--force", action="store_true", help="write again; what was there is kept beside"
+    )
+    how.add_argument(
+        "--upgrade", action="store_true", help="carry the project to the Concord that is installed"
+    )
+    said = "check params.yaml and every input file, without evaluating"
+    _add(commands, "validate", called.call_validate, said)
+
+
+def _add_definitions(commands: Any) -> None:
+    _add(commands, "metrics", called.call_metrics, "the metrics, their formulas and sources")
+    said = "the named conventions, the knobs of one, or `diff A B`"
+    presets = _add(commands, "presets", called.call_presets, said)
+    presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
+    pin = _add(commands, "pin", called.call_pin, "write a preset's values into params.yaml")
+    pin.add_argument("preset", help="a preset, such as ir_measures")
+
+
+def _add_results(commands: Any) -> None:
+    said = "means, differences to the baseline and verdicts"
+    board = _add(commands, "leaderboard", called.call_leaderboard, said)
+    board.add_argument("--metric", action="append", default=[], metavar="LABEL", help=_INSTEAD)
+    explain = _add(commands, "explain", called.call_explain, "how one user's number came about")
+    explain.add_argument("user", help="a user's id")
+    explain.add_argument("metric", help="a label, such as nDCG@10")
+    explain.add_argument("--model", required=True, help="a model of params.yaml")
+    explain.add_argument(
+        "--versus",
+        metavar="PRESET",
+        help="beside it, as this preset defines it, on the scale of the data",
+    )
+    explain.add_argument("--markdown", action="store_true", help="as Markdown")
+    said = "which definition gives this number?"
+    reconcile = _add(commands, "reconcile", called.call_reconcile, said)
+    reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
+    reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
+    reconcile.add_argument("--model", required=True, help="a model of params.yaml")
+
+
+def _add_revisions(commands: Any) -> None:
+    said = "did my change help? the results against a git revision"
+    diff = _add(commands, "diff", called.call_diff, said)
+    diff.add_argument("revision", help="a commit, branch or tag, such as HEAD or HEAD~1")
+    diff.add_argument("--model", action="append", default=[], help="only this model; may repeat")
+    diff.add_argument("--metric", action="append", default=[], help="this label; may repeat")
+    diff.add_argument("--anyway", action="store_true", help="though conventions or truth differ")
+    diff.add_argument("--json", action="store_true", help="every label, as JSON")
+    said = "the results at each revision, and what changed"
+    history = _add(commands, "history", called.call_history, said)
+    history.add_argument("revision", nargs="?", help="only what came after this revision")
+    history.add_argument("--csv", metavar="FILE", help="every model, as a table")
+    history.add_argument("--html", metavar="FILE", help="a page with pictures")
+
+
+def _add_deciding(commands: Any) -> None:
+    gate = _add(
+        commands, GATE, called.call_gate, "may these models go out? 0 pass, 1 worse, 3 undecided"
+    )
+    gate.add_argument("revision", nargs="?", help=_REVISION)
+    gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
+    comment = _add(
+        commands, "comment", called.call_comment, "what a pull request should be told, as Markdown"
+    )
+    comment.add_argument("revision", nargs="?", help=_REVISION)
+    comment.add_argument(
+        "--post",
+        action="store_true",
+        help="in CI: write it there, against the base of the request, and leave with the exit code of the gate",
+    )
+    comment.add_argument(
+        "--undecided",
+        choices=("pass", "fail"),
+        metavar="pass | fail",
+        help="may guardrails stay undecided? in place of `gate.undecided`",
+    )
+
+
+def _add_studying(commands: Any) -> None:
+    """Beyond one run: several projects, and what was found online."""
+    said = "which offline metric agreed with past A/B experiments?"
+    calibrate = _add(commands, "calibrate", called.call_calibrate, said)
+    calibrate.add_argument("file", metavar="FILE", help="CSV: experiment, control, treatment, and the lifts of online metrics")  # fmt: skip
+    calibrate.add_argument("--csv", metavar="FILE", help="write every row of the table to this file")  # fmt: skip
+
+
+def _add_planning(commands: Any) -> None:
+    plan = _add(commands, "plan", called.call_plan, "how many users and seeds does it take?")
+    plan.add_argument("--metric", action="append", default=[], metavar="LABEL", help=_INSTEAD)
+    plan.add_argument("--effect", metavar="X", help="the true difference to find, such as 0.005 or 2%% of the baseline; else min_effect")  # fmt: skip
+    plan.add_argument("--power", type=float, default=0.8, metavar="P", help="how probably it is to be found (0.8)")  # fmt: skip
+    plan.add_argument("--segments", action="store_true", help="each segment too")
+    plan.add_argument("--plot", metavar="FILE.svg", help="power and smallest difference by users, as a picture")  # fmt: skip
+    stated = plan.add_argument_group("without results")
+    for name, kind, said in (
+        ("sd", float, "standard deviation of users' differences"),
+        ("users", int, "how many there are"),
+        ("tests", int, "comparisons that are corrected for"),
+        ("sd-seeds", float, "standard deviation of the difference between trainings"),
+        ("seeds", int, "trainings of each model"),
+    ):
+        stated.add_argument(f"--{name}", type=kind, metavar="X" if kind is float else "N", help=said)  # fmt: skip
+
+
+def _add_running(commands: Any, run_stage: Command, complete: Command) -> None:
+    _add(commands, "mend", called.call_mend, "put aside files of DVC that a kill cut off")
+    log = _add(commands, "log", called.call_log, "were the last results logged to MLflow?")
+    log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
+    stage = _add(commands, STAGE, run_stage, "one stage, as `dvc repro` runs it")
+    stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
+    stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
+    said = "a script that completes commands, models, metrics and presets"
+    completion = _add(commands, COMPLETION, complete, said)
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    completion.add_argument("line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:
+    how = parser.add_argument_group("how much is said")
+    for flags, said in {
+        ("-q", "--quiet"): "errors only",
+        ("-v", "--verbose"): "every step",
+        ("--log-json",): "a JSON object a line, on stderr",
+        ("--debug",): "show the traceback of an error",
+    }.items():
+        how.add_argument(
+            *flags, dest="how", action="append_const", const=flags[-1], default=default, help=said
+        )
+
+
+def _add(commands: Any, name: str, command: Command, said: str) -> argparse.ArgumentParser:  # fmt: skip
+    parser = commands.add_parser(name, help=said, description=said)
+    parser.set_defaults(command=command, name=name)
+    _add_how(parser, default=argparse.SUPPRESS)
+    return parser

@@ -1,0 +1,1 @@
+"""The project at every revision that changed its comparison."""

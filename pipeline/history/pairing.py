@@ -1,0 +1,81 @@
+"""Each model of a revision against its former self: what `concord diff` says, from DVC's cache."""
+
+import json
+from dataclasses import dataclass
+
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.pipeline.diffing.changes import changes, unlike
+from concord.pipeline.diffing.revision import Former
+from concord.pipeline.history.cache import Cached
+from concord.pipeline.history.states import State
+
+Pairs = tuple[str, tuple[str, ...], tuple[Change, ...]]  # why not, unchanged models, the others
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a revision asked of its primary labels."""
+
+    conventions: Conventions
+    labels: list[Label]
+    primary: list[str]
+    min_effects: dict[str, Effect]
+    confidence: float
+
+    @property
+    def alpha(self) -> float:
+        return 1 - self.confidence
+
+
+def paired(then: State, now: State, cached: Cached) -> Pairs:
+    """The primary labels of the models that both have; where users' values are the same file, that is said and not read."""
+    if then.comparison is None or now.comparison is None:
+        return now.gone or "the revision before cannot be read", (), ()
+    both = [model for model in now.comparison.models if model in then.comparison.models]
+    same = tuple(m for m in both if now.locked.values(m) == then.locked.values(m) is not None)
+    other = [model for model in both if model not in same]
+    if not other:
+        return "", same, ()
+    sides = [{m: _evaluated(state, m, cached) for m in other} for state in (now, then)]
+    if lost := [m for m in other if any(side[m] is None for side in sides)]:
+        return f"users' values of {', '.join(lost)} are not in DVC's cache", same, ()
+    ours, theirs = ({m: e for m, e in side.items() if e is not None} for side in sides)
+    before = Former(then.commit.short, {}, other, theirs)
+    try:
+        terms = _terms(now.comparison, ours[other[0]])
+    except InputError:
+        return "its conventions are those of another version of Concord", same, ()
+    if doubts := unlike(terms.conventions, ours, before):
+        whose = f"{', '.join(other)} had "  # told only where it concerns some of them
+        told = [problem.what.partition(": ")[0].removeprefix(whose) for problem in doubts]
+        return "; ".join(told), same, ()
+    return "", same, tuple(changes(terms, ours, before))
+
+
+def _terms(comparison: Comparison, evaluated: Evaluated) -> _Terms:
+    return _Terms(
+        conventions=Conventions.from_mapping(evaluated.summary["conventions"]),
+        labels=[parse(label) for label in comparison.primary],
+        primary=list(comparison.primary),
+        min_effects={x: _effect(comparison.metric(x).min_effect) for x in comparison.primary},
+        confidence=comparison.confidence,
+    )
+
+
+def _effect(text: str) -> Effect:
+    return text if PERCENT.fullmatch(text) else float(text)
+
+
+def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
+    marks = state.locked.values(model), state.locked.summary(model)
+    values, summary = (None if mark is None else cached(mark) for mark in marks)
+    if values is None or summary is None:
+        return None
+    content = json.loads(summary.read_text(encoding="utf-8"))
+    return Evaluated(values, values, values, content, {})

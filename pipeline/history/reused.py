@@ -1,0 +1,57 @@
+"""How often the truth that is in use now was asked, over the whole history."""
+
+from collections.abc import Iterator, Sequence
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.history import Reuse
+from concord.metrics_core.comparison.words import percent
+from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
+from concord.pipeline.history.locked import Locked
+from concord.pipeline.history.states import State
+
+Decision = tuple[str | None, ...]  # a list, the baseline's, a label, under which conventions
+
+
+def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
+    """None where the truth of the last revision has no hash."""
+    truth = found[-1].locked.truth
+    if truth is None:
+        return None
+    known: set[Decision] = set()
+    comparisons = 0
+    for state in found:
+        if state.locked.truth == truth:
+            new = {*_decisions(state.locked)} - known
+            comparisons += bool(new)
+            known |= new
+    chance = chance_of_false_winner(comparisons, 1 - confidence)
+    severity = severity_of(chance)
+    return Reuse(
+        truth, comparisons, len(known), chance, severity, _sentence(comparisons, len(known), chance)
+    )
+
+
+def _decisions(locked: Locked) -> Iterator[Decision]:
+    """All from dvc.lock, so that results that are gone count too."""
+    asked = locked.asked
+    baseline = locked.lists(asked.baseline or "")
+    for model in asked.models:
+        if model != asked.baseline:
+            for label in asked.primary:
+                yield locked.lists(model), baseline, label, asked.conventions
+
+
+def _sentence(comparisons: int, decisions: int, chance: float) -> str:
+    """Grows with the count."""
+    times = in_words(comparisons, "comparison")
+    asked = f"{times} with {in_words(decisions, 'decision')} (a list against the baseline's, on a primary metric) rest on this truth"
+    severity = severity_of(chance)
+    if severity is None:
+        return f"{asked}."
+    said = f"{asked}: had none of these lists been any better, one of them would be called better with a chance of up to {percent(chance)}"
+    if severity == "notice":
+        return f"{said}. The more often a truth decides, the more its winners owe to it: keep another one for the last word."
+    return (
+        f"{said}; and more, if lists were made of what won here. A winner's lead on this truth is no longer evidence by "
+        "itself: decide on a truth that has not been asked yet (other users, or a later time), and take that for the next ones."
+    )

@@ -1,0 +1,101 @@
+"""The project as each revision left it: from dvc.lock in git, and comparison.json in DVC's cache."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.history import WORKING_TREE
+from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.history.cache import Cached, in_folder
+from concord.pipeline.history.commits import LOCK, Commit, commits, contents
+from concord.pipeline.history.locked import Locked
+
+_UNCOMMITTED = Commit("", WORKING_TREE, "", "", ())
+_PRIMARY = "primary.json"  # of the report: it stands in git
+
+
+@dataclass(frozen=True)
+class State:
+    """A revision that changed the comparison.
+
+    mark       : the hash of the comparison's folder
+    comparison : None where it cannot be read; `gone` says why
+    primary    : means and verdicts as git has them, where the comparison cannot be read
+    """
+
+    commit: Commit
+    locked: Locked
+    mark: str
+    comparison: Comparison | None
+    primary: dict[str, Any]
+    gone: str
+
+
+def states(cached: Cached) -> list[State]:
+    """Those of the branch, oldest first; the working tree last, where it differs."""
+    branch = commits()
+    locks = [*zip(branch, contents([each.name for each in branch], LOCK), strict=True)]
+    lock = Path(LOCK)
+    if lock.is_file():
+        locks.append((_UNCOMMITTED, lock.read_text(encoding="utf-8", errors="replace")))
+    found: list[tuple[Commit, Locked, str]] = []
+    for commit, text in locks:
+        locked = Locked(text or "")
+        mark = locked.comparison
+        if mark is not None and (not found or found[-1][2] != mark):
+            found.append((commit, locked, mark))
+        elif found and commit.tags:  # the comparison is that of before
+            found[-1] = (_tagged(found[-1][0], commit.tags), *found[-1][1:])
+    comparisons = {mark: _comparison(cached, mark) for _, _, mark in found}
+    read = []
+    for commit, locked, mark in found:
+        comparison, gone = comparisons[mark]
+        read.append(State(commit, locked, mark, comparison, {}, gone))
+    return list(_with_primary(read))
+
+
+def _tagged(commit: Commit, tags: Sequence[str]) -> Commit:
+    return replace(commit, tags=(*commit.tags, *tags))
+
+
+def _comparison(cached: Cached, mark: str) -> tuple[Comparison | None, str]:
+    """The comparison, or why there is none."""
+    try:
+        path = in_folder(cached, mark, "comparison.json")
+        if path is None:
+            return None, "its results are not in DVC's cache"
+        return read_comparison(path), ""
+    except InputError as error:
+        return None, f"its comparison cannot be read: it {error.problems[0].what}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, "its results in DVC's cache are damaged"
+
+
+def _with_primary(found: Sequence[State]) -> Iterator[State]:
+    """Those that cannot be read get what git has of their report."""
+    lost = [each for each in found if each.comparison is None and each.commit.name]
+    names = [f"{each.locked.folder('report', 'report')}/{_PRIMARY}" for each in lost]
+    texts = {
+        each.commit.name: text
+        for path in dict.fromkeys(names)
+        for each, text in zip(
+            lost, contents([each.commit.name for each in lost], path), strict=True
+        )
+        if text is not None
+    }
+    for each in found:
+        primary = texts.get(each.commit.name)
+        yield each if primary is None else replace(each, primary=_parsed(primary))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {}
+    known = content if isinstance(content, dict) else {}
+    return {label: means for label, means in known.items() if isinstance(means, dict)}

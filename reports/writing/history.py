@@ -1,0 +1,87 @@
+"""The cells of a history, as the terminal and the page write them."""
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.history import WORKING_TREE, History, Revision, Standing
+from concord.metrics_core.comparison.since import Change
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS
+
+SHOWN = 12  # characters of a hash
+
+
+def name(revision: Revision) -> str:
+    """`0ba27de v1.0`"""
+    return " ".join((revision.name, *revision.tags))
+
+
+def digits(history: History, label: str) -> int:
+    """Decimals of a label, the same for all revisions."""
+    found = [each for revision in history.revisions for each in revision.of(label)]
+    return numbers.decimals(found, [each.mean for each in found])
+
+
+def changed(revision: Revision, *, first: bool) -> str:
+    """What changed, or why nothing is known of it."""
+    known = "; ".join(each.what for each in revision.changed)
+    start = "the first shown" if first and not known else known
+    return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
+
+
+def mean(standing: Standing, digits: int) -> str:
+    """`ease 0.2425`"""
+    return f"{standing.model} {numbers.number(standing.mean, digits)}"
+
+
+def against_baseline(revision: Revision, standing: Standing, digits: int) -> str:
+    """`better, +0.0139 (+0.0066 to +0.0211)`"""
+    if standing.verdict is None:
+        return "baseline" if standing.model == revision.baseline else numbers.MISSING
+    return _verdict(standing.verdict, standing.difference, (standing.diff_low, standing.diff_high), digits)  # fmt: skip
+
+
+def against_former(change: Change, digits: int) -> str:
+    """`worse, −0.0301 (−0.0365 to −0.0237)`"""
+    return _verdict(change.verdict, change.difference, (change.ci_low, change.ci_high), digits)
+
+
+def _verdict(verdict: str, difference: float | None, ends: tuple[float | None, float | None], digits: int) -> str:  # fmt: skip
+    word = VERDICTS[verdict].word
+    if difference is None:
+        return word
+    interval = numbers.signed_interval(*ends, digits)
+    return f"{word}, {numbers.signed(difference, digits)}" + (f" ({interval})" if interval else "")
+
+
+def since_before(revision: Revision, standing: Standing, digits: int) -> str:
+    """A model against its former self, where that can be said."""
+    if standing.model in revision.same:
+        return "the same for every user"
+    change = revision.change(standing.model, standing.label)
+    return "" if change is None else against_former(change, digits)
+
+
+def higher_is_better(history: History, label: str) -> bool:
+    """As the last revision that has the label knows."""
+    found = [each for revision in history.revisions for each in revision.of(label)]
+    return found[-1].higher_is_better
+
+
+def headline(history: History) -> str:
+    """`nDCG@10 at the working tree: ease 0.2214, slightly better than knn`; numbers of the last revision only."""
+    last = history.revisions[-1]
+    at = "in the working tree" if last.name == WORKING_TREE else f"at {name(last)}"
+    for label in last.labels:
+        best = last.of(label)[0]
+        told = f"{label} {at}: {mean(best, digits(history, label))}"
+        if best.verdict is None or last.baseline is None:
+            return told
+        verdict = VERDICTS[best.verdict]
+        return f"{told}, {verdict.word} {verdict.link} {last.baseline}"
+    return f"Nothing is known {at}"
+
+
+def extent(history: History) -> str:
+    """`4 revisions of the comparison since 2026-11-23`"""
+    told = in_words(len(history.revisions), "revision")
+    first = history.revisions[0].date
+    return f"{told} of the comparison" + (f" since {first}" if first else "")

@@ -1,0 +1,154 @@
+"""Agreement in sign and order: worked by hand, once more in plain Python, and against SciPy and statsmodels."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, kendalltau, norm
+
+from concord.metrics_core.calibrating.agreement import (
+    chance,
+    chance_of_best,
+    experiments_needed,
+    mcnemar,
+    sign_interval,
+    tau_b,
+    tau_interval,
+)
+from concord.metrics_core.calibrating.permuted import by_permutation
+
+SERIES = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=12)
+
+
+def test_perfect_agreement_of_five_experiments_leaves_48_percent() -> None:
+    low, high = sign_interval(5, 5, 0.95)
+
+    assert low == pytest.approx(0.025 ** (1 / 5))  # 0.478
+    assert high == 1.0
+    assert sign_interval(0, 5, 0.95) == pytest.approx((0.0, 1 - 0.025 ** (1 / 5)))
+    assert all(map(math.isnan, sign_interval(0, 0, 0.95)))
+
+
+@pytest.mark.parametrize(("agree", "n"), [(8, 10), (1, 7), (33, 40), (20, 40)])
+def test_the_interval_of_signs_is_that_of_scipy(agree: int, n: int) -> None:
+    theirs = binomtest(agree, n).proportion_ci(0.9, method="exact")
+
+    assert sign_interval(agree, n, 0.9) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+
+
+def test_intervals_and_mcnemar_are_those_of_statsmodels() -> None:
+    """0.15.0: proportion_confint(8, 10, 0.05, "beta"), of 33 and 40, mcnemar([[5, 7], [1, 9]], exact=True)."""
+    assert sign_interval(8, 10, 0.95) == pytest.approx((0.4439045376923585, 0.9747892736731666))
+    assert sign_interval(33, 40, 0.95) == pytest.approx((0.6722098666384142, 0.9266172706479148))
+    assert mcnemar(7, 1) == 0.0703125
+
+
+def test_tau_b_by_hand() -> None:
+    """Pairs of (1, 2), (2, 1), (3, 3), (3, 4): two of x 3 and 3 tied; -1 +1 +1 +1 +1 0 of 5 and 6 untied."""
+    tau = tau_b(np.array([1.0, 2, 3, 3]), np.array([2.0, 1, 3, 4]))
+
+    assert tau == pytest.approx(3 / math.sqrt(5 * 6))
+
+
+@given(SERIES)
+def test_tau_b_is_that_of_plain_python_and_of_scipy(pairs: list[tuple[int, int]]) -> None:
+    x, y = (np.array(each, dtype=np.float64) for each in zip(*pairs, strict=True))
+    found, theirs = tau_b(x, y), float(kendalltau(x, y).statistic)
+
+    assert found == pytest.approx(_slow_tau(pairs), nan_ok=True)
+    assert found == pytest.approx(theirs, nan_ok=True)
+
+
+def _slow_tau(pairs: list[tuple[int, int]]) -> float:
+    both = in_x = in_y = 0
+    for (a, b), (c, d) in itertools.combinations(pairs, 2):
+        of_x, of_y = (a > c) - (a < c), (b > d) - (b < d)
+        both += of_x * of_y
+        in_x += abs(of_x)
+        in_y += abs(of_y)
+    return both / math.sqrt(in_x * in_y) if in_x * in_y else math.nan
+
+
+def test_the_interval_of_tau_by_hand() -> None:
+    """atanh(0.5) = 0.549; 1.96 sqrt(0.437 / 16) = 0.324; tanh(0.225) = 0.222, tanh(0.873) = 0.703."""
+    assert tau_interval(0.5, 20, 0.95) == pytest.approx((0.2217, 0.7030), abs=1e-4)
+    half = norm.ppf(0.975) * math.sqrt(0.437 / 16)
+    assert tau_interval(0.5, 20, 0.95)[0] == pytest.approx(math.tanh(math.atanh(0.5) - half))
+
+
+def test_perfect_order_leaves_doubt_and_few_experiments_have_no_interval() -> None:
+    low, high = tau_interval(1.0, 10, 0.95)
+
+    assert high == 1.0
+    assert low == pytest.approx(math.tanh(math.atanh(1 - 1 / 45) - norm.ppf(0.975) * math.sqrt(0.437 / 6)))  # fmt: skip
+    assert tau_interval(-1.0, 10, 0.95) == pytest.approx((-1.0, -low))
+    assert all(map(math.isnan, tau_interval(0.5, 9, 0.95)))
+
+
+def test_coins_by_hand() -> None:
+    assert chance(4, 5) == 6 / 32  # 5 ways to have 4, 1 to have 5
+    assert chance(0, 5) == 1.0
+    assert chance_of_best(5, 5, 10) == pytest.approx(1 - (31 / 32) ** 10)
+    assert chance_of_best(0, 5, 10) == 1.0
+
+
+@pytest.mark.parametrize(("a", "b"), [(5, 1), (1, 5), (3, 3), (0, 1), (12, 3)])
+def test_mcnemar_is_the_exact_binomial_test_of_scipy(a: int, b: int) -> None:
+    assert mcnemar(a, b) == pytest.approx(binomtest(a, a + b).pvalue)
+
+
+def test_from_the_number_needed_on_power_never_falls_short() -> None:
+    needed = experiments_needed(0.7, 0.05, 0.8)
+    powers = [_power_by_scipy(n) for n in range(needed - 1, needed + 8)]
+
+    assert powers[0] < 0.8 <= min(powers[1:])
+
+
+def _power_by_scipy(n: int) -> float:
+    """The chance of a share above 1/2 that binomtest finds."""
+    found = [k for k in range(n // 2 + 1, n + 1) if binomtest(k, n).pvalue <= 0.05]
+    return sum(math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in found)
+
+
+def test_all_orders_are_tried_where_experiments_are_few() -> None:
+    """Three experiments in the right order: 1 of 3! = 6 orders. Of signs + + -, 1/3 of the orders have all right."""
+    offline = np.array([[3.0, 2, -1], [1.0, 2, 3]])
+    found = by_permutation(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
+
+    assert found.tau.tolist() == pytest.approx([1 / 6, 1])
+    assert found.sign[0] == pytest.approx(1 / 3)
+    assert found.tau_best[0] == pytest.approx(
+        2 / 6
+    )  # the other label is perfect in the reverse order
+
+
+def test_the_best_of_all_is_counted_as_a_slow_walk_over_all_orders_counts_it() -> None:
+    rng = np.random.default_rng(7)
+    offline, online = rng.normal(size=(4, 5)), rng.normal(size=5)
+    found = by_permutation(offline, online, np.sign(online))
+    seen = [kendalltau(each, online).statistic for each in offline]
+    best = [max(kendalltau(each, order).statistic for each in offline) for order in itertools.permutations(online)]  # fmt: skip
+
+    expected = [np.mean([b >= s - 1e-12 for b in best]) for s in seen]
+    assert found.tau_best.tolist() == pytest.approx(expected)
+
+
+def test_the_p_value_of_tau_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    online = rng.normal(size=12)
+    offline = (online + rng.normal(size=12))[None]
+    found = by_permutation(offline, online, np.sign(online))
+    exact = kendalltau(offline[0], online, method="exact", alternative="greater").pvalue
+
+    assert float(found.tau[0]) == pytest.approx(exact, abs=4 * math.sqrt(exact / 9_999))
+
+
+def test_signs_that_are_all_alike_tell_nothing() -> None:
+    """Every lift is positive, online and offline: all agree, in every order."""
+    found = by_permutation(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
+
+    assert found.sign.tolist() == [1.0]
+    assert np.isnan(found.tau).all()

@@ -1,0 +1,197 @@
+"""`concord.calibrate`: small comparisons whose differences are known against lifts that are written down."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.parts import InputFile
+
+TRUTH = {"u1": ["a"], "u2": ["b"]}
+LISTS = {
+    "none": {"u1": ["x", "y"], "u2": ["x", "y"]},
+    "late": {"u1": ["x", "a"], "u2": ["x", "y"]},
+    "half": {"u1": ["a", "x"], "u2": ["x", "y"]},
+    "both": {"u1": ["a", "x"], "u2": ["b", "x"]},
+    "deep": {"u1": ["x", "a"], "u2": ["x", "b"]},
+}
+# RR@2: none 0, late 1/4, half 1/2, both 1, deep 1/2; R@2: 0, 1/2, 1/2, 1, 1; R@1: 0, 0, 1/2, 1, 0
+
+
+@pytest.fixture(scope="module")
+def compared() -> cc.Comparison:
+    return cc.compare(
+        LISTS,
+        TRUTH,
+        metrics=["RR@2", "R@2", "R@1"],
+        baseline="none",
+        primary=["R@2"],
+        conventions=cc.preset("standard"),
+        resamples=99,
+    )
+
+
+def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> pl.DataFrame:
+    named = [(f"e{i}", *row) for i, row in enumerate(rows)]
+    frame = pl.DataFrame(named, schema=["experiment", "control", "treatment", "ctr"], orient="row")
+    return frame.with_columns(**{name: pl.Series(values) for name, values in more.items()})
+
+
+def _row(found: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
+    kept = found.table.filter(label=label, definition=definition)
+    (row,) = kept.to_dicts()
+    return row
+
+
+def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
+    """RR@2: +1/4, +1/4, -1/2, +3/4 against +1, +2, -3, +4: all signs; R@2: late -> half is 0."""
+    given = _frame(("none", "late", 1.0), ("late", "half", 2.0), ("both", "half", -3.0), ("late", "both", 4.0))  # fmt: skip
+    found = cc.calibrate(given, compared)
+    rr, r = _row(found, "RR@2"), _row(found, "R@2")
+
+    assert (rr["agree"], rr["n"], rr["n_zero"]) == (4, 4, 0)
+    assert (r["agree"], r["n"], r["n_zero"]) == (3, 3, 1)
+    assert rr["low"] == pytest.approx(0.025 ** (1 / 4))
+    assert rr["tau"] == pytest.approx(5 / (5 * 6) ** 0.5)  # one tie of six pairs
+    assert rr["tau_low"] is None
+    assert found.rows[0].label == "RR@2"
+    assert found.reference == "R@2"
+
+
+def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) -> None:
+    """half -> deep: R@1 -1/2, R@2 +1/2. Its lift is -1: only R@1 has the right sign, in one of two experiments."""
+    given = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
+    found = _row(cc.calibrate(given, compared), "R@1")
+    own = _row(cc.calibrate(given, compared), "R@2")
+
+    assert (found["agree"], found["n"]) == (2, 2)
+    assert (found["only_this"], found["only_reference"], found["p_reference"]) == (1, 0, 1.0)
+    assert (own["only_this"], own["only_reference"], own["p_reference"]) == (0, 0, None)
+
+
+def test_a_lift_that_is_not_settled_is_told_apart(compared: cc.Comparison) -> None:
+    """1 / 0.6 = 1.67 standard errors; 2 / 0.5 = 4; unknown is taken at its word."""
+    rows = [("none", "late", 1.0), ("none", "half", 2.0), ("none", "both", 3.0)]
+    found = _row(cc.calibrate(_frame(*rows, ctr_se=[0.6, 0.5, None]), compared), "RR@2")
+    ends = _row(cc.calibrate(_frame(*rows, ctr_low=[-1.0, 1.0, 2], ctr_high=[3.0, 3, 4]), compared), "RR@2")  # fmt: skip
+
+    for each in (found, ends):
+        assert (each["n"], each["n_unsettled"], each["agree_unsettled"]) == (2, 1, 1)
+        assert each["n_ranked"] == 3
+
+
+def test_the_panel_s_definitions_are_rows_of_their_own(compared: cc.Comparison) -> None:
+    entry = compared.panel[0]
+    found = cc.calibrate(_frame(("half", "both", 1.0)), compared)
+
+    assert entry.metric == "R@2"
+    names = [each.name for each in entry.definitions[1:] if each.values["half"] is not None]
+    assert names
+    assert set(found.table.filter(label="R@2")["definition"]) == {"as pinned", *names}
+
+
+def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> None:
+    less = [replace(each, higher_is_better=each.label != "RR@2") for each in compared.metrics]
+    found = cc.calibrate(_frame(("none", "both", 1.0)), replace(compared, metrics=tuple(less)))
+
+    assert _row(found, "RR@2")["agree"] == 0
+    assert _row(found, "R@2")["agree"] == 1
+
+
+def _on(compared: cc.Comparison, truth: str | None, conventions: str = "") -> cc.Comparison:
+    inputs = () if truth is None else (InputFile("truth", "t.csv", truth),)
+    kept = replace(compared, provenance=replace(compared.provenance, inputs=inputs))
+    return replace(kept, conventions=replace(kept.conventions, fingerprint=conventions))
+
+
+def test_revisions_need_the_same_truth_and_conventions(compared: cc.Comparison) -> None:
+    revisions = {
+        "now": _on(compared, "t1"),
+        "v1": _on(compared, "t1"),
+        "v2": _on(compared, "t2"),
+        "v3": _on(compared, "t1", "others"),
+        "v4": _on(compared, None),
+    }
+    given = _frame(*((f"none@{name}", "both", 1.0) for name in revisions), ("none@v3", "both@v3", 1.0))  # fmt: skip
+    found = cc.calibrate(given, revisions)
+
+    assert found.experiments == ("e0", "e1")
+    assert {each.experiment: each.why.split()[-1] for each in found.skipped} == {
+        "e2": "truths",
+        "e3": "conventions",
+        "e4": "truth",
+        "e5": "experiments",
+    }
+
+
+def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
+    with pytest.raises(cc.InputError) as refused:
+        cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)
+
+    told = str(refused.value)
+    assert "experiments: row 1: treatment: 'bth' is not among the models" in told
+    assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in told
+
+
+def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) -> None:
+    frame = _frame(("none", "late", 1.0), ("late", "both", None), ("half", "none", -0.5))
+    file = tmp_path / "ab.csv"
+    frame.write_csv(file)
+    found = [cc.calibrate(each, compared) for each in (frame, frame.to_pandas(), file, str(file))]
+
+    assert isinstance(frame.to_pandas(), pd.DataFrame)
+    assert all(each.table.equals(found[0].table) for each in found)
+    assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in repr(found[0])
+
+
+def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
+    made = cc.compare(
+        {"007": LISTS["none"], "7": LISTS["both"]},
+        TRUTH,
+        metrics=["R@2"],
+        baseline="007",
+        primary=["R@2"],
+        conventions=cc.preset("standard"),
+        resamples=99,
+    )
+    file = tmp_path / "ab.csv"
+    file.write_text("experiment,control,treatment,ctr\n01,007,7,+0.5\n1,7,007,-0.5\n")
+
+    assert cc.calibrate(file, made).experiments == ("01", "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("experiment,control,treatment,ctr\n", "holds no experiment"),
+        ("experiment,control,ctr\na,b,1\n", "has no column treatment"),
+        ("experiment,control,treatment\na,b,c\n", "has no online metric"),
+        ("experiment,control,treatment,ctr,ctr\na,b,c,1,1\n", "has 2 columns named 'ctr'"),
+        ("experiment,control,treatment,ctr_se\na,b,c,1\n", "has ctr_se, and no column"),
+        ("experiment,control,treatment,ctr,ctr_low\na,b,c,1,0\n", "says of ctr: ctr_low"),
+        ("experiment,control,treatment,ctr\na,b,c,1,2\n", "line 2: has 5 cells"),
+        ("experiment,control,treatment,ctr\na,b,c,1%\n", "line 2: ctr: '1%' is no number"),
+        ("experiment,control,treatment,ctr\na,b,c,nan\n", "line 2: ctr: 'nan' is no number"),
+        ("experiment,control,treatment,ctr,ctr_se\na,b,c,1,0\n", "line 2: ctr_se: is 0"),
+        ("experiment,control,treatment,ctr,ctr_low,ctr_high\na,b,c,1,2,3\n", "1 is not between"),
+        ("experiment,control,treatment,ctr,ctr_se\na,b,c,,3\n", "line 2: ctr: is empty"),
+        ("experiment,control,treatment,ctr\na,b,b,1\n", "control and treatment are both 'b'"),
+        ("experiment,control,treatment,ctr\na,b,c,1\na,c,b,1\n", "'a' stands in two rows"),
+        ('experiment,control,treatment,ctr\n"a,b,c,1\n', "is no CSV"),
+    ],
+)
+def test_a_file_is_refused_with_the_place(
+    compared: cc.Comparison, tmp_path: Path, text: str, told: str
+) -> None:
+    file = tmp_path / "ab.csv"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(cc.InputError) as refused:
+        cc.calibrate(file, compared)
+
+    assert told in str(refused.value)
+    assert str(refused.value).startswith(str(file))

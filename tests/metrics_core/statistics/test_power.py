@@ -1,0 +1,269 @@
+"""Power, users needed and smallest differences: by hand, against published figures, another package and a reference."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from concord.metrics_core.statistics.needed import (
+    MOST_USERS,
+    seeds_needed,
+    smallest_effect,
+    users_needed,
+)
+from concord.metrics_core.statistics.paired import Paired
+from concord.metrics_core.statistics.power import (
+    Claim,
+    Spread,
+    better,
+    chance,
+    different,
+    equivalent,
+    not_worse,
+    variances,
+)
+from concord.metrics_core.statistics.verdict import verdict
+from tests.metrics_core.statistics import power_reference as reference
+
+ALPHA = 0.05
+ONE = Spread(1.0)
+
+
+def test_with_many_users_it_is_the_formula_of_the_textbook() -> None:
+    """n = ((z(0.975) + z(0.8)) · sd / effect)²; z(0.975) = 1.959964, z(0.8) = 0.841621."""
+    by_hand = ((1.959964 + 0.841621) * 0.2 / 0.005) ** 2
+
+    assert by_hand == pytest.approx(12558.2, abs=0.1)
+    needed = users_needed(different(ALPHA), 0.005, Spread(0.2), power=0.8)
+    assert needed == math.ceil(by_hand + 1.959964**2 / 2)  # what t adds: z² / 2
+
+
+def test_the_smallest_difference_by_hand() -> None:
+    """(1.959964 + 0.841621) · 0.2 / √10,000, and t adds one part in 5,000 at most."""
+    by_hand = (1.959964 + 0.841621) * 0.2 / 100
+
+    found = smallest_effect(different(ALPHA), Spread(0.2), power=0.8, users=10_000)
+    assert found == pytest.approx(by_hand, rel=2e-4)
+
+
+# Cohen (1988) and G*Power 3.1, "means: difference between two dependent means": two-sided 0.05, power 0.8.
+@pytest.mark.parametrize(("d", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_published_sample_sizes(d: float, n: int) -> None:
+    assert users_needed(different(ALPHA), d, ONE, power=0.8) == n
+
+
+def test_published_examples_of_r() -> None:
+    """`power.t.test(…, type = "paired")`: Dalgaard (2008), Introductory Statistics with R, 9.3: n = 19.96892; and the
+    power of 12 pairs with delta 0.3 and sd 0.28: 0.9210877."""
+    assert users_needed(different(ALPHA), 10.0, Spread(10 * math.sqrt(2)), power=0.85) == 20
+    found = chance(different(ALPHA), 0.3, Spread(0.28), users=12)
+    assert found == pytest.approx(0.9210877, abs=5e-8)
+
+
+# statsmodels 0.15.0: TTestPower().solve_power(effect_size=d, alpha=alpha, power=power)
+@pytest.mark.parametrize(
+    ("d", "alpha", "power", "n"),
+    [
+        (0.5, 0.05, 0.8, 33.36713118431779),
+        (0.1, 0.05, 0.9, 1052.664547339556),
+        (0.03, 0.01, 0.8, 12979.948853656575),
+        (0.025, 0.0025, 0.8, 23905.268669691868),
+    ],
+)
+def test_users_needed_are_those_of_statsmodels(
+    d: float, alpha: float, power: float, n: float
+) -> None:
+    assert users_needed(different(alpha), d, ONE, power=power) == math.ceil(n)
+
+
+# statsmodels 0.15.0: TTestPower().power(d, n, alpha / 2, alternative="larger"), and solve_power(nobs=n, …, power=0.8)
+def test_power_and_smallest_difference_are_those_of_statsmodels() -> None:
+    assert chance(different(0.05), 0.5, ONE, users=20) == pytest.approx(0.5644828966786231)
+    assert chance(different(0.01), 0.1, ONE, users=1000) == pytest.approx(0.7194460178573031)
+    found = [smallest_effect(different(a), ONE, power=0.8, users=1192) for a in (0.05, 0.0025)]
+    assert found == pytest.approx([0.08121114249973406, 0.1121609052735392], rel=5e-6)
+
+
+def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
+    """PowerTOST's own example: sampleN.TOST(CV = 0.3) gives n = 40 with power 0.815845.
+
+    A 2x2 crossover has n - 2 = 38 degrees of freedom, as 39 users have; the variance of its difference is 2 · ln(1.09) / 40.
+    """
+    variance = 2 * math.log(1 + 0.3**2) / 40
+    claim = equivalent(math.log(1.25), 0.10)
+
+    found = chance(claim, math.log(0.95), Spread(math.sqrt(39 * variance)), users=39)
+
+    assert found == pytest.approx(0.815845, abs=5e-7)
+
+
+CLAIMS = {
+    "better": better(0.1, ALPHA, ALPHA / 20),
+    "better, without a threshold": better(0.0, ALPHA, ALPHA / 20),
+    "equivalent": equivalent(0.6, ALPHA),
+    "not worse": not_worse(0.4, ALPHA),
+}
+
+
+@pytest.mark.parametrize("users", [8, 50, 400])
+@pytest.mark.parametrize("name", list(CLAIMS))
+def test_chances_are_those_of_the_reference(name: str, users: int) -> None:
+    claim, effect = CLAIMS[name], 2.5 / math.sqrt(users) * (name != "equivalent")
+    error = 1 / math.sqrt(users)
+
+    expected = reference.chance(
+        lambda s, _: max(b + reference.reach(users, a) * s * error for b, a in claim.above),
+        lambda s, _: _upper(claim, users, s * error),
+        effect=effect,
+        error=error,
+        users=users,
+    )
+
+    assert chance(claim, effect, ONE, users=users) == pytest.approx(expected, abs=3e-6)
+
+
+def _upper(claim: Claim, users: int, error: float) -> float:
+    if claim.below is None:
+        return math.inf
+    bound, alpha = claim.below
+    return bound - reference.reach(users, alpha) * error
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
+    """half² = t(n - 1)² · s_users² / n + t(R - 1)² · (s_trainings² + s_rest² / n) / R."""
+    users, spread = 100, Spread(0.2, 0.01, 0.1)
+    a, b = 0.2**2 / users, (0.01**2 + 0.1**2 / users) / seeds
+    of_users, of_seeds = reference.reach(users, ALPHA), reference.reach(seeds, ALPHA)
+
+    expected = reference.chance(
+        lambda u, r: math.sqrt((of_users * u) ** 2 * a + (of_seeds * r) ** 2 * b),
+        lambda *_: math.inf,
+        effect=0.07,
+        error=math.sqrt(a + b),
+        users=users,
+        seeds=seeds,
+    )
+
+    assert variances(spread, users, seeds) == pytest.approx((a, b))
+    found = chance(different(ALPHA), 0.07, spread, users=users, seeds=seeds)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_two_ways_of_one_bound_agree() -> None:
+    """The same bound twice goes by the spreads that may be found, once by the noncentral t."""
+    for users in (5, 30, 3000):
+        effect = 3 / math.sqrt(users)
+        once, twice = Claim(((0.0, ALPHA),)), Claim(((0.0, ALPHA), (0.0, ALPHA)))
+        found = chance(twice, effect, ONE, users=users)
+        assert found == pytest.approx(chance(once, effect, ONE, users=users), abs=1e-6)
+
+
+def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
+    """With 3 seeds t(2) = 4.303: half of the interval is 4.303 · 0.01 / √3 = 0.025 however many users there are."""
+    spread = Spread(0.2, 0.01)
+    floor = 4.302653 * 0.01 / math.sqrt(3)
+
+    assert floor == pytest.approx(0.0248, abs=5e-5)
+    assert users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=3) is None
+    seeds = seeds_needed(different(ALPHA), 0.02, spread, power=0.8, users=1192)
+    assert seeds == 8
+    enough = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds)
+    few = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds - 1)
+    assert few < 0.8 <= enough
+    needed = users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)
+    assert needed is not None
+    assert needed <= 1192
+
+
+def test_no_number_of_seeds_is_enough_where_users_vary_too_much() -> None:
+    assert seeds_needed(different(ALPHA), 0.001, Spread(0.2, 0.01), power=0.8, users=1192) is None
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 10, 30])
+def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds: int) -> None:
+    """The interval is conservative whichever part is the larger; with one part alone it is exact."""
+    for users in (3, 100, 10_000):
+        for ratio in (0.1, 0.5, 1.0, 2.0, 10.0):
+            spread = Spread(1.0, ratio * math.sqrt(seeds / users))
+            assert chance(different(ALPHA), 0.0, spread, users=users, seeds=seeds) <= ALPHA / 2
+        alone = chance(different(ALPHA), 0.0, Spread(0.0, 1.0), users=users, seeds=seeds)
+        assert alone == pytest.approx(ALPHA / 2)
+
+
+def test_a_difference_at_its_bound_is_never_shown() -> None:
+    assert users_needed(better(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
+    assert users_needed(not_worse(0.0, ALPHA), 0.0, ONE, power=0.8) is None
+    assert chance(not_worse(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
+    assert chance(different(ALPHA), 0.0, ONE, users=MOST_USERS) == pytest.approx(ALPHA / 2)
+
+
+def test_without_a_spread_a_difference_is_what_it_is() -> None:
+    assert users_needed(different(ALPHA), 0.1, Spread(0.0), power=0.8) == 2
+    assert users_needed(different(ALPHA), 0.0, Spread(0.0), power=0.8) is None
+    assert chance(equivalent(0.1, ALPHA), 0.2, Spread(0.0), users=10) == 0
+
+
+def test_one_user_or_one_training_shows_nothing() -> None:
+    assert chance(different(ALPHA), 1.0, ONE, users=1) == 0
+    assert chance(different(ALPHA), 1.0, Spread(0.1, 0.1), users=100, seeds=1) == 0
+    assert smallest_effect(different(ALPHA), ONE, power=0.8, users=1) is None
+
+
+def test_one_training_has_all_that_varies_between_users() -> None:
+    """√(0.3² + 0.4²) = 0.5."""
+    lists = Spread(0.3, 0.1, 0.4)
+
+    alone = chance(different(ALPHA), 0.1, lists, users=200)
+
+    assert alone == chance(different(ALPHA), 0.1, Spread(0.5), users=200)
+
+
+@given(
+    sd=st.floats(0.01, 2),
+    users=st.integers(3, 10**6),
+    power=st.floats(0.5, 0.99),
+    alpha=st.floats(1e-4, 0.4),
+    margin=st.floats(0, 0.5),
+)
+def test_smallest_effect_and_users_needed_answer_each_other(
+    sd: float, users: int, power: float, alpha: float, margin: float
+) -> None:
+    """With the smallest effect of n users, n users are needed, and no fewer."""
+    claim = better(margin, alpha, alpha)
+    effect = smallest_effect(claim, Spread(sd), power=power, users=users)
+
+    assert effect is not None
+    assert effect > margin
+    assert chance(claim, effect, Spread(sd), users=users) >= power
+    assert chance(claim, effect * 0.9999, Spread(sd), users=users) < power
+
+
+@pytest.mark.parametrize("name", ["better", "not worse", "equivalent"])
+def test_more_users_never_show_less(name: str) -> None:
+    effect = 0.0 if name == "equivalent" else 0.3
+    found = [chance(CLAIMS[name], effect, ONE, users=n) for n in range(2, 400, 3)]
+
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(0.02, 0.2), (0.012, 0.2), (0.0, 0.05), (0.02, 0.05)])
+def test_a_claim_holds_where_the_verdict_says_so(mean: float, sd: float) -> None:
+    """The bounds of a claim are those by which verdicts are made: with the spread that is found, exactly."""
+    users, min_effect, tests = 1000, 0.005, 20
+    half = reference.reach(users, ALPHA) * sd / math.sqrt(users)
+    t = mean / sd * math.sqrt(users)
+    p = 2 * float(student.sf(abs(t), users - 1))
+    found = Paired(0.5, 0.5 - mean, mean, users, users, 0.5, 0, 0.5, mean - half, mean + half, p=p)
+    said = verdict(
+        found, min(p * tests, 1.0), alpha=ALPHA, min_effect=min_effect, higher_is_better=True
+    )
+
+    claim = better(min_effect, ALPHA, ALPHA / tests)
+    above = [b + reference.reach(users, a) * sd / math.sqrt(users) for b, a in claim.above]
+    inside = equivalent(min_effect, ALPHA)
+    low = inside.above[0][0] + half
+    assert (said == "better") == (mean > max(above))
+    assert (said == "equivalent") == (low <= mean <= -low)

@@ -1,0 +1,92 @@
+"""Which commits are rows: in small repositories of git, without DVC."""
+
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.history.commits import commits, contents, is_shallow, since
+from tests.project import run
+
+IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """main: one, (words, tag), [side: two], merge of side, three; the evaluation lies in a folder."""
+    root = tmp_path_factory.mktemp("git")
+    (root / "evaluation").mkdir()
+    _git(root, "init", "-q", "-b", "main")
+    _locked(root, "one")
+    (root / "words").write_text("words")
+    _commit(root, "words")
+    _git(root, "tag", "after-one")
+    _git(root, "checkout", "-q", "-b", "side")
+    _locked(root, "two")
+    _git(root, "tag", "on-side")
+    _git(root, "checkout", "-q", "main")
+    _git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
+    _git(root, "tag", "-a", "merged", "-m", "annotated")
+    _locked(root, "three")
+    return root / "evaluation"
+
+
+def _locked(root: Path, content: str) -> None:
+    (root / "evaluation/dvc.lock").write_text(f"{content}\nsecond line\n")
+    _commit(root, content)
+
+
+def _commit(root: Path, message: str) -> None:
+    _git(root, "add", "-A")
+    _git(root, "commit", "-q", "-m", message)
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return run(root, "git", *arguments, **IDENTITY)
+
+
+def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
+    with chdir(repository):
+        found = commits()
+
+    assert [each.subject for each in found] == ["one", "merge of side", "three"]
+    assert [each.tags for each in found] == [("after-one",), ("merged",), ()]
+
+
+def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Path) -> None:
+    with chdir(repository):
+        names = [each.name for each in commits()]
+
+        assert contents(names, "dvc.lock") == [f"{x}\nsecond line\n" for x in ("one", "two", "three")]  # fmt: skip
+        assert contents(names, "no such/file") == [None] * 3
+        assert contents(names, ".") == [None] * 3  # a folder
+        assert contents([], "dvc.lock") == []
+
+
+def test_after_a_tag_and_after_a_range(repository: Path) -> None:
+    with chdir(repository):
+        after = [each.subject for each in commits() if each.name in since("after-one")]
+
+        assert after == ["merge of side", "three"]
+        assert since("after-one..") == since("after-one")
+
+
+@pytest.mark.parametrize("revision", ["nope", "--all", ""])
+def test_no_revision_is_refused(repository: Path, revision: str) -> None:
+    with chdir(repository), pytest.raises(InputError, match="is no revision"):
+        since(revision)
+
+
+def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:
+    run(tmp_path, "git", "clone", "-q", "--depth=1", f"file://{repository.parent}", "copy")
+
+    with chdir(tmp_path / "copy"):
+        assert is_shallow()
+    with chdir(repository):
+        assert not is_shallow()
+
+
+def test_without_a_commit_there_is_no_history(tmp_path: Path) -> None:
+    with chdir(tmp_path), pytest.raises(InputError, match="no commit here"):
+        commits()

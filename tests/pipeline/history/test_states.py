@@ -1,0 +1,211 @@
+"""Revisions from git and a cache: what is read, what is said of what cannot be, and how often the truth was asked."""
+
+import json
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.history import Changed
+from concord.metrics_core.comparison.stored import SCHEMA, to_content
+from concord.pipeline.history.history import changed_between
+from concord.pipeline.history.reused import reuse
+from concord.pipeline.history.states import State, states
+from tests.project import run
+
+IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
+BASE = {"u1": ["c", "a"], "u2": ["d", "e"]}
+TRUTH = {"u1": ["a"], "u2": ["b"]}
+LOCK = """schema: '2.0'
+stages:
+  load-truth:
+    deps:
+    - path: truth.csv
+      md5: {truth}
+    params:
+      params.yaml:
+        data.truth:
+          path: truth.csv
+    outs:
+    - path: results/data/truth.parquet
+      md5: 00
+  load-background@train:
+    outs:
+    - path: results/data/train.parquet
+      md5: {train}
+{loads}  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: base
+          primary:
+          - R@1
+        conventions:
+          preset: {preset}
+          gain: {gain}
+        models:
+          als:
+            path: als.csv
+          base:
+            path: base.csv
+    outs:
+    - path: results/comparison
+      md5: {mark}.dir
+  report:
+    params:
+      params.yaml:
+        results:
+          report: results/report
+"""
+USUAL = {"truth": "t1", "train": "r1", "preset": "standard", "gain": "linear"}
+LOAD = """  load@{model}:
+    outs:
+    - path: results/lists/{model}.parquet
+      md5: {mark}
+"""
+
+
+class Project:
+    """A git repository with a dvc.lock, and a folder of files by their hash."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.files = folder / "project", folder / "cache"
+        for each in (self.folder, self.files):
+            each.mkdir()
+        run(self.folder, "git", "init", "-q")
+
+    def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
+        """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
+        made = cc.compare(
+            {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "base": BASE},
+            TRUTH,
+            metrics=["R@1", "nDCG@2"],
+            baseline="base",
+            primary=["R@1"],
+            conventions=cc.preset("standard"),
+            resamples=99,
+        )
+        self.put(mark, json.dumps(to_content(made)))
+        self.lock(mark, lists, truth=truth)
+
+    def put(self, mark: str, comparison: str) -> None:
+        (self.files / f"json-{mark}").write_text(comparison)
+        listing = [{"md5": f"json-{mark}", "relpath": "comparison.json"}]
+        (self.files / f"{mark}.dir").write_text(json.dumps(listing))
+
+    def lock(self, mark: str, lists: str, **other: str) -> None:
+        loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
+        text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
+        (self.folder / "dvc.lock").write_text(text)
+        run(self.folder, "git", "add", "-A")
+        run(self.folder, "git", "commit", "-q", "--allow-empty", "-m", mark, **IDENTITY)
+
+    def states(self) -> list[State]:
+        with chdir(self.folder):
+            return states(self._cached)
+
+    def _cached(self, mark: str) -> Path | None:
+        path = self.files / mark
+        return path if path.is_file() else None
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    project.lock("c1", "l2")
+    project.commit("c2", "l2")
+    project.lock("c1", "l1")
+
+    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir", "c1.dir"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (json.dumps({"schema": SCHEMA - 1}), f"has schema {SCHEMA - 1}"),
+        (json.dumps({"schema": SCHEMA}), "cannot be read"),
+        ('{"schema": 4', "is not valid JSON"),
+    ],
+)
+def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
+    project: Project, content: str, why: str
+) -> None:
+    project.put("c1", content)
+    report = project.folder / "results/report"
+    report.mkdir(parents=True)
+    primary = {"R@1": {"als": 0.5, "base": 0.0}, "R@1 verdict": {"als": "too few differ"}}
+    (report / "primary.json").write_text(json.dumps(primary))
+    project.lock("c1", "l1")
+
+    (found,) = project.states()
+
+    assert found.comparison is None
+    assert why in found.gone
+    assert found.primary == primary
+
+
+def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
+    project.lock("c1", "l1")
+
+    (found,) = project.states()
+
+    assert (found.comparison, found.gone) == (None, "its results are not in DVC's cache")
+
+
+def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
+    project: Project,
+) -> None:
+    project.lock("c1", "l1")
+    project.lock("c2", "l2", truth="t2", train="r2")
+    then, now = project.states()
+
+    assert changed_between(then, then) == ()
+    assert changed_between(then, now) == (
+        Changed("lists", "other lists: als"),
+        Changed("truth", "another truth"),
+        Changed("background", "other train"),
+    )
+
+
+def test_damage_in_the_cache_is_a_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    (project.files / "c1.dir").write_text("[{}]")
+
+    (found,) = project.states()
+
+    assert found.gone == "its results in DVC's cache are damaged"
+
+
+def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
+    project.lock("c1", "l1")  # 1
+    project.lock("c2", "l2")  # 2: other lists
+    project.lock("c3", "l2", preset="custom")  # the preset's name alone
+    project.lock("c4", "l1")  # those of the first again
+    project.lock("c5", "l1", gain="exp2")  # 3: other conventions
+
+    found = reuse(project.states(), 0.95)
+
+    assert found is not None
+    assert (found.comparisons, found.decisions, found.severity) == (3, 3, None)
+    assert found.chance == pytest.approx(1 - 0.975**3)
+
+
+def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
+    project.lock("c0", "l0", truth="t0")
+    for i in range(1, 29):
+        project.lock(f"c{i}", f"l{i}")
+    found = project.states()
+    said = {i: reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
+
+    assert {i: each and each.comparisons for i, each in said.items()} == {0: 1, **{i: i for i in said if i}}  # fmt: skip
+    assert [each and each.severity for each in said.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
+    assert said[1] is not None
+    assert said[1].sentence.startswith("1 comparison with 1 decision (")
+    assert said[28] is not None
+    assert "up to 50.8" in said[28].sentence
+    assert "decide on a truth that has not been asked yet" in said[28].sentence
