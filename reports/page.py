@@ -17,6 +17,7 @@ from concord.reports.charts.bump import bump_chart, has_chart
 from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.heatmap import pair_heatmap
+from concord.reports.charts.trainings import training_chart
 from concord.reports.sections import (
     costs,
     examples,
@@ -26,6 +27,7 @@ from concord.reports.sections import (
     segments,
     summary,
     tables,
+    trainings,
     warnings,
     wins,
 )
@@ -48,6 +50,7 @@ def render_html(comparison: Comparison) -> str:
             script=Markup(script),
             script_hash=sha256_of(script),
             difference_chart=difference_chart,
+            training_chart=training_chart,
             distribution_chart=distributions.distribution_chart,
             tradeoff_chart=tradeoffs.tradeoff_chart,
             curve_chart=curve_chart,
@@ -82,6 +85,7 @@ def environment(*, autoescape: bool) -> Environment:
         summary=summary,
         tables=tables,
         tradeoffs=tradeoffs,
+        trainings=trainings,
         warnings=warnings,
         wins=wins,
         VERDICTS=VERDICTS,

@@ -16,6 +16,7 @@ from concord.metrics_core.comparison.parts import (
     SegmentCell,
     ShownItem,
 )
+from concord.metrics_core.comparison.replicates import ReplicatedDifference
 from concord.metrics_core.comparison.tables import frame_of, schema_of
 
 Row = dict[str, Any]
@@ -56,7 +57,10 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 
 
 def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
-    """Name -> table; a part that is empty gives an empty table with the same columns."""
+    """Name -> table; a part that is empty gives an empty table with the same columns.
+
+    `trainings` and `retrained` are there only where models were trained several times.
+    """
     made = {
         "distributions": _distributions,
         "tradeoffs": _tradeoffs,
@@ -80,6 +84,24 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
             name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
             for name, rows in made.items()
         },
+        **_replicates(comparison),
+    }
+
+
+def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
+    """The mean of each training, and each difference over new trainings."""
+    found = comparison.replicates
+    if found is None:
+        return {}
+    means = [
+        {"label": each.label, "model": each.model, "training": training, "mean": mean}
+        for each in found.scores
+        for training, mean in zip(found.models[each.model], each.means, strict=True)
+    ]
+    columns = {**dict.fromkeys(("label", "model", "training"), _TEXT), "mean": _NUMBER}
+    return {
+        "trainings": pl.DataFrame(means, schema=columns),
+        "retrained": frame_of(ReplicatedDifference, found.pairs),
     }
 
 

@@ -6,6 +6,7 @@ None stands for a number that does not exist.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from concord.metrics_core.comparison.parts import MIRROR, Verdict, negated
 
@@ -97,3 +98,11 @@ class Replicates:
     scores: tuple[ReplicatedScore, ...]
     pairs: tuple[ReplicatedDifference, ...]
     answers: tuple[str, ...]
+
+    def score(self, model: str, label: str) -> ReplicatedScore | None:
+        """None for a model that was trained once."""
+        return self._scores.get((model, label))
+
+    @cached_property
+    def _scores(self) -> dict[tuple[str, str], ReplicatedScore]:
+        return {(each.model, each.label): each for each in self.scores}

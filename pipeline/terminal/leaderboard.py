@@ -18,6 +18,7 @@ STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
 FEWEST_LINES = 3  # of a metric: its head, the best model, the baseline
 NARROW = 2  # lines a model where its name has a line of its own
 Row = tuple[Text, Text, Text, Text]  # model, mean, difference, verdict
+AGAIN = "  new trainings"  # the line of a model that tells what these would change
 
 
 def print_leaderboard(
@@ -29,20 +30,52 @@ def print_leaderboard(
     """
     share = f"{100 * comparison.confidence:.12g} %"
     told = labels if most_lines is None else labels[: max(most_lines // FEWEST_LINES, 1)]
-    blocks = [_rows(comparison, label) for label in told]
+    blocks = [_models(comparison, label) for label in told]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")
     widths = _widths([[*map(Text, (label, *head))] for label in told], blocks, out.width)
     shown = len(comparison.models)
     if most_lines is not None:
         lines = most_lines // len(told) - 1
-        shown = min(shown, max(lines // (1 if widths else NARROW), FEWEST_LINES - 1))
-    for at, (label, rows) in enumerate(zip(told, blocks, strict=True)):
+        a_model = (1 if widths else NARROW) * (2 if comparison.replicates else 1)
+        shown = min(shown, max(lines // a_model, FEWEST_LINES - 1))
+    for at, (label, models) in enumerate(zip(told, blocks, strict=True)):
         if at and most_lines is None:
             out.print()
         _print_head(out, (label, *head), widths)
-        for row in _first(rows, comparison.baseline, shown):
-            _print_row(out, row, widths)
+        for of_model in _first(models, comparison.baseline, shown):
+            for row in of_model:
+                _print_row(out, row, widths)
     _print_rest(out, len(comparison.models) - shown, len(labels) - len(told))
+
+
+def _models(comparison: Comparison, label: str) -> list[list[Row]]:
+    """Of each model its row, and below it what new trainings would change, where some model was trained again."""
+    rows = _rows(comparison, label)
+    models = [*comparison.leaders(label), *comparison.others(label)]
+    again = [_again(comparison, model, label) for model in models]
+    return [[row, *more] for row, more in zip(rows, again, strict=True)]
+
+
+def _again(comparison: Comparison, model: str, label: str) -> list[Row]:
+    found = comparison.replicates
+    if found is None:
+        return []
+    digits = numbers.digits_of(comparison, label)
+    fine = numbers.difference_digits_of(comparison, label)
+    score = found.score(model, label)
+    pair = comparison.retrained(model, comparison.baseline, label)
+    if score is None and pair is None:
+        return []
+    mean = ""
+    if score is not None:
+        too_few = f"too few: {len(score.means)}"
+        mean = numbers.interval(score.ci_low, score.ci_high, digits) or too_few
+    word, difference = Text(""), ""
+    if pair is not None:
+        verdict = VERDICTS[pair.verdict]
+        word = Text(verdict.word, style=STYLES[verdict.tone])
+        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, fine)
+    return [(Text(AGAIN, style="dim"), Text(mean), Text(difference), word)]
 
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
@@ -79,22 +112,25 @@ def _with_interval(number: str, interval: str) -> str:
     return f"{number}  {interval}".rstrip()
 
 
-def _first(rows: Sequence[Row], baseline: str, shown: int) -> Sequence[Row]:
-    """So many of the best; the baseline takes the last place if it is none of them."""
-    best = rows[:shown]
-    if baseline in [row[0].plain for row in best]:
+def _first(models: Sequence[Sequence[Row]], baseline: str, shown: int) -> Sequence[Sequence[Row]]:
+    """The rows of so many of the best; the baseline takes the last place if it is none of them."""
+    best = models[:shown]
+    if baseline in [rows[0][0].plain for rows in best]:
         return best
-    return [*rows[: shown - 1], *(row for row in rows if row[0].plain == baseline)]
+    return [*models[: shown - 1], *(rows for rows in models if rows[0][0].plain == baseline)]
 
 
 def _widths(
-    heads: Sequence[Sequence[Text]], blocks: Sequence[Sequence[Row]], width: int
+    heads: Sequence[Sequence[Text]], blocks: Sequence[Sequence[Sequence[Row]]], width: int
 ) -> list[int] | None:
     """Of the columns, the same for all metrics; None where names or numbers leave too little room.
 
     Only a verdict may take two lines.
     """
-    rows: list[Sequence[Text]] = [*heads, *(row for block in blocks for row in block)]
+    rows: list[Sequence[Text]] = [
+        *heads,
+        *(row for block in blocks for of_model in block for row in of_model),
+    ]
     columns = [[cell.plain for cell in column] for column in zip(*rows, strict=True)]
     fixed = [max(map(cell_len, column)) for column in columns[:-1]]
     room = width - sum(fixed) - GAP * len(fixed)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 from markupsafe import Markup
@@ -10,14 +10,13 @@ from markupsafe import Markup
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
 from concord.reports.charts.palette import light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.scales import alignment, nice_ticks, shortened, tick_digits
 from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import exact, signed, signed_interval
 from concord.reports.writing.verdicts import VERDICTS
 
 _NARROW, _WIDE = 22, 16  # characters of a model's name that fit
-_NEAR_AN_END = 0.2  # of the width
 _SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"
 Layer = alt.Chart
 
@@ -132,17 +131,9 @@ def _ground(
         .mark_rule(color=light("ink-soft"), strokeWidth=1)
         .encode(x=alt.X("zero:Q"), y=y, y2=alt.Y2("to")),
         name.mark_text(
-            color=light("ink-soft"), fontSize=12, dy=-12, align=_alignment(domain), limit=0
+            color=light("ink-soft"), fontSize=12, dy=-12, align=alignment(domain), limit=0
         ).encode(x=x, y=y_at(0), text=alt.Text("name:N")),
     ]
-
-
-def _alignment(domain: tuple[float, float]) -> Literal["left", "right", "center"]:
-    """Where the name of the line at 0 keeps inside the picture."""
-    place = -domain[0] / (domain[1] - domain[0])
-    if place < _NEAR_AN_END:
-        return "left"
-    return "right" if place > 1 - _NEAR_AN_END else "center"
 
 
 def _marks(points: list[dict[str, Any]], x: alt.X, y: alt.Y) -> list[Layer]:

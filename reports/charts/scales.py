@@ -2,6 +2,9 @@
 
 import itertools
 import math
+from typing import Literal
+
+_NEAR_AN_END = 0.2  # of the width
 
 
 def nice_ticks(low: float, high: float, about: int) -> list[float]:
@@ -19,3 +22,11 @@ def tick_digits(ticks: list[float]) -> int:
 
 def shortened(name: str, length: int) -> str:
     return name if len(name) <= length else f"{name[: length - 1]}…"
+
+
+def alignment(domain: tuple[float, float]) -> Literal["left", "right", "center"]:
+    """Where the name of the line at 0 keeps inside the picture."""
+    place = -domain[0] / (domain[1] - domain[0])
+    if place < _NEAR_AN_END:
+        return "left"
+    return "right" if place > 1 - _NEAR_AN_END else "center"

@@ -159,6 +159,12 @@ def _leaderboard(comment: Comment, most: int) -> str:
     return f"{text}\n\n… and {len(others) - most} more primary metrics." if others[most:] else text
 
 
+def _trainings(comment: Comment, _: int) -> str:
+    found = comment.comparison.replicates
+    said = next(iter(found.answers), "") if found else ""
+    return f"**Would it hold if trained again?** {sentence(said)}" if said else ""
+
+
 def _board(comparison: Comparison, label: str, most: int) -> str:
     """The best models on a label, and the baseline whatever its place."""
     ranked = [*comparison.leaders(label), *comparison.others(label)]
@@ -242,6 +248,7 @@ _SECTIONS: tuple[Section, ...] = (
     ("warnings", _beware),
     ("changes", _since),
     ("segments", _segments),
+    ("new trainings", _trainings),
     ("the leaderboard", _leaderboard),
     ("what the gate checked", _checked),
     ("changes of other metrics", _others),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Examples, ExampleUser
+from concord.metrics_core.comparison.words import listed
 from concord.reports.writing import numbers
 
 
@@ -43,6 +44,18 @@ def users(comparison: Comparison, found: Examples) -> list[Shown]:
         )
         for user in found.users
     ]
+
+
+def first_training(comparison: Comparison, found: Examples) -> str:
+    """Whose lists are those of one training of several; empty where neither model was trained several times."""
+    of = comparison.replicates.models if comparison.replicates else {}
+    several = [model for model in (found.a, found.b) if model in of]
+    if not several:
+        return ""
+    return (
+        f"The lists of {listed(several)} are those of the first training; "
+        "the values beside the users are means over all trainings."
+    )
 
 
 def _known(n: int | None) -> str:

@@ -10,6 +10,8 @@ from concord.metrics_core.comparison.replicates import ReplicatedDifference, Rep
 from concord.metrics_core.comparison.words import PERCENT, listed, number, percent
 from concord.metrics_core.statistics.replicates import FEWEST_TRAININGS
 
+_HARDLY = 0.001  # a chance below which no figure is told
+
 
 def answered(comparison: Comparison) -> Replicates | None:
     """The replicates with their answers: the best model of each primary metric against baseline and runner-up."""
@@ -30,83 +32,115 @@ def _answers(label: str, comparison: Comparison) -> Iterator[str]:
 
 
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """Of the best model, `a`, against another one."""
     best, rival = pair.a, pair.b
-    names = f"{best} and {rival}"
     if pair.difference is None:
-        return f"{names} cannot be compared."
-    turned = f"the order turned in {pair.turned} of {pair.of} {_pairs(comparison)}"
+        return f"unknown: {best} and {rival} cannot be compared."
     few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
-    if few < FEWEST_TRAININGS:
-        return (
-            f"it cannot be said whether {best} would stay ahead of {rival} if trained again: {few} trainings are too few "
-            f"for an interval (at least {FEWEST_TRAININGS}); {turned}."
-        )
+    seen = f"{best} is {_gap(pair, comparison)} {rival}{{}}; {_turned(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
-        return (
-            f"it cannot be said whether {best} would stay ahead of {rival}: no interval; {turned}."
-        )
-    side = f"ahead of {rival} {_over(pair)} ({_interval(pair, best, comparison)}; {turned}"
+        why = "there is no interval"
+        if few < FEWEST_TRAININGS:
+            why = f"{few} trainings are too few for an interval (at least {FEWEST_TRAININGS})"
+        return f"unknown: {why}. {seen.format('')}"
+    if pair.difference == 0:
+        return f"neither is ahead. {_over(pair)} {seen.format(f' ({_interval(pair, comparison)})')}"
+    seen = f"{_over(pair)} {seen.format(f' ({_interval(pair, comparison)})')}"
     if pair.ci_low <= 0 <= pair.ci_high:
-        return f"{best} need not stay {side}). {_what_would_settle(pair)}"
+        settled = _what_would_settle(pair)
+        return f"not surely: {best} need not stay ahead of {rival}. {seen} {settled}"
     if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
         of_all = sum(each.p is not None and each.primary for each in _all(comparison))
-        return f"{best} need not stay {side}): not once corrected for {in_words(of_all, 'comparison')}."
-    return f"{best} would stay {side})."
+        but = f"not once corrected for {in_words(of_all, 'comparison')}"
+        return f"not surely: {best} stays ahead of {rival} taken alone, but {but}. {seen}"
+    return f"yes: {best} can be expected to stay ahead of {rival}. {seen}"
 
 
 def _all(comparison: Comparison) -> tuple[ReplicatedDifference, ...]:
     return comparison.replicates.pairs if comparison.replicates else ()
 
 
-def _pairs(comparison: Comparison) -> str:
-    paired = comparison.replicates is not None and comparison.replicates.paired
-    return "trainings" if paired else "pairs of trainings"
+def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """How often the order was the other one, and how probably one new training of each would turn it."""
+    once = min(pair.trainings_a, pair.trainings_b) == 1
+    trainings = "trainings" if once or _paired(pair, comparison) else "pairs of trainings"
+    seen = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
+    if pair.chance is None:
+        return seen
+    chance = f"about {percent(pair.chance)}"
+    if pair.chance < _HARDLY:
+        chance = f"less than {percent(_HARDLY)}"
+    again = "another training" if once else "another training of each"
+    return f"{seen}, and {again} would turn it with a chance of {chance}"
+
+
+def _paired(pair: ReplicatedDifference, comparison: Comparison) -> bool:
+    found = comparison.replicates
+    return found is not None and found.paired and pair.trainings_a == pair.trainings_b
 
 
 def _over(pair: ReplicatedDifference) -> str:
-    return "with new users and new trainings" if pair.over_users else "with new trainings"
+    return "Over new users and new trainings" if pair.over_users else "Over new trainings"
 
 
-def _interval(pair: ReplicatedDifference, best: str, comparison: Comparison) -> str:
-    """Of what the best is above the other; in the digits of the intervals over users."""
+def _gap(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """`0.072 above`, in the digits of the intervals over users."""
+    gap = pair.difference or 0.0
+    if gap == 0:
+        return "level with"
+    size = number(abs(gap), digits(comparison.pairs_of(pair.label)))
+    return f"{size} {'above' if gap > 0 else 'below'}"
+
+
+def _interval(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """Of what the best is above the other, or below."""
     assert pair.ci_low is not None
     assert pair.ci_high is not None
     assert pair.difference is not None
     places = digits(comparison.pairs_of(pair.label))
-    up = pair.difference >= 0
-    low, high = (pair.ci_low, pair.ci_high) if up else (0.0 - pair.ci_high, 0.0 - pair.ci_low)
+    low, high = pair.ci_low, pair.ci_high
+    if pair.difference < 0:
+        low, high = 0.0 - high, 0.0 - low
     level = f"{100 * comparison.confidence:.12g}{PERCENT}"
-    side = "above" if up else "below"
-    gap = number(abs(pair.difference), places)
-    return (
-        f"{best} is {gap} {side}, {level} interval {number(low, places)} to {number(high, places)}"
-    )
+    return f"{level} interval {number(low, places)} to {number(high, places)}"
 
 
 def _what_would_settle(pair: ReplicatedDifference) -> str:
-    share = "" if pair.share is None else f"Trainings make {percent(pair.share)} of the variance: "
+    share = (
+        ""
+        if pair.share is None
+        else f"Trainings make {percent(pair.share)} of the variance of this difference: "
+    )
     trainings, users = pair.trainings_needed, pair.users_needed
     if trainings is None and users is None:
-        return f"{share}neither more trainings nor more users alone would settle it."
-    ways = []
+        return _begun(f"{share}neither more trainings nor more users alone would settle it.")
+    ways, other = [], ""
     if trainings is not None:
-        ways.append(f"{trainings} trainings of each")
+        once = min(pair.trainings_a, pair.trainings_b) == 1
+        ways.append(f"{trainings} trainings{'' if once else ' of each'}")
+    elif users is not None:
+        other = "; more trainings alone would not"
     if users is not None:
         ways.append(f"{users:,} users")
-    other = ""
-    if users is None and pair.over_users:
+    elif pair.over_users:
         other = "; more users alone would not"
-    elif trainings is None:
-        other = "; more trainings alone would not"
-    return f"{share}{' or '.join(ways)} would settle it, were all else as it is{other}."
+    settle = f"{share}{' or '.join(ways)} would settle it, were all else as it is{other}."
+    return _begun(settle)
+
+
+def _begun(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _once(comparison: Comparison, found: Replicates) -> Iterator[str]:
     """Models of which one training stands for all."""
     once = [model for model in comparison.ranked if model not in found.models]
     if once:
-        those = "it is" if len(once) == 1 else "they are"
-        yield f"Of {listed(once)} there is one training: {those} taken as {those}."
+        was = "was" if len(once) == 1 else "were"
+        yield (
+            f"{listed(once)} {was} trained once: no interval covers what another training of "
+            f"{'it' if len(once) == 1 else 'them'} would change."
+        )
     if found.nested:
         yield (
             "Each training has users of its own, as folds have: the intervals rest on the means of trainings, which "

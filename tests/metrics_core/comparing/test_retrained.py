@@ -1,0 +1,117 @@
+"""Would it hold if trained again? The sentences, of differences whose numbers are stated."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from concord.metrics_core.comparing.sentences.retrained import answered
+from concord.metrics_core.comparison.comparison import Comparison
+from tests.reports.samples.trained import trained
+
+FIRST = "nDCG@3"
+
+
+def _answers(comparison: Comparison) -> list[str]:
+    found = answered(comparison)
+    assert found is not None
+    return [answer.replace("\N{NO-BREAK SPACE}", " ") for answer in found.answers]
+
+
+def _first(comparison: Comparison, **changed: Any) -> str:
+    """Of als against ease, with other numbers."""
+    found = comparison.replicates
+    assert found is not None
+    pairs = [
+        replace(pair, **changed) if (pair.label, pair.a, pair.b) == (FIRST, "als", "ease") else pair
+        for pair in found.pairs
+    ]
+    return _answers(replace(comparison, replicates=replace(found, pairs=tuple(pairs))))[0]
+
+
+SETTLED = {
+    "difference": 0.04, "ci_low": 0.02, "ci_high": 0.06, "p_adjusted": 0.001,
+    "turned": 0, "of": 12, "chance": 0.0001, "users_needed": None, "trainings_needed": None,
+}  # fmt: skip
+OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166, "share": 0.75}
+
+
+def test_what_holds_is_said_with_interval_turns_and_chance() -> None:
+    assert _first(trained(), **SETTLED) == (
+        "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new trainings als is 0.040 "
+        "above ease (95 % interval 0.020 to 0.060); the order turned in none of 12 pairs of trainings, and another "
+        "training of each would turn it with a chance of less than 0.1 %."
+    )
+
+
+def test_a_number_over_all_users_is_told_over_new_trainings_only() -> None:
+    assert ". Over new trainings als is 0.040 above" in _first(trained(), **SETTLED, over_users=False)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("needed", "settle"),
+    [
+        ((5, None), "5 trainings of each would settle it, were all else as it is; more users alone would not."),
+        ((None, 4000), "4,000 users would settle it, were all else as it is; more trainings alone would not."),
+        ((5, 4000), "5 trainings of each or 4,000 users would settle it, were all else as it is."),
+        ((None, None), "neither more trainings nor more users alone would settle it."),
+    ],
+)  # fmt: skip
+def test_what_need_not_hold_is_said_with_what_would_settle_it(
+    needed: tuple[int | None, int | None], settle: str
+) -> None:
+    trainings, users = needed
+
+    said = _first(trained(), **OPEN | {"trainings_needed": trainings, "users_needed": users})
+
+    assert said.startswith("On nDCG@3, not surely: als need not stay ahead of ease. Over new users")
+    assert "turned in 3 of 12 pairs of trainings" in said
+    assert "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: " in said  # fmt: skip
+    assert said.endswith(settle)
+
+
+def test_what_holds_alone_but_not_among_all_comparisons_is_said_so() -> None:
+    said = _first(trained(), **SETTLED | {"p_adjusted": 0.06})
+
+    assert "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons." in said  # fmt: skip
+
+
+def test_two_trainings_are_too_few() -> None:
+    said = _answers(trained((2, 3, 1)))
+
+    assert said[0].startswith(
+        "On nDCG@3, unknown: 2 trainings are too few for an interval (at least 3). als is "
+    )
+    assert "interval 0" not in " ".join(said[:2])
+
+
+def test_a_model_that_was_trained_once_is_named() -> None:
+    assert _answers(trained())[-1] == (
+        "pop was trained once: no interval covers what another training of it would change."
+    )
+    assert not any("trained once" in answer for answer in _answers(trained((3, 3, 3))))
+
+
+def test_paired_trainings_are_counted_one_by_one() -> None:
+    assert " of 4 trainings, " in _answers(trained((4, 4, 4), paired=True))[0]
+
+
+def test_a_baseline_that_leads_is_told_from_its_own_side() -> None:
+    comparison = trained((3, 4, 1), names=("als", "ease", "pop"))
+    led = replace(comparison, baseline="als")
+    pair = comparison.retrained("als", "ease", FIRST)
+    assert pair is not None
+    assert pair.difference is not None
+    found = comparison.replicates
+    assert found is not None
+    backwards = [each.mirrored() if each.label == FIRST else each for each in found.pairs]
+
+    turned_round = replace(led, replicates=replace(found, pairs=tuple(backwards)))
+
+    assert f"als is {pair.difference:.3f} above ease" in _answers(turned_round)[0]
+
+
+def test_models_that_are_level_are_not_ranked() -> None:
+    said = _first(trained(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0})
+
+    assert said.startswith("On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease (")  # fmt: skip
