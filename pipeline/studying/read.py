@@ -1,5 +1,6 @@
 """Reading study.yaml, and all that is wrong with it at once."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,8 @@ from pydantic import ValidationError
 
 from concord.metrics_core.checking.addresses import is_address
 from concord.metrics_core.checking.problems import refuse
-from concord.pipeline.params.checks import MODEL_NAME, shape_findings, text_findings
+from concord.pipeline.params.checks import shape_findings, text_findings
+from concord.pipeline.params.model import MODEL_NAME
 from concord.pipeline.params.yaml_lines import Finding, read_yaml
 from concord.pipeline.studying.model import StudyFile
 
@@ -38,7 +40,7 @@ def read_study(path: Path) -> StudyFile:
 def _name_findings(study: StudyFile) -> Iterator[Finding]:
     fix = "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit"
     for name in study.datasets:
-        if MODEL_NAME.fullmatch(name) is None:
+        if re.fullmatch(MODEL_NAME, name) is None:
             yield ("datasets", name), f"{name!r} is no name of a data set", fix
 
 
