@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from concord.metrics_core.statistics.replicates import FEWEST_TRAININGS, OverTrainings, Part
+from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
+from concord.metrics_core.statistics.replicates import OverTrainings, Part
 
 
 def users_needed(found: OverTrainings, confidence: float, most: int = 10**9) -> int | None:

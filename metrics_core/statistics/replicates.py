@@ -13,13 +13,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.numerics.student import half_width
 
-# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md): 0.95 to 0.97 from 3 trainings on; with 2 down to
-# 0.91, though up to five times as wide as with known variances, since t on one degree of freedom is 12.7.
-FEWEST_TRAININGS = 3
 _HALVINGS = 60  # of the range of p: below any digit that is shown
 
 

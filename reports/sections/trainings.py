@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
-from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
+from concord.metrics_core.comparison.replicates import (
+    FEWEST_TRAININGS,
+    ReplicatedDifference,
+    Replicates,
+)
 from concord.metrics_core.comparison.words import listed
 from concord.reports.sections.tables import MANY_MODELS
 from concord.reports.writing import numbers
-
-FEWEST_TRAININGS = 3  # for an interval over new trainings
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,12 @@ from dataclasses import replace
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.sentences.phrases import digits
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
+from concord.metrics_core.comparison.replicates import (
+    FEWEST_TRAININGS,
+    ReplicatedDifference,
+    Replicates,
+)
 from concord.metrics_core.comparison.words import PERCENT, listed, number, percent
-from concord.metrics_core.statistics.replicates import FEWEST_TRAININGS
 
 _HARDLY = 0.001  # a chance below which no figure is told
 
