@@ -169,3 +169,20 @@ def test_replicates_that_are_none_are_refused(
         compared({**models, "popularity": POPULARITY}, **settings)
 
     assert said in str(refused.value)
+
+
+def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() -> None:
+    found = compared(
+        {
+            "knn": lists(5, 0.9),
+            "als": lists(6, 0.8),
+            "ease": {"replicates": EASE},
+            "popularity": POPULARITY,
+        }
+    )
+
+    assert found.replicates is not None
+    first, second, last = found.replicates.answers
+    assert first.startswith("On nDCG@10, yes: knn can be expected to stay ahead of ease.")
+    assert "ease can be expected to stay ahead of popularity" in second or "ease need not" in second
+    assert last.startswith("knn, als and popularity were trained once")

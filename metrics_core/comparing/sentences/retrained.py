@@ -21,17 +21,26 @@ def answered(comparison: Comparison) -> Replicates | None:
     found = comparison.replicates
     if found is None:
         return None
-    answers = [each for label in comparison.primary for each in _answers(label, comparison)]
+    answers = [each for label in comparison.primary for each in _answers(label, comparison, found)]
     return replace(found, answers=(*answers, *_once(comparison, found)))
 
 
-def _answers(label: str, comparison: Comparison) -> Iterator[str]:
-    ranked = [*comparison.leaders(label), *comparison.others(label)]
-    best, others = ranked[0], ranked[1:]
-    rivals = dict.fromkeys([*others[:1], comparison.baseline])
-    for rival in rivals:
-        if rival != best and (pair := comparison.retrained(best, rival, label)):
+def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:
+    for ahead, behind in _asked(label, comparison, found):
+        if pair := comparison.retrained(ahead, behind, label):
             yield f"On {label}, {_answer(pair, comparison)}"
+
+
+def _asked(label: str, comparison: Comparison, found: Replicates) -> list[tuple[str, str]]:
+    """The best model against runner-up and baseline; where all of these were trained once, the best that was not."""
+    ranked = [*comparison.leaders(label), *comparison.others(label)]
+    best, baseline = ranked[0], comparison.baseline
+    pairs = [(best, other) for other in dict.fromkeys([*ranked[1:2], baseline]) if other != best]
+    if any(comparison.retrained(a, b, label) for a, b in pairs):
+        return pairs
+    first = next((model for model in ranked if model in found.models), best)
+    ahead, behind = sorted((first, baseline), key=ranked.index)
+    return [(best, first), (ahead, behind)]
 
 
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
