@@ -183,6 +183,6 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
 
     assert found.replicates is not None
     first, second, last = found.replicates.answers
-    assert first.startswith("On nDCG@10, yes: knn can be expected to stay ahead of ease.")
-    assert "ease can be expected to stay ahead of popularity" in second or "ease need not" in second
+    assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
+    assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
