@@ -152,7 +152,8 @@ class OverTrainings:
         ----------
         Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702: variance estimates recovered from intervals.
         """
-        return math.hypot(self.users.half(confidence), self.of_trainings.half(confidence))
+        of_users, of_trainings = self.users.half(confidence), self.of_trainings.half(confidence)
+        return math.sqrt(of_users * of_users + of_trainings * of_trainings)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """NaN where there are too few trainings."""

@@ -71,7 +71,7 @@ def test_a_broken_comparison_is_refused(tmp_path: Path) -> None:
 def test_a_comparison_of_another_version_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "comparison.json"
     other.write_text(json.dumps({"schema": 2}), encoding="utf-8")
-    with pytest.raises(InputError, match="has schema 2, and this version reads 4"):
+    with pytest.raises(InputError, match="has schema 2, and this version reads 5"):
         read_comparison(other)
 
 
