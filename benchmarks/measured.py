@@ -78,6 +78,7 @@ SECTIONS = (  # of RESULTS.md, in their order
     "From file to verdict",
     "A billion rows on one machine",
     "Comparing many users",
+    "Comparing many trainings",
     "On Spark, beside others",
     "The kernel and its peers",
     "What an install costs",

@@ -73,7 +73,7 @@ def compare(
     Parameters
     ----------
     models      : name -> lists, as `evaluate` takes them: frames, paths or dicts; {"replicates": {1: lists, 2: lists}}
-                  of a model that was trained several times, with other seeds or on other folds
+                  of a model that was trained several times, with other seeds, for the same users and truth
     truth       : as `evaluate` takes it; its column `time` is read where `columns` names it
     metrics     : labels such as "nDCG@10"
     baseline    : the model that all others are compared with

@@ -74,7 +74,7 @@ class _OfLabel:
 
     @property
     def nested(self) -> bool:
-        return any(each.nested for each in self.trained.values() if each.n > 1)
+        return self.over_users and any(each.nested for each in self.trained.values() if each.n > 1)
 
     @property
     def over_users(self) -> bool:
@@ -122,7 +122,7 @@ class _OfLabel:
             trainings_a=a.n,
             trainings_b=b.n,
             over_users=self.over_users,
-            trainings_df=found.of_trainings.n - 1,
+            trainings_df=or_none(found.of_trainings.n - 1),
             difference=pair.difference,
             ci_low=or_none(low),
             ci_high=or_none(high),

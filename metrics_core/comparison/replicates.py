@@ -55,7 +55,7 @@ class ReplicatedDifference:
     trainings_a: int
     trainings_b: int
     over_users: bool
-    trainings_df: float
+    trainings_df: float | None
     difference: float | None
     ci_low: float | None
     ci_high: float | None

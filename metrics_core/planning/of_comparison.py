@@ -49,8 +49,10 @@ def _observed(comparison: Comparison, pair: Difference) -> Observed:
     spread = spread_of(pair.ci_low, pair.ci_high, pair.n_users, comparison.confidence)
     trained = comparison.retrained(pair.a, pair.b, pair.label)
     seeds = None
-    if trained is not None and trained.share is not None and trained.share < 1 and spread:
-        seeds = max(trained.trainings_a, trained.trainings_b)
+    if trained is not None and trained.share == 1:
+        spread = None  # nested trainings: their spread holds that of the users
+    elif trained is not None and trained.share is not None and spread:
+        seeds = min(n for n in (trained.trainings_a, trained.trainings_b) if n > 1)
         of_users = spread.of_users * spread.of_users / pair.n_users
         of_trainings = seeds * of_users * trained.share / (1 - trained.share)
         spread = Spread(spread.of_users, of_trainings=math.sqrt(of_trainings))

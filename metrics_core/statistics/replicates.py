@@ -98,6 +98,8 @@ class Trained:
         if self.n < 2:  # noqa: PLR2004
             return 0.0
         n_users = int(self._complete.sum())
+        if not self.nested and not n_users:
+            return math.nan
         return self.spread if self.nested else max(0.0, self.spread - self.of_rest / n_users)
 
     @property
@@ -164,7 +166,7 @@ class OverTrainings:
     def p(self) -> float:
         """The level at which the interval just reaches 0; NaN where there is no interval."""
         distance = abs(self.difference)
-        if self.too_few or math.isnan(distance):
+        if self.too_few or math.isnan(distance) or math.isnan(self.half(0.5)):
             return math.nan
         if distance == 0:
             return 1.0

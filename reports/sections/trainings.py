@@ -136,9 +136,9 @@ def _pair(comparison: Comparison, users: Difference, pair: ReplicatedDifference)
     )
 
 
-def _degrees(df: float) -> str:
+def _degrees(df: float | None) -> str:
     """`2`, or `4.3` by Welch's formula."""
-    return f"{df:.1f}".removesuffix(".0")
+    return numbers.MISSING if df is None else f"{df:.1f}".removesuffix(".0")
 
 
 def _chance(chance: float | None) -> str:

@@ -102,7 +102,7 @@ def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
 
 
 def test_without_replicates_nothing_of_them_is_there() -> None:
-    plain = compared({"als": ALS[1], "popularity": POPULARITY})
+    plain = compared({"als": ALS[1], "popularity": POPULARITY}, paired_replicates=True)
 
     assert plain.replicates is None
     assert "trained_low" not in plain.differences.columns
@@ -158,6 +158,11 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
             {"paired_replicates": True},
             "they cannot be paired",
         ),
+        (
+            {"als": {"replicates": {1: ALS[1], "1": ALS[2]}}},
+            {},
+            "two of its replicates have one number",
+        ),
         ({"als": {"replicates": ALS}}, {"paired_replicates": "yes"}, "paired_replicates"),
         ({"als": {"replicates": ALS}}, {"baseline": "als-1"}, "'als-1' is not among the models"),
     ],
@@ -186,3 +191,32 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
     assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
     assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
+
+
+def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written() -> None:
+    """One of 60 users differs; and a list of one item has no distances within."""
+    other = POPULARITY.with_columns(
+        pl.when((pl.col("user") == 0) & (pl.col("rank") == 1))
+        .then(pl.lit(29))
+        .otherwise("item")
+        .alias("item")
+    )
+    single = POPULARITY.filter(pl.col("rank") == 1)
+    items = pl.DataFrame({"item": range(N_ITEMS), "categories": ["a"] * N_ITEMS})
+    few = compared(
+        {"als": {"replicates": {1: POPULARITY, 2: POPULARITY, 3: other}}, "popularity": POPULARITY}
+    )
+    undefined = compared(
+        {"als": {"replicates": {1: single, 2: single, 3: single}}, "popularity": single},
+        metrics=["nDCG@10", "ILD@10"],
+        items=items,
+    )
+
+    for comparison, label in ((few, "nDCG@10"), (undefined, "ILD@10")):
+        found = comparison.retrained("als", "popularity", label)
+        assert found is not None
+        assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
+        assert from_content(to_content(comparison)) == comparison
+    assert "identical for every user" in (
+        undefined.replicates.answers[0] if undefined.replicates else ""
+    )

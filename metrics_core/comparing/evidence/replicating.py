@@ -67,7 +67,7 @@ def replicate_findings(named: Named, lists: Collection[str], *, paired: bool) ->
         for name in names:
             if owner.setdefault(name, model) != model or names.count(name) > 1:
                 yield model, f"names {name}, which is a training already", "name each training once"
-    if paired:
+    if paired and named:
         yield from _unpaired(named)
 
 
@@ -107,6 +107,10 @@ def unfolded(models: Any) -> tuple[dict[str, Any], Named]:
         elif not isinstance(given[KEY], Mapping):
             what = f"replicates is {shown(given[KEY])}"
             problems.append(Problem(str(model), what, "write {1: lists, 2: lists}"))
+            continue
+        elif len({str(n) for n in given[KEY]}) < len(given[KEY]):
+            what = f"two of its replicates have one number: {listed(list(map(repr, given[KEY])))}"
+            problems.append(Problem(str(model), what, "give each training a number of its own"))
             continue
         else:
             named[model] = _in_order({str(n): f"{model}-{n}" for n in given[KEY]})

@@ -28,7 +28,9 @@ def answered(comparison: Comparison) -> Replicates | None:
 def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:
     for ahead, behind in _asked(label, comparison, found):
         if pair := comparison.retrained(ahead, behind, label):
-            yield f"On {label}, {_answer(pair, comparison)}"
+            sign = 1 if comparison.metric(label).higher_is_better else -1
+            turned = sign * (pair.difference or 0) < 0  # means are over more users than differences
+            yield f"On {label}, {_answer(pair.mirrored() if turned else pair, comparison)}"
 
 
 def _asked(label: str, comparison: Comparison, found: Replicates) -> list[tuple[str, str]]:
@@ -40,14 +42,20 @@ def _asked(label: str, comparison: Comparison, found: Replicates) -> list[tuple[
         return pairs
     first = next((model for model in ranked if model in found.models), best)
     ahead, behind = sorted((first, baseline), key=ranked.index)
-    return [(best, first), (ahead, behind)]
+    return list(dict.fromkeys([(best, first), (ahead, behind)]))
 
 
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Of the best model, `a`, against another one."""
     best, rival = pair.a, pair.b
-    if pair.difference is None:
-        return f"unknown: {best} and {rival} cannot be compared."
+    if pair.difference is None or pair.verdict == "identical":
+        alike = pair.difference is not None
+        why = (
+            "neither is ahead: {} are identical for every user"
+            if alike
+            else "unknown: {} cannot be compared"
+        )
+        return f"{why.format(f'{best} and {rival}')}."
     few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
     seen = f"{best} is {_gap(pair, comparison)} {rival}{{}}; {_turned(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
