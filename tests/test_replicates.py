@@ -182,6 +182,7 @@ def test_a_seed_more_runs_that_seed(project: Path) -> None:
     """The last one, as it changes the project."""
     params = project / "params.yaml"
     before = _comparison(project)
+    _commit(project, "four seeds")
 
     params.write_text(
         params.read_text().replace(
@@ -199,6 +200,16 @@ def test_a_seed_more_runs_that_seed(project: Path) -> None:
     assert then is not None
     assert (now.trainings_a, then.trainings_a) == (5, 4)
     assert "Running stage" not in run(project, "dvc", "repro")
+    _commit(project, "a fifth")
+    history = run(project, "concord", "history", COLUMNS="200")
+    assert "new: als-5" in history
+    assert "not comparable" not in history
+
+
+def _commit(project: Path, message: str) -> None:
+    me = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
+    run(project, "git", "add", "-A")
+    run(project, "git", *me, "commit", "-qm", message)
 
 
 @pytest.mark.parametrize(

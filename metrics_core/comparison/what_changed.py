@@ -14,8 +14,9 @@ CONCORD = "concord-eval"
 
 def what_changed(then: Comparison, now: Comparison) -> Iterator[Changed]:
     """Models, lists, truth, conventions, what is asked, and who computed it."""
-    yield from models_changed(then.models, now.models)
-    if other := [m for m in now.models if m in then.models and _mark(then, m) != _mark(now, m)]:
+    was_listed, listed_now = tuple(then.lists), tuple(now.lists)
+    yield from models_changed(was_listed, listed_now)
+    if other := [m for m in listed_now if m in was_listed and _mark(then, m) != _mark(now, m)]:
         yield Changed("lists", f"other lists: {listed(other)}")
     if _mark(then, "truth") != _mark(now, "truth"):
         yield Changed("truth", "another truth")

@@ -118,7 +118,9 @@ def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[s
 
 
 def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
-    aligned = align({NOW: [now.values], THEN: [then.values]})
+    aligned = align(
+        {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))}
+    )
     columns = schema(then.values)
     for label in asked.labels:
         text = str(label)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.evidence.replicated import replicated
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions
@@ -38,7 +39,7 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
     if then.comparison is None or now.comparison is None:
         return now.gone or "the revision before cannot be read", (), ()
     both = [model for model in now.comparison.models if model in then.comparison.models]
-    same = tuple(m for m in both if now.locked.values(m) == then.locked.values(m) is not None)
+    same = tuple(m for m in both if (marks := _marks(now, m)) == _marks(then, m) and all(marks))
     other = [model for model in both if model not in same]
     if not other:
         return "", same, ()
@@ -72,7 +73,36 @@ def _effect(text: str) -> Effect:
     return text if PERCENT.fullmatch(text) else float(text)
 
 
+def _lists(state: State, model: str) -> list[str]:
+    """The names of a model's lists: one, or those of its trainings."""
+    assert state.comparison is not None, "told before"
+    return [name for name, of in state.comparison.lists.items() if of == model]
+
+
+def _marks(state: State, model: str) -> list[str | None]:
+    return [state.locked.values(name) for name in _lists(state, model)]
+
+
 def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
+    """A model's results; those of its trainings together. None where one of them is gone."""
+    found = {name: _of_lists(state, name, cached) for name in _lists(state, model)}
+    known = {name: each for name, each in found.items() if each is not None}
+    if len(known) < len(found):
+        return None
+    first, *others = known.values()
+    if not others:
+        return first
+    assert state.comparison is not None, "told before"
+    terms = _terms(state.comparison, first)
+    return replicated(
+        known,
+        labels=terms.labels,
+        conventions=terms.conventions,
+        confidence=terms.confidence,
+    )
+
+
+def _of_lists(state: State, model: str, cached: Cached) -> Evaluated | None:
     marks = state.locked.values(model), state.locked.summary(model)
     values, summary = (None if mark is None else cached(mark) for mark in marks)
     if values is None or summary is None:

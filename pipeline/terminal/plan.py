@@ -122,7 +122,7 @@ def _legend(plan: Plan) -> Iterator[str]:
         yield "users for: how many find it. equivalent: how many show that two models that are as good differ by less."
     if any(pair.sd is None for pair in plan.pairs):
         yield f"{MISSING}: nothing to plan with, as under ten users differ, or the mean is pooled over users."
-    yield from _of_trainings(plan.pairs)
+    yield from dict.fromkeys(_of_trainings(plan.pairs))
 
 
 def _of_trainings(pairs: Sequence[PlannedPair]) -> Iterator[str]:

@@ -19,7 +19,7 @@ class Evaluated:
     summary : means, counts of users and of signs of doubt, inputs and versions; as its file has it
     quality : what was found in the lists, as its file has it
     trainings : of a model with replicates, name -> the results of each; values, panel, lists and quality are then
-                those of the first, and `summary` has what can be said of all
+                those of the first, and so is `summary` but for the means of labels and of the panel
     """
 
     values: Table

@@ -1,7 +1,7 @@
 """Several trainings of one model -> the results of that model: every user's value is the mean over its trainings."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
 from concord.metrics_core.comparing.evidence.replicating import models_of
 from concord.metrics_core.comparison.parts import or_none
-from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.summary import interval_of
 
@@ -19,30 +20,41 @@ from concord.metrics_core.scoring.summary import interval_of
 def with_replicates(lists: Models, asked: Asked) -> dict[str, Evaluated]:
     """The models that are compared: each that has replicates stands where the first of them stood."""
     models = models_of(lists, asked.replicates)
+    how: dict[str, Any] = {
+        "labels": asked.labels,
+        "conventions": asked.conventions,
+        "confidence": asked.confidence,
+    }
     return {
-        model: replicated({name: lists[name] for name in asked.replicates[model].values()}, asked)
+        model: replicated({name: lists[name] for name in asked.replicates[model].values()}, **how)
         if model in asked.replicates
         else lists[model]
         for model in models
     }
 
 
-def replicated(trainings: Mapping[str, Evaluated], asked: Asked) -> Evaluated:
+def replicated(
+    trainings: Mapping[str, Evaluated],
+    *,
+    labels: Sequence[Label],
+    conventions: Conventions,
+    confidence: float,
+) -> Evaluated:
     """One model from its trainings."""
     every = list(trainings.values())
     values = align({"": [each.values for each in every]})
     metrics = {}
-    for label in asked.labels:
-        text, own = str(label), label.conventions(asked.conventions)
+    for label in labels:
+        text, own = str(label), label.conventions(conventions)
         means = [each.mean(text) for each in every]
         found = [each.summary["metrics"][text] for each in every]
-        if label.metric.of_catalogue or is_pooled(label, asked.conventions):
+        if label.metric.of_catalogue or is_pooled(label, conventions):
             metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
             continue
         column = values.column("", text, own.undefined)
         known = column[~np.isnan(column)]
         mean = exact_sum(known) / len(known) if len(known) else math.nan
-        low, high = interval_of(column, asked.confidence)
+        low, high = interval_of(column, confidence)
         if own.round is not None and "mean" in own.round and math.isfinite(mean):
             mean = round(mean, own.round["mean"])
         metrics[text] = {
@@ -54,7 +66,7 @@ def replicated(trainings: Mapping[str, Evaluated], asked: Asked) -> Evaluated:
         }
     panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
     first = every[0]
-    summary = {"metrics": metrics, "panel": panel}
+    summary = {**first.summary, "metrics": metrics, "panel": panel}
     return Evaluated(first.values, first.panel, first.lists, summary, first.quality, trainings)
 
 
