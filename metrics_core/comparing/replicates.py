@@ -17,9 +17,9 @@ from concord.metrics_core.comparison.replicates import (
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
-from concord.metrics_core.statistics.paired import Paired
-from concord.metrics_core.statistics.pairs import adjust, verdict
+from concord.metrics_core.statistics.pairs import adjust
 from concord.metrics_core.statistics.replicates import OverTrainings, Part, Trained, turned
+from concord.metrics_core.statistics.verdict import of_interval
 
 _NOBODY = Part(0.0, 2)  # users are not drawn anew
 
@@ -156,34 +156,16 @@ def _judged(
     labels = {str(label): label for label in asked.labels}
     for each, p_adjusted in zip(found, adjust(p, primary).tolist(), strict=True):
         pair = known[each.label, each.a, each.b]
-        upwards = labels[each.label].metric.higher_is_better
+        sign = 1 if labels[each.label].metric.higher_is_better else -1
         if each.ci_low is None or each.ci_high is None:
             yield each if pair.ci_low is not None else replace(each, verdict=pair.verdict)
             continue
-        yield replace(
-            each,
-            p_adjusted=or_none(p_adjusted),
-            verdict=verdict(
-                _as_paired(each, pair),
-                p_adjusted,
-                alpha=asked.alpha,
-                min_effect=or_nan(pair.min_effect),
-                higher_is_better=upwards,
-            ),
+        low, high = sorted((sign * each.ci_low, sign * each.ci_high))
+        said = of_interval(
+            sign * or_nan(each.difference),
+            low,
+            high,
+            significant=p_adjusted < asked.alpha,
+            min_effect=or_nan(pair.min_effect),
         )
-
-
-def _as_paired(each: ReplicatedDifference, pair: Difference) -> Paired:
-    """The difference with its interval over trainings, as the rule of verdicts takes it."""
-    return Paired(
-        mean_a=or_nan(pair.mean_a),
-        mean_b=or_nan(pair.mean_b),
-        difference=or_nan(each.difference),
-        n_users=pair.n_users,
-        n_nonzero=pair.n_users,
-        above=math.nan,
-        equal=math.nan,
-        below=math.nan,
-        ci_low=or_nan(each.ci_low),
-        ci_high=or_nan(each.ci_high),
-    )
+        yield replace(each, p_adjusted=or_none(p_adjusted), verdict=said)

@@ -26,9 +26,18 @@ def verdict(
         better = sign * found.difference > 0
         return "better_without_interval" if better else "worse_without_interval"
     low, high = sorted((sign * found.ci_low, sign * found.ci_high))
-    if not p_adjusted < alpha:
+    return of_interval(
+        sign * found.difference, low, high, significant=p_adjusted < alpha, min_effect=min_effect
+    )
+
+
+def of_interval(
+    gain: float, low: float, high: float, *, significant: bool, min_effect: float
+) -> Verdict:
+    """The verdict on a gain, above 0 where it is better, from its interval and its adjusted test."""
+    if not significant:
         return "equivalent" if -min_effect <= low and high <= min_effect else "undecided"
-    return _significant(sign * found.difference, low, high, min_effect)
+    return _significant(gain, low, high, min_effect)
 
 
 def _significant(difference: float, low: float, high: float, min_effect: float) -> Verdict:

@@ -11,6 +11,7 @@ import numpy as np
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Verdict, or_nan, or_none
 from concord.metrics_core.statistics.adjust import holm
+from concord.metrics_core.statistics.verdict import of_interval
 from concord.metrics_core.studying import friedman as tests
 from concord.metrics_core.studying.parts import Cell, Omnibus, Pair, Shrunk
 from concord.metrics_core.studying.random_effects import (
@@ -152,15 +153,8 @@ def _verdict(pair: Pair, sign: int, min_effect: float, *, significant: bool) -> 
     if pair.difference is None or pair.ci_low is None or pair.ci_high is None:
         return "no_interval"
     low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
-    if -min_effect <= low and high <= min_effect:
-        return "equivalent"
-    if not significant:
-        return "undecided"
-    if low > min_effect:
-        return "better"
-    if high < -min_effect:
-        return "worse"
-    return "better_below_threshold" if sign * pair.difference > 0 else "worse_below_threshold"
+    gain = sign * pair.difference
+    return of_interval(gain, low, high, significant=significant, min_effect=min_effect)
 
 
 def _shrunk(found: _Found) -> list[Shrunk]:
