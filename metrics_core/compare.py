@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from concord.metrics_core.checking.known_by import WHOLE
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.compute import compared
@@ -21,6 +22,11 @@ from concord.metrics_core.comparing.evidence.asked import (
     word_findings,
 )
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.folds import (
+    fold_findings,
+    truths_of,
+    unpaired_folds,
+)
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.replicating import (
@@ -43,7 +49,7 @@ from concord.metrics_core.scoring.evaluation import panels_of
 
 def compare(
     models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
-    truth: Data,
+    truth: Data | Mapping[str, Mapping[Any, Data]],
     *,
     metrics: Sequence[str],
     baseline: str,
@@ -73,8 +79,9 @@ def compare(
     Parameters
     ----------
     models      : name -> lists, as `evaluate` takes them: frames, paths or dicts; {"replicates": {1: lists, 2: lists}}
-                  of a model that was trained several times, with other seeds, for the same users and truth
-    truth       : as `evaluate` takes it; its column `time` is read where `columns` names it
+                  of a model that was trained several times, with other seeds or on other folds
+    truth       : as `evaluate` takes it; its column `time` is read where `columns` names it.
+                  {"replicates": {1: truth, 2: truth}}: of folds, by which replicate 1, 2 … of every model is judged
     metrics     : labels such as "nDCG@10"
     baseline    : the model that all others are compared with
     conventions : `concord.preset(name)`, the name of a preset, or a dict
@@ -114,6 +121,8 @@ def compare(
         [*model_findings(models), *label_findings(names, deciding), *effect_findings(min_effect)]
     )
     lists, replicates = unfolded(models)
+    truths = truths_of(truth)
+    folds = truths.keys() - {WHOLE}
     _refuse(number_findings(confidence=confidence, resamples=resamples, seed=seed))
     _refuse(
         word_findings(
@@ -127,6 +136,8 @@ def compare(
     _refuse(
         [
             *replicate_findings(replicates, lists, paired=paired_replicates),
+            *fold_findings(folds, list(models), replicates),
+            *unpaired_folds(folds, paired=paired_replicates),
             *baseline_findings(baseline, models),
             *choice_findings(deciding, min_effect, names, settings),
             *segment_findings(segmentations, given_of(background), settings),
@@ -169,8 +180,12 @@ def compare(
         columns_named(of_lists(columns or {}, replicates), roles),
         panels,
     )
-    data = reader.data(truth, background)
-    results = {name: reader.evaluated(name, recs, data) for name, recs in lists.items()}
+    data = reader.data(truths, background)
+    fold_of = {name: n for of_model in replicates.values() for n, name in of_model.items() if folds}
+    results = {
+        name: reader.evaluated(name, recs, data, fold=fold_of.get(name, WHOLE))
+        for name, recs in lists.items()
+    }
     return compared(Evidence(asked, with_replicates(results, asked), data.ground))
 
 

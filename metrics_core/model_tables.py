@@ -9,7 +9,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of
-from concord.metrics_core.checking.known_by import known_of
+from concord.metrics_core.checking.known_by import WHOLE, known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
@@ -27,6 +27,7 @@ from concord.metrics_core.reading.loaded import (
     keep_truth,
     order_counts,
 )
+from concord.metrics_core.reading.quality import of_folds
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.stores.places import place_of
 from concord.metrics_core.scoring.background import Background
@@ -44,21 +45,33 @@ def given_of(background: Mapping[str, Data | None]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class _Truth:
+    """Judgements, and what was found in them.
+
+    known : the users who are evaluated, where they are more than those of the judgements
+    """
+
+    judgements: pl.DataFrame
+    found: Mapping[str, Any]
+    known: pl.DataFrame | None
+
+
+@dataclass(frozen=True)
 class _Data:
     """What all models are evaluated on.
 
-    tables : role -> what messages call it, and what was found in it
-    known  : the users who are evaluated, where they are more than those of the truth
+    truths : fold -> its truth; WHOLE -> that of all lists
+    tables : role of the others -> what messages call it, and what was found in it
     """
 
     ground: Ground
+    truths: Mapping[str, _Truth]
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
-    known: pl.DataFrame | None
 
-    def inputs(self, lists: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def inputs(self, lists: Mapping[str, Any], fold: str) -> dict[str, dict[str, Any]]:
         """By what truth, a model's lists and the other tables are known."""
-        found = {role: found for role, (_, found) in self.tables.items()}
-        found = {"truth": found["truth"], "lists": lists, **found}
+        others = {role: found for role, (_, found) in self.tables.items()}
+        found = {"truth": self.truths[fold].found, "lists": lists, **others}
         return {role: known_of(of) for role, of in found.items()}
 
 
@@ -71,8 +84,32 @@ class ModelTables:
     columns: Columns
     panels: Mapping[str, Panel]
 
-    def data(self, truth: Data, background: Mapping[str, Data | None]) -> _Data:
-        """Truth, and what else is given."""
+    def data(self, truths: Mapping[str, Data], background: Mapping[str, Data | None]) -> _Data:
+        """The truth, or that of each fold, and what else is given."""
+        read = {fold: self._truth(fold, truth) for fold, truth in truths.items()}
+        judgements = {fold: truth.judgements for fold, truth in read.items()}
+        first = next(iter(judgements.values()))
+        folds = {fold: each for fold, each in judgements.items() if fold != WHOLE}
+        found = {fold: truth.found for fold, truth in read.items()}
+        tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
+        frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
+        for role in given_of(background):
+            frames[role], tables[role] = self._background(role, background[role])
+        quality = of_folds(found) if folds else found[WHOLE]
+        ground = Ground(first, **frames, truth_quality=quality, connecting=_connecting, folds=folds)
+        return _Data(ground, read, tables)
+
+    def _truth(self, fold: str, truth: Data) -> _Truth:
+        try:
+            return self._read_truth(truth)
+        except InputError as error:
+            if fold == WHOLE:
+                raise
+            raise InputError(
+                replace(each, where=f"fold {fold}: {each.where}") for each in error.problems
+            ) from None
+
+    def _read_truth(self, truth: Data) -> _Truth:
         asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
         table = table_given("truth", truth, self.columns)
         kept, place = InMemory(), order_counts(asked.conventions)
@@ -83,12 +120,7 @@ class ModelTables:
         wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
         if problems := list(wrong):
             raise InputError(problems)
-        tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {"truth": (table, found)}
-        frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
-        for role in given_of(background):
-            frames[role], tables[role] = self._background(role, background[role])
-        ground = Ground(judgements, **frames, truth_quality=found, connecting=_connecting)
-        return _Data(ground, tables, _known(judgements, users_without_items(truth)))
+        return _Truth(judgements, found, _known(judgements, users_without_items(truth)))
 
     def _background(
         self, role: str, data: Data
@@ -102,9 +134,10 @@ class ModelTables:
             frame = pl.DataFrame(connection.sql(found.query).to_arrow_table())
         return frame, (table, found.quality)
 
-    def evaluated(self, model: str, recs: Data, data: _Data) -> Evaluated:
-        """One model's results."""
+    def evaluated(self, model: str, recs: Data, data: _Data, *, fold: str) -> Evaluated:
+        """One model's results, by the truth of a fold."""
         asked, pinned, ground = self.asked, self.asked.conventions, data.ground
+        truth = data.truths[fold]
         table = table_given(model, recs, self.columns, role="recs")
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
@@ -113,13 +146,16 @@ class ModelTables:
             found = keep_lists(connection, table, own, pinned, kept.keep)()
         lists = pl.DataFrame(kept.table)
         gathered = Gathered(task_of(asked.labels, pinned, self.panels))
-        fit = self._fit(table, lists, data)
-        judgements = ground.truth
-        assert isinstance(judgements, pl.DataFrame)
+        fit = self._fit(table, lists, truth, data)
         with in_memory() as connection:
             background = Background(ground.train, ground.items)
             part = evaluate_tables(
-                connection, lists, judgements, gathered.task, background, known=data.known
+                connection,
+                lists,
+                truth.judgements,
+                gathered.task,
+                background,
+                known=truth.known,
             )
         gathered.add(part)
         summary = summary_content(
@@ -129,33 +165,38 @@ class ModelTables:
                 lambda name: part.values[name].drop_nulls().to_numpy(), asked.confidence
             ),
             self.panels,
-            validity=_validity(gathered, lists, ground),
+            validity=_validity(gathered, lists, truth, ground.train),
             fit=fit,
-            inputs=data.inputs(lists=found),
+            inputs=data.inputs(found, fold),
         )
         values = evaluated(part.values, gathered.task)
         others = part.values.select("user", *gathered.definitions)
-        return Evaluated(values, others, lists, summary, {"model": model, **found})
+        quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
+        return Evaluated(values, others, lists, summary, quality)
 
-    def _fit(self, table: InputTable, lists: pl.DataFrame, data: _Data) -> dict[str, Any]:
+    def _fit(
+        self, table: InputTable, lists: pl.DataFrame, truth: _Truth, data: _Data
+    ) -> dict[str, Any]:
         """Do the ids fit those of the truth and the catalogue?"""
         catalogue = data.tables["items"][0].name if "items" in data.tables else None
         policy = self.policies.unknown_items
         met = Met(table.name, table.columns, catalogue, policy, table.settings)
-        tables = {"lists": lists, "truth": data.ground.truth}
+        tables = {"lists": lists, "truth": truth.judgements}
         with in_memory() as connection:
             id_views(connection, _there(tables, items=data.ground.items))
             return fit_of(InDuckDB(connection), met)
 
 
-def _validity(gathered: Gathered, lists: pl.DataFrame, ground: Ground) -> dict[str, Any]:
+def _validity(
+    gathered: Gathered, lists: pl.DataFrame, truth: _Truth, train: Table | None
+) -> dict[str, Any]:
     """What lists, truth and train say of the evaluation."""
     with in_memory() as connection:
-        id_views(connection, _there({"lists": lists, "truth": ground.truth}, train=ground.train))
+        id_views(connection, _there({"lists": lists, "truth": truth.judgements}, train=train))
         return validity(
             connection,
             gathered.lists,
-            has_train=ground.train is not None,
+            has_train=train is not None,
             has_scores="score" in lists.columns,
             ks=gathered.task.cutoffs,
         )

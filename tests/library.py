@@ -19,10 +19,12 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
     for model, named in named_by(comparison.pop("replicates", {}), list(models)).items():
         paths = {number: models.pop(name) for number, name in named.items()}
         models[model] = {"replicates": paths}
-    tables = {**params["models"], **background, "truth": params["data"]["truth"]}
+    at = params["data"]["truth"]
+    folds = {number: f"{at['path']}/{file}" for number, file in at.get("folds", {}).items()}
+    tables = {**params["models"], **background, "truth": at}
     return cc.compare(
         models,
-        params["data"]["truth"]["path"],
+        {"replicates": folds} if folds else at["path"],
         metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
         conventions=params["conventions"],
         **{name: entry["path"] for name, entry in background.items()},

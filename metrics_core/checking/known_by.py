@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+WHOLE = ""  # in the place of a fold: one truth for all lists
+
 
 def known_of(found: Mapping[str, Any]) -> dict[str, Any]:
     """By what a table is known, of all that was found in it."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparison.parts import (
     InputFile,
     PinnedConventions,
@@ -56,13 +56,21 @@ def _sentence(sentence: str, meaning: str) -> str:
 def provenance(asked: Asked, models: Models) -> Provenance:
     """The tables that everything rests on, and what computed it."""
     summaries = {model: evaluated.summary for model, evaluated in models.items()}
-    truth = next(iter(summaries.values()))["inputs"]["truth"]
-    inputs = [("truth", truth), *((model, s["inputs"]["lists"]) for model, s in summaries.items())]
+    truths = {_role(each): each.summary["inputs"]["truth"] for each in models.values()}
+    lists = {model: summary["inputs"]["lists"] for model, summary in summaries.items()}
     return Provenance(
-        tuple(InputFile(role, file["path"], file["sha256"]) for role, file in inputs),
+        tuple(
+            InputFile(role, file["path"], file["sha256"]) for role, file in (truths | lists).items()
+        ),
         _versions([summary["versions"] for summary in summaries.values()]),
         asked.conventions.fingerprint,
     )
+
+
+def _role(evaluated: Evaluated) -> str:
+    """What its truth is called, where folds have truths of their own."""
+    fold = evaluated.quality.get("fold")
+    return f"truth of fold {fold}" if fold else "truth"
 
 
 def _versions(of_models: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a file was found to hold: the quality file of a model, and its part that every input shares."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -50,6 +50,23 @@ def describe_table(source: Source) -> dict[str, Any]:
         **known.described(),
         "rows": source.rows,
         **({"notes": list(source.notes)} if source.notes else {}),
+    }
+
+
+def of_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What is known of a truth that has folds: rows and grades of all together, and all that is known of each."""
+    grades: dict[str, int] | None = {}
+    for each in found.values():
+        of_fold = each["grades"]
+        if grades is None or of_fold is None:
+            grades = None
+            continue
+        grades |= {grade: grades.get(grade, 0) + count for grade, count in of_fold.items()}
+    return {
+        "rows": sum(each["rows"] for each in found.values()),
+        "grades": grades,
+        "notes": [f"fold {fold}: {note}" for fold, each in found.items() for note in each["notes"]],
+        "folds": dict(found),
     }
 
 

@@ -93,11 +93,14 @@ def _readable(params: Params) -> Params:
 
 def _together(params: Params, *, sound: bool) -> Iterator[Problem]:
     """What files that are right each say of one another, and what params.yaml, where it is sound, asks of them."""
-    for model in filter(is_model_name, params.models):  # others are told already
+    judged = [m for m in params.models if is_model_name(m) and params.truth_of(m).is_file()]
+    for model in judged:  # others are told already
         yield from _of(_tell_fit, params, model)
     if sound:
         yield from _what_metrics_lack(params)
-        yield from _of(refuse_misgraded, params)
+        yield from dict.fromkeys(
+            each for model in judged for each in _of(refuse_misgraded, params, model)
+        )
     yield from _unknown_segments(params)
     yield from _of(training_ids, params)
 

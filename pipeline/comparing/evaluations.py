@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.comparing.evidence.replicating import in_order
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, spelled
 from concord.pipeline.params.model import PARAMS, Params
@@ -78,7 +79,10 @@ def ground_of(params: Params) -> Ground:
         for name in ("train", "items", "users")
     )
     quality = read_json(Path(params.results.quality) / "truth.json")
-    return Ground(data / "truth.parquet", train, items, users, quality, reading)
+    truth = data / "truth.parquet"
+    folds = {fold: truth / f"{fold}.parquet" for fold in in_order(params.data.truth.folds)}
+    first = next(iter(folds.values()), truth)
+    return Ground(first, train, items, users, quality, reading, folds)
 
 
 def read_json(path: Path) -> Json:
@@ -119,15 +123,16 @@ def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
 
 
 def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:
-    """All models must have met the same truth; the first one's stands for it."""
-    first, *others = found
+    """All models, or all of a fold, must have met the same truth; the first one's stands for it."""
     truth = {model: e.summary["inputs"]["truth"] for model, e in found.items()}
+    firsts: dict[str | None, str] = {}
+    first_of = {m: firsts.setdefault(e.quality.get("fold"), m) for m, e in found.items()}
     return [
         Problem(
             str(found[model].values),
             f"{model} was evaluated on another truth than {first} ({told_mark(truth[model], 12)}, {told_mark(truth[first], 12)})",
             "run `dvc repro`, so that all models meet the same truth",
         )
-        for model in others
+        for model, first in first_of.items()
         if mark_of(truth[model]) != mark_of(truth[first])
     ]

@@ -50,7 +50,7 @@ def main() -> str:
 def evaluate(params: Params, model: str) -> str:
     """Writes the users' values, the summary and the metrics of one model; says how many there are."""
     remove_background(params)
-    refuse_misgraded(params)
+    refuse_misgraded(params, model)
     fit = refuse_misfit(params, model)
     labels, folders = labels_of(params), params.results
     asked = params.comparison.primary if params.evaluation.panel else []
@@ -73,7 +73,7 @@ def evaluate(params: Params, model: str) -> str:
         validity=_validity(params, model, gathered),
         fit=fit,
         inputs={
-            "truth": _input(params, "truth"),
+            "truth": known_of(_truth_quality(params, model)),
             "lists": _input(params, model),
             **{name: _input(params, name) for name in params.background},
         },
@@ -88,7 +88,7 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     gathered = Gathered(task)
     with (
         closing(one_ahead(_refusals_named(partitions(params, model, task)))) as parts,
-        Progress(f"evaluate {model}", "users", _users(params)) as progress,
+        Progress(f"evaluate {model}", "users", _users(params, model)) as progress,
         ExitStack() as files_open,
     ):
         first = next(parts)
@@ -106,11 +106,17 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     return gathered
 
 
-def _users(params: Params) -> int | None:
+def _users(params: Params, model: str) -> int | None:
     """How many users the truth knows, where its quality file tells."""
-    path = Path(params.results.quality) / "truth.json"
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found.get("users")
+    exists = (Path(params.results.quality) / "truth.json").exists()
+    return _truth_quality(params, model).get("users") if exists else None
+
+
+def _truth_quality(params: Params, model: str) -> dict[str, Any]:
+    """What was found in the truth by which a model is judged."""
+    path, fold = Path(params.results.quality) / "truth.json", params.models[model].fold
+    quality: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return quality if fold is None else quality["folds"][fold]
 
 
 def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
@@ -126,7 +132,7 @@ def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
     data, has_train = Path(params.results.data), "train" in params.background
     files = {
         "lists": Path(params.results.lists) / f"{model}.parquet",
-        "truth": data / "truth.parquet",
+        "truth": params.truth_of(model),
         **({"train": data / "train.parquet"} if has_train else {}),
     }
     has_scores = "score" in pl.read_parquet_schema(files["lists"])

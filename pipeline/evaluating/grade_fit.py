@@ -1,7 +1,5 @@
 """Do the grades of the truth go with the conventions? Told before any number is made."""
 
-from pathlib import Path
-
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.scoring.grade_fit import misgraded
@@ -11,9 +9,9 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.running.connections import reading
 
 
-def refuse_misgraded(params: Params) -> None:
+def refuse_misgraded(params: Params, model: str) -> None:
     """Raises an InputError where no grade reaches the threshold, or one lies above what ERR takes; see `misgraded`."""
-    truth = Path(params.results.data) / "truth.parquet"
+    truth = params.truth_of(model)
     with reading([truth]) as connection:
         connection.read_parquet(str(truth)).create_view("truth")
         (highest,) = only_row(connection, "SELECT max(grade) FROM truth")

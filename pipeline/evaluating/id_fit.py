@@ -19,7 +19,7 @@ def refuse_misfit(params: Params, model: str) -> dict[str, Any]:
     """
     data, entry = Path(params.results.data), params.models[model]
     lists = Path(params.results.lists) / f"{model}.parquet"
-    files = {"lists": lists, "truth": data / "truth.parquet"}
+    files = {"lists": lists, "truth": params.truth_of(model)}
     catalogue = params.background.get("items")
     if catalogue:
         files["items"] = data / "items.parquet"

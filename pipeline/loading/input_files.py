@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from concord.metrics_core.checking.known_by import WHOLE
 from concord.metrics_core.reading import background, lists, truth
 from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
 from concord.metrics_core.reading.formats.source import format_of, refuse_missing
@@ -29,9 +30,14 @@ def lists_file(params: Params, model: str) -> InputTable:
     return _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
 
 
-def truth_file(params: Params) -> InputTable:
-    """The truth; raises as `lists_file`."""
-    return _table(params, "data.truth", params.data.truth, truth.COLUMNS)
+def truth_files(params: Params) -> dict[str, InputTable]:
+    """Fold -> its truth; WHOLE -> the truth, where there is one for all lists. Raises as `lists_file`."""
+    entry = params.data.truth
+    files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
+    return {
+        fold: _table(params, "data.truth", entry.model_copy(update={"path": path}), truth.COLUMNS)
+        for fold, path in (files or {WHOLE: entry.path}).items()
+    }
 
 
 def background_file(params: Params, name: str) -> InputTable:

@@ -38,6 +38,8 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             order=params.models[model].order,
             watch=counted,
         )
-        quality = {"model": model} | describe()  # its hashes are of what was read
+        fold = params.models[model].fold
+        known = {"model": model} if fold is None else {"model": model, "fold": fold}
+        quality = known | describe()  # its hashes are of what was read
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)

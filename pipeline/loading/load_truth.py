@@ -1,12 +1,18 @@
-"""Stage `load-truth`: the truth as it was left -> user, item, grade, sorted; and what was found in it."""
+"""Stage `load-truth`: the truth as it was left -> user, item, grade, sorted; and what was found in it.
+
+Where folds have truths of their own, `truth.parquet` is a folder that holds a file a fold.
+"""
 
 from pathlib import Path
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.known_by import WHOLE
+from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.loaded import keep_truth, order_counts
-from concord.metrics_core.reading.quality import in_numbers
-from concord.pipeline.loading.input_files import policies, truth_file
+from concord.metrics_core.reading.quality import in_numbers, of_folds
+from concord.pipeline.loading.input_files import policies, truth_files
 from concord.pipeline.loading.sorted_parquet import keeping
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -24,12 +30,19 @@ def main() -> str:
 
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
-    table = truth_file(params)
     kept = Path(params.results.data) / "truth.parquet"
-    with keeping(kept, table.path) as keep:
-        place = order_counts(params.pinned)
-        quality = keep_truth(
-            connection, table, policies(params), keep, place=place, watch=counted
-        )()
+    found = {
+        fold: _load(connection, params, table, kept if fold == WHOLE else kept / f"{fold}.parquet")
+        for fold, table in truth_files(params).items()
+    }
+    quality = found[WHOLE] if WHOLE in found else of_folds(found)
     write_json(Path(params.results.quality) / "truth.json", quality)
     return in_numbers(quality)
+
+
+def _load(
+    connection: DuckDBPyConnection, params: Params, table: InputTable, kept: Path
+) -> dict[str, Any]:
+    place = order_counts(params.pinned)
+    with keeping(kept, table.path) as keep:
+        return keep_truth(connection, table, policies(params), keep, place=place, watch=counted)()

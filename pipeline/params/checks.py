@@ -4,11 +4,13 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
 from concord.metrics_core.comparing.evidence.asked import baseline_findings
+from concord.metrics_core.comparing.evidence.folds import fold_findings, unpaired_folds
 from concord.metrics_core.comparing.evidence.gating import gate_findings
 from concord.metrics_core.comparing.evidence.replicating import KEY, replicate_findings
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings
@@ -196,6 +198,7 @@ def value_findings(params: Params) -> list[Finding]:
         *label_findings(params),
         *_segment_findings(params),
         *_replicate_findings(params),
+        *_fold_findings(params),
         *_baseline_findings(params),
         *_training_findings(params),
     ]
@@ -240,6 +243,33 @@ def _replicate_findings(params: Params) -> Iterator[Finding]:
         named, params.models, paired=comparison.paired_replicates
     ):
         yield ("comparison", KEY, model), what, fix
+
+
+def _fold_findings(params: Params) -> Iterator[Finding]:
+    """Of folds with a truth of their own: training n of each model is of fold n."""
+    folds, named = params.data.truth.folds, replicates_of(params)
+    for number, file in folds.items():
+        if Path(file).is_absolute() or ".." in Path(file).parts:
+            what = f"is {file!r}, which leads out of the folder `path`"
+            yield (
+                ("data", "truth", "folds", number),
+                what,
+                "name a file in it: DVC watches that folder",
+            )
+    for model, what, fix in fold_findings(folds, compared_models(params), named):
+        yield ("comparison", KEY, model), what, fix
+    for key, what, fix in unpaired_folds(folds, paired=params.comparison.paired_replicates):
+        yield ("comparison", key), what, fix
+    of_training = {name: n for trainings in named.values() for n, name in trainings.items()}
+    for name, entry in params.models.items():
+        n, fold = of_training.get(name) if folds else None, entry.fold
+        if fold is not None and not folds:
+            fix = "leave it out, or name the files of the folds at `data.truth.folds`"
+            yield ("models", name, "fold"), f"is {fold}, and the truth has no folds", fix
+        elif n is not None and fold != n:
+            has = "is missing" if fold is None else f"is {fold}"
+            what = f"{has}, and the lists are training {n} of a model that is trained on folds"
+            yield ("models", name, "fold"), what, f"write `fold: {n}`"
 
 
 def _gate_findings(params: Params) -> Iterator[Finding]:

@@ -40,10 +40,22 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _numbers_as_text(given: Any) -> Any:
+    return {str(n): each for n, each in given.items()} if isinstance(given, dict) else given
+
+
+Fold = Annotated[str, Field(pattern=MODEL_NAME)]
+
+
 class TruthFile(_Section):
+    """`folds`: where each fold has a truth of its own, its number -> the file in the folder `path`."""
+
     path: str
     format: Format | None = None
     columns: dict[Literal["user", "item", "grade", "time"], str | None] = {}
+    folds: dict[Fold, str] = {}
+
+    _folds_as_text = field_validator("folds", mode="before")(_numbers_as_text)
 
     @field_validator("columns")
     @classmethod
@@ -78,11 +90,19 @@ RunId = Annotated[
 
 
 class ListsFile(_Section):
+    """`fold`: the lists are judged by the truth of this fold."""
+
     path: str
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
+    fold: str | None = None
     training_run_id: RunId | None = None
+
+    @field_validator("fold", mode="before")
+    @classmethod
+    def _number_as_text(cls, given: Any) -> Any:
+        return str(given) if isinstance(given, int) else given
 
 
 class BackgroundFile(_Section):
@@ -183,14 +203,10 @@ class Comparison(_Section):
 
     @field_validator("replicates", mode="before")
     @classmethod
-    def _numbers_as_text(cls, given: Any) -> Any:
-        models = given if isinstance(given, dict) else {}
-        if not models:
+    def _trainings(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
             return given
-        return {
-            model: {str(n): name for n, name in named.items()} if isinstance(named, dict) else named
-            for model, named in models.items()
-        }
+        return {model: _numbers_as_text(named) for model, named in given.items()}
 
     @field_validator("min_effect", mode="before")
     @classmethod
@@ -289,6 +305,11 @@ class Params(_Section):
     @classmethod
     def _none_declared(cls, given: Any) -> Any:
         return None if given == {} else given
+
+    def truth_of(self, model: str) -> Path:
+        """The truth by which a model's lists are judged, as it was loaded: that of its fold, where there are folds."""
+        truth, fold = Path(self.results.data) / "truth.parquet", self.models[model].fold
+        return truth if fold is None else truth / f"{fold}.parquet"
 
     @cached_property
     def pinned(self) -> Conventions:

@@ -19,7 +19,7 @@ def model_files(params: Params, model: str) -> tuple[Path, Path]:
     """The lists of a model and the truth, as the load stages left them."""
     refuse_unknown_model(params, model)
     lists = Path(params.results.lists) / f"{model}.parquet"
-    truth = Path(params.results.data) / "truth.parquet"
+    truth = params.truth_of(model)
     for path in (lists, truth):
         if not path.exists():
             raise refuse(str(path), "is not there yet", "run `dvc repro` first")

@@ -55,12 +55,13 @@ class Evaluated:
 class Ground:
     """What all models were evaluated on; None: it was not given.
 
-    truth         : user, item, grade [, time]
+    truth         : user, item, grade [, time]; of folds that of the first
     train         : user, item [, time, last], each pair once
     items         : item [, categories | vector, title]
     users         : user, and columns that segments may name
     truth_quality : what was found in the truth, as its file has it
     connecting    : opens a connection to DuckDB that reads these files and no other
+    folds         : fold -> its truth, where folds have truths of their own
     """
 
     truth: Table
@@ -69,6 +70,11 @@ class Ground:
     users: Table | None
     truth_quality: Json
     connecting: Connecting
+    folds: Mapping[str, Table] = field(default_factory=dict)
+
+    def truth_of(self, evaluated: Evaluated) -> Table:
+        """What the lists were judged by."""
+        return self.folds[evaluated.quality["fold"]] if self.folds else self.truth
 
 
 Models = Mapping[str, Evaluated]

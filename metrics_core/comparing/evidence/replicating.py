@@ -17,7 +17,7 @@ Finding = tuple[str, str, str]
 def named_by(asked: Mapping[str, str | Mapping[str, str]], lists: Collection[str]) -> Named:
     """Each model's trainings, in the order of their numbers; of a pattern, all lists that it fits."""
     return {
-        model: _in_order(_fitting(given, lists) if isinstance(given, str) else given)
+        model: in_order(_fitting(given, lists) if isinstance(given, str) else given)
         for model, given in asked.items()
     }
 
@@ -38,8 +38,8 @@ def models_of(lists: Iterable[str], named: Named) -> list[str]:
     return list(dict.fromkeys(model_of.get(name, name) for name in lists))
 
 
-def _in_order(given: Mapping[str, str]) -> dict[str, str]:
-    """Whole numbers by size, before other texts."""
+def in_order(given: Mapping[str, T]) -> dict[str, T]:
+    """By their numbers: whole ones by size, before other texts."""
 
     def place(number: str) -> tuple[bool, int, str]:
         whole = number.isascii() and number.isdecimal()
@@ -113,7 +113,7 @@ def unfolded(models: Any) -> tuple[dict[str, Any], Named]:
             problems.append(Problem(str(model), what, "give each training a number of its own"))
             continue
         else:
-            named[model] = _in_order({str(n): f"{model}-{n}" for n in given[KEY]})
+            named[model] = in_order({str(n): f"{model}-{n}" for n in given[KEY]})
             found = {f"{model}-{n}": data for n, data in given[KEY].items()}
         if met := sorted(found.keys() & lists.keys(), key=str):
             fix = "give one of them another name"

@@ -87,9 +87,10 @@ def _connected(
 ) -> Iterator[DuckDBPyConnection]:
     ground = evidence.ground
     assert ground.train is not None, "refused before"
-    tables = {"train": ground.train, "truth": ground.truth}
+    tables = {"train": ground.train}
     for number, evaluated in enumerate(single.values()):
         tables[f"lists_of_{number}"] = evaluated.lists
+        tables[f"truth_of_{number}"] = ground.truth_of(evaluated)
     with ground.connecting(files(tables.values())) as connection:
         for name, table in tables.items():
             view(connection, name, table)
@@ -120,6 +121,7 @@ class _Grouping:
         if self.recall.conventions(conventions).ties != "average":
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
         lists.create_view("lists", replace=True)
+        self.connection.view(f"truth_of_{number}").create_view("truth", replace=True)
         found, *others = (self._recall(place, group) for place, group in enumerate(GROUPS))
         for other in others:
             found = found.join(other, on="user", how="full", coalesce=True)

@@ -30,10 +30,13 @@ def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
     """What train and truth say of each other."""
     if ground.train is None:
         return
-    tables = {"train": ground.train, "truth": ground.truth}
-    with ground.connecting(files(tables.values())) as connection:
-        for name, table in tables.items():
-            view(connection, name, table)
+    truths = tuple(ground.folds.values()) or (ground.truth,)
+    with ground.connecting(files([ground.train, *truths])) as connection:
+        view(connection, "train", ground.train)
+        for number, truth in enumerate(truths):
+            view(connection, f"truth_{number}", truth)
+        every = " UNION ALL BY NAME ".join(f"FROM truth_{number}" for number in range(len(truths)))
+        connection.execute(f"CREATE VIEW truth AS {every}")
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
         timed = all("time" in connection.view(name).columns for name in ("train", "truth"))

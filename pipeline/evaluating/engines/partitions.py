@@ -19,7 +19,7 @@ def partitions(params: Params, model: str, task: Task) -> Iterator[Part]:
         for name in ("train", "items")
     )
     background = Background(train, items)
-    truth = data / "truth.parquet"
+    truth = params.truth_of(model)
     if params.evaluation.engine == "polars":
         return polars_engine.partitions(lists, truth, task, background)
     rows = params.evaluation.rows_per_partition

@@ -20,7 +20,11 @@ def data_files(inputs: Json, quality: Json, model: str) -> tuple[DataFile, ...]:
     inputs  : name -> path and md5, or etag of what lies in an object store
     quality : what was found in the tables: of each model under its name, of the truth under `truth`
     """
-    found = {"truth": quality.get("truth"), "lists": quality.get(model)}
+    lists = quality.get(model)
+    truth = quality.get("truth")
+    if truth and lists and "fold" in lists:
+        truth = truth["folds"][lists["fold"]]
+    found = {"truth": truth, "lists": lists}
     return tuple(
         DataFile(name, source["path"], _digest(source), *_described(name, found.get(name)))
         for name, source in inputs.items()
