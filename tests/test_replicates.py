@@ -204,6 +204,29 @@ def test_a_seed_more_runs_that_seed(project: Path) -> None:
     history = run(project, "concord", "history", COLUMNS="200")
     assert "new: als-5" in history
     assert "not comparable" not in history
+    _told_alike_since_four_seeds(project)
+
+
+def _told_alike_since_four_seeds(project: Path) -> None:
+    """diff, gate and history compare a model with its former self, all trainings of each side together."""
+    four, five = (
+        [fmean(column) for column in zip(*_values(project, "als")[:n], strict=True)] for n in (4, 5)
+    )
+    gaps = [b - a for a, b in zip(four, five, strict=True) if not math.isnan(a)]
+
+    found = json.loads(run(project, "concord", "diff", "HEAD~1", "--model", "als", "--json"))
+
+    (row,) = [each for each in found["changes"] if each["label"] == LABEL]
+    assert row["difference"] == pytest.approx(fmean(gaps), abs=1e-12)
+    assert row["n_users"] == len(gaps)
+    assert found["notes"] == ["trainings that are not in HEAD~1: als-5"]
+    refused = attempt(project, "concord", "diff", "HEAD~1", "--model", "als-1")
+    assert "did you mean 'als'" in refused.stderr
+
+    change_params(project, {"gate": {"guardrails": {LABEL: 0.5}, "models": ["als"]}})
+    gated = attempt(project, "concord", "gate", "HEAD~1", COLUMNS="200")
+    assert gated.returncode == 0, gated.stderr
+    assert "trainings that are not in HEAD~1: als-5" in gated.stdout + gated.stderr
 
 
 def _commit(project: Path, message: str) -> None:

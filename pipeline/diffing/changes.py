@@ -62,15 +62,22 @@ def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former)
         ]
         if changed:
             whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
-        was, is_now = (each.summary["inputs"]["truth"] for each in (then, models[model]))
-        if mark_of(was) != mark_of(is_now):
-            what = f"another truth: its {told_mark(was, 12)} is {told_mark(is_now, 12)} now"
+        was, is_now = (_truths(each) for each in (then, models[model]))
+        if was.keys() != is_now.keys():
+            first, now = ((*({*side} - {*other}), *side)[0] for side, other in ((was, is_now), (is_now, was)))  # fmt: skip
+            what = f"another truth: its {was[first]} is {is_now[now]} now"
             whats.setdefault(what, []).append(model)
     fix = "evaluate both alike, or say `--anyway`"
     return [
         Problem(f"{PARAMS} at {before.name}", f"{', '.join(models)} had {what}", fix)
         for what, models in whats.items()
     ]
+
+
+def _truths(evaluated: Evaluated) -> dict[str | None, str]:
+    """The marks of the truth, or of those of the folds, and how they are told."""
+    truths = [each.summary["inputs"]["truth"] for each in evaluated.each]
+    return {mark_of(truth): told_mark(truth, 12) for truth in truths}
 
 
 def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
@@ -103,11 +110,24 @@ def one_sided(
     for names, what in (
         (new, f"not in {before.name}"),
         (gone, "no longer a model"),
+        *trainings_of_one_side(asked, before),
         (ours, f"not evaluated at {before.name}"),
         (theirs, "no longer evaluated"),
     ):
         if names:
             yield f"{what}: {', '.join(names)}"
+
+
+def trainings_of_one_side(asked: Asked, before: Former) -> Iterator[tuple[list[str], str]]:
+    """Of models that both have: trainings that only one of them has."""
+    ours = {
+        model: list(asked.replicates.get(model, {model: model}).values())
+        for model in before.evaluations
+    }
+    now = [name for names in ours.values() for name in names]
+    if any(len(names) > 1 for names in ours.values()) or len(before.lists) > len(ours):
+        yield [n for n in now if n not in before.lists], f"trainings that are not in {before.name}"
+        yield [n for n in before.lists if n not in now], f"trainings of {before.name} alone"
 
 
 def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[str]]:

@@ -21,7 +21,7 @@ from concord.metrics_core.comparing.gate_evidence import (
 from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
-from concord.pipeline.diffing.changes import NOW, THEN, unlike
+from concord.pipeline.diffing.changes import NOW, THEN, trainings_of_one_side, unlike
 from concord.pipeline.diffing.revision import PLACE, Former, former
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import PARAMS, Params
@@ -56,22 +56,14 @@ def gated(
     gate = asked.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
-    evaluations = read_evaluations(params, asked.labels)
+    evaluations = with_replicates(read_evaluations(params, asked.labels), asked)
     ground = ground_of(params)
     if revision is None:
-        models = with_replicates(evaluations, asked)
-        return _against_baseline(Evidence(replace(asked, gate=gate), models, ground), gate)
-    gate = replace(gate, models=_lists_of(gate, asked))
-    named = gate.models or tuple(params.models)
-    with former(revision, named, lists=_reads_lists(asked, gate)) as before:
+        return _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+    named = gate.models or tuple(evaluations)
+    with former(revision, asked, named, lists=_reads_lists(asked, gate)) as before:
         _refuse_unlike(params, gate, evaluations, before)
         return _against_revision(asked, gate, evaluations, ground, before)
-
-
-def _lists_of(gate: Gate, asked: Asked) -> tuple[str, ...]:
-    """A revision is compared list by list: each training with its former self."""
-    trainings = {model: tuple(named.values()) for model, named in asked.replicates.items()}
-    return tuple(name for model in gate.models for name in trainings.get(model, (model,)))
 
 
 def _example(asked: Asked) -> str:
@@ -118,7 +110,8 @@ def _against_revision(
         undecided_passes=gate.undecided_passes,
     )
     gone = [model for model in before.models if model not in evaluations]
-    return Gated(decision, tuple(_notes(new, gone, before.name)))
+    trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
+    return Gated(decision, (*_notes(new, gone, before.name), *trainings))
 
 
 def _notes(new: Sequence[str], gone: Sequence[str], revision: str) -> Iterator[str]:

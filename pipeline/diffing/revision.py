@@ -4,13 +4,16 @@ import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.evidence.replicated import replicated
+from concord.metrics_core.comparing.evidence.replicating import KEY, Named, models_of, named_by
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import from_content
 from concord.pipeline.params.model import PARAMS
@@ -23,17 +26,26 @@ _SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  #
 
 @dataclass(frozen=True)
 class Former:
-    """A revision: its params.yaml, the models that it named, and the evaluations of those that were asked for."""
+    """A revision: its params.yaml, the models that it named, and the evaluations of those that were asked for.
+
+    evaluations : model -> its results; of several trainings together
+    lists       : list -> its results: of a model, or of each of its trainings
+    """
 
     name: str
     params: Mapping[str, Any]
     models: list[str]
-    evaluations: dict[str, Evaluated]
+    evaluations: Mapping[str, Evaluated]
+    lists: Mapping[str, Evaluated] = field(default_factory=dict)
 
 
 @contextmanager
-def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iterator[Former]:
+def former(
+    revision: str, asked: Asked, models: Sequence[str], *, lists: bool = False
+) -> Iterator[Former]:
     """The results of a revision, in files that live as long as the block; with the models' lists, if they are read.
+
+    A model has the trainings that the revision says it had, or else those that it has now, as far as they were there.
 
     Raises
     ------
@@ -44,20 +56,64 @@ def former(revision: str, models: Sequence[str], *, lists: bool = False) -> Iter
 
     files = DVCFileSystem(".", rev=revision)
     params, named, folders = _read_params(files, revision)
-    asked = [model for model in models if model in named]
+    then = _trainings(params, named)
+    names = {model: own for model in models if (own := _lists(model, then, asked, named))}
+    every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
         folder = Path(name)
         lost = [
             path
-            for model in asked
+            for model in every
             for kind, path in _paths(folders, model, lists=lists).items()
             if not _fetched(files, path, folder / f"{model}.{kind}")
         ]
         if lost:
             raise InputError([_lost(path, revision) for path in lost])
-        yield Former(
-            revision, params, named, {model: _evaluation(folder, model) for model in asked}
-        )
+        found = {name: _evaluation(folder, name, params) for name in every}
+        evaluations = {
+            model: _together(asked, {name: found[name] for name in own}, revision)
+            for model, own in names.items()
+        }
+        yield Former(revision, params, models_of(named, then), evaluations, found)
+
+
+def _trainings(params: Mapping[str, Any], named: Sequence[str]) -> Named:
+    """Whose trainings the lists of a revision were; nobody's where it says nothing that can be read."""
+    section = params.get("comparison")
+    given = section.get(KEY) if isinstance(section, Mapping) else None
+    try:
+        found = named_by(given or {}, named)
+    except (AttributeError, TypeError):
+        return {}
+    known = {str(model): {n: str(name) for n, name in of.items()} for model, of in found.items()}
+    return {model: of for model, of in known.items() if of and {*of.values()} <= {*named}}
+
+
+def _lists(model: str, then: Named, asked: Asked, named: Sequence[str]) -> list[str]:
+    """The lists of a model at a revision; none where it had no such model."""
+    if model in then:
+        return list(then[model].values())
+    if model in named:
+        return [model]
+    return [name for name in asked.replicates.get(model, {}).values() if name in named]
+
+
+def _together(asked: Asked, lists: Mapping[str, Evaluated], revision: str) -> Evaluated:
+    """One model of its trainings, which are not taken for those of now."""
+    first, *others = lists.values()
+    if not others:
+        return first
+    labels = [
+        label
+        for label in asked.labels
+        if all(str(label) in each.summary["metrics"] for each in lists.values())
+    ]
+    return replicated(
+        {f"{name} at {revision}": each for name, each in lists.items()},
+        labels=labels,
+        conventions=asked.conventions,
+        confidence=asked.confidence,
+    )
 
 
 def comparison_at(revision: str) -> Comparison:
@@ -132,6 +188,10 @@ def _fetched(files: Any, path: Path, into: Path) -> bool:
     return True
 
 
-def _evaluation(folder: Path, model: str) -> Evaluated:
+def _evaluation(folder: Path, model: str, params: Mapping[str, Any]) -> Evaluated:
     summary = json.loads((folder / f"{model}.summary").read_text(encoding="utf-8"))
-    return Evaluated(folder / f"{model}.per_user", folder, folder / f"{model}.lists", summary, {})
+    entry = params["models"][model]
+    fold = entry.get("fold") if isinstance(entry, Mapping) else None
+    quality = {} if fold is None else {"fold": str(fold)}
+    values, lists = (folder / f"{model}.{kind}" for kind in ("per_user", "lists"))
+    return Evaluated(values, folder, lists, summary, quality)

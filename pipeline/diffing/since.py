@@ -9,6 +9,7 @@ from concord.metrics_core.checking.known_by import told_mark
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.segments import segment_cells
 from concord.metrics_core.comparison.parts import SegmentCell
@@ -34,10 +35,11 @@ def since(params: Params, revision: str) -> Since:
     InputError : there is no such revision, it holds no project, or results are missing here or there
     """
     asked = asked_of(params)
-    evaluations = read_evaluations(params, asked.labels)
+    every = read_evaluations(params, asked.labels)
+    evaluations = with_replicates(every, asked)
     groups = asked.segments.values()
     lists = any(isinstance(each, ByPopularity) for each in groups)
-    with former(revision, list(params.models), lists=lists) as before:
+    with former(revision, asked, list(evaluations), lists=lists) as before:
         doubts = [problem.what for problem in unlike(params.pinned, evaluations, before)]
         worse: list[SegmentChange] = []
         if not doubts:
@@ -45,12 +47,12 @@ def since(params: Params, revision: str) -> Since:
         return Since(
             revision=before.name,
             doubts=tuple(doubts),
-            notes=tuple(one_sided(asked, list(params.models), before, every_model=True)),
+            notes=tuple(one_sided(asked, list(evaluations), before, every_model=True)),
             changes=() if doubts else changes(asked, evaluations, before),
             worse=worse,
             segmented=bool(asked.segments) and not doubts,
-            conventions=_settings(before, evaluations, _conventions),
-            data=_settings(before, evaluations, _data),
+            conventions=_settings(before, every, _conventions),
+            data=_settings(before, every, _data),
             rules=tuple(_rules(before.params, read_yaml(PARAMS).content)),
         )
 
@@ -110,9 +112,11 @@ def _settings(
     models: Mapping[str, Evaluated],
     known: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
 ) -> tuple[Setting, ...]:
-    """What is known of the summaries, where it is another than it was; alike for several models: once."""
+    """What is known of the summaries, where it is another than it was; alike for several lists: once."""
     found: Settings = {}
-    for model, then in before.evaluations.items():
+    for model, then in before.lists.items():
+        if model not in models:
+            continue
         was, is_now = (known(model, each.summary) for each in (then, models[model]))
         for name in dict.fromkeys([*was, *is_now]):
             if was.get(name) != is_now.get(name):

@@ -17,7 +17,7 @@ PLACE = "command line"
 
 def model_files(params: Params, model: str) -> tuple[Path, Path]:
     """The lists of a model and the truth, as the load stages left them."""
-    refuse_unknown_model(params, model)
+    refuse_unknown_model(params.models, model)
     lists = Path(params.results.lists) / f"{model}.parquet"
     truth = params.truth_of(model)
     for path in (lists, truth):
@@ -26,11 +26,11 @@ def model_files(params: Params, model: str) -> tuple[Path, Path]:
     return lists, truth
 
 
-def refuse_unknown_model(params: Params, model: str) -> None:
+def refuse_unknown_model(models: Collection[str], model: str) -> None:
     """With the model that may be meant."""
-    if model not in params.models:
-        near = difflib.get_close_matches(model, params.models, n=1)
-        known = f"name one of: {', '.join(params.models)}"
+    if model not in models:
+        near = difflib.get_close_matches(model, models, n=1)
+        known = f"name one of: {', '.join(models)}"
         fix = f"did you mean {near[0]!r}?" if near else known
         raise refuse(PLACE, f"{model!r} is not among the models", fix)
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.since import Change
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import changes, one_sided, unlike
 from concord.pipeline.diffing.revision import former
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.asked import asked_of, compared_models
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
@@ -30,9 +31,9 @@ def diff(
     params = read_params()
     asked = asked_of(params)
     wanted = _labels(params, asked, models, metrics)
-    evaluations = read_evaluations(params, asked.labels)
-    named = list(models) or list(params.models)
-    with former(revision, named) as before:
+    evaluations = with_replicates(read_evaluations(params, asked.labels), asked)
+    named = list(models) or list(evaluations)
+    with former(revision, asked, named) as before:
         doubts = unlike(params.pinned, evaluations, before)
         if doubts and not anyway:
             raise InputError(doubts)
@@ -55,7 +56,7 @@ def _labels(
 ) -> list[str]:
     """The labels that are named, if they and the models are known."""
     for model in models:
-        refuse_unknown_model(params, model)
+        refuse_unknown_model(compared_models(params), model)
     evaluated = [str(label) for label in asked.labels]
     return [evaluated_label(text, evaluated) for text in metrics]
 
