@@ -239,7 +239,14 @@ def _commit(project: Path, message: str) -> None:
     ("replicates", "said"),
     [
         ({"als": "als-*", "popularity": "bpr-*"}, "popularity: is the name of lists, too"),
-        ({"als": "ease-*"}, "als: has 0 trainings: none"),
+        (
+            {"als": "als_*"},
+            "als: 'als_*' fits no entry of `models`\n  fix: `*` stands for the number, as in `als-*`",
+        ),
+        (
+            {"als": ["als-1", "als-2"]},
+            "name trainings by their numbers: {als: {1: als-1, 2: als-2}}",
+        ),
         ({"als": {1: "als-1", 2: "als-9"}}, "als: names als-9, and there are no such lists"),
         (
             {"als": "als-*", "two": {1: "als-1", 2: "bpr-1"}},

@@ -14,6 +14,7 @@ from concord.metrics_core.comparing.evidence.folds import fold_findings, unpaire
 from concord.metrics_core.comparing.evidence.gating import gate_findings
 from concord.metrics_core.comparing.evidence.replicating import KEY, replicate_findings
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings
+from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.metrics.catalogue import idle_overrides
@@ -239,8 +240,19 @@ def _baseline_findings(params: Params) -> Iterator[Finding]:
 def _replicate_findings(params: Params) -> Iterator[Finding]:
     comparison = params.comparison
     named = replicates_of(params)
+    unfit = [model for model, trainings in named.items() if not trainings]
+    for model in unfit:
+        like = [name for name in params.models if name.startswith(model)]
+        what = f"{comparison.replicates[model]!r} fits no entry of `models`"
+        fix = f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`"
+        yield (
+            ("comparison", KEY, model),
+            what,
+            f"{fix}; there is {listed(like or [*params.models])}",
+        )
+    fitting = {model: trainings for model, trainings in named.items() if model not in unfit}
     for model, what, fix in replicate_findings(
-        named, params.models, paired=comparison.paired_replicates
+        fitting, params.models, paired=comparison.paired_replicates
     ):
         yield ("comparison", KEY, model), what, fix
 

@@ -206,6 +206,11 @@ class Comparison(_Section):
     def _trainings(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
+        for model, named in given.items():
+            if isinstance(named, list):
+                numbered = ", ".join(f"{n}: {each}" for n, each in enumerate(named, 1))
+                msg = f"name trainings by their numbers: {{{model}: {{{numbered}}}}}"
+                raise ValueError(msg)  # noqa: TRY004 - pydantic tells this one
         return {model: _numbers_as_text(named) for model, named in given.items()}
 
     @field_validator("min_effect", mode="before")

@@ -2,11 +2,13 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.comparing.evidence.replicating import KEY
+from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.found import Found
@@ -160,12 +162,25 @@ def _unlinked(unknown: Mapping[str, Place], project: Path) -> Iterator[str]:
         yield f"{what}; name it by mlflow.tracking_uri and models.{model}.training_run_id"
 
 
+def _numbered(models: Iterable[str]) -> dict[str, list[str]]:
+    """Als -> als-1, als-2, …, where there are enough for an interval over trainings."""
+    found: dict[str, list[str]] = {}
+    for name in models:
+        stem, _, number = name.rpartition("-")
+        if stem and number.isdecimal():
+            found.setdefault(stem, []).append(name)
+    return {stem: names for stem, names in found.items() if len(names) >= FEWEST_TRAININGS}
+
+
 def _assumed(content: Content, truth: Table) -> Iterator[str]:
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
     yield f"{content['primary'][0]} decides, from a difference of {content['min_effect']} on (comparison.primary, min_effect)"
     grade = {name: truth.columns[name] for name in ("grade",) if name in truth.columns}
     which = f"with {grade['grade']} from {content['threshold']} on counts" if grade else "counts"
     yield f"every row of the truth {which} as relevant (conventions.relevance_threshold)"
+    for stem, names in _numbered(content["models"]).items():
+        what = f"{', '.join(names)} are {len(names)} models; if they are trainings of one"
+        yield f"{what}, write `{KEY}: {{{stem}: {stem}-*}}` (comparison.{KEY})"
     if content["repeated_grade"] != "error":
         yield "of rows of the truth with the same user and item, the highest grade counts (input.repeated_grade)"
     if content["rank_base"] == 0:

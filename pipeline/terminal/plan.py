@@ -30,6 +30,8 @@ def print_plan(plan: Plan) -> None:
         out.print(line)
     if plan.lines:
         out.print()
+        if any(pair.seeds for pair in plan.pairs):
+            out.print("The gate decides over users: other trainings are not in what follows.")
     for line in plan.lines:
         out.print(line)
     _print_gate(plan)
@@ -132,9 +134,9 @@ def _of_trainings(pairs: Sequence[PlannedPair]) -> Iterator[str]:
             continue
         yield "seeds for: how many trainings of each model find it with these users."
         if pair.users_needed is None:
-            yield f"No number of users finds {_effect(pair)} with {in_words(pair.seeds, 'seed')}: trainings alone vary too much."
+            yield f"No number of users finds {_effect(pair)} of {pair.model or 'a model'} with {in_words(pair.seeds, 'seed')}: trainings alone vary too much."
         if pair.seeds_needed is None:
-            yield f"No number of seeds finds {_effect(pair)} with {in_words(pair.n_users, 'user')}: users alone vary too much."
+            yield f"No number of seeds finds {_effect(pair)} of {pair.model or 'a model'} with {in_words(pair.n_users, 'user')}: users alone vary too much."
 
 
 def _print_gate(plan: Plan) -> None:

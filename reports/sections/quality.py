@@ -100,6 +100,8 @@ def truth_facts(comparison: Comparison) -> list[tuple[str, str]]:
     truth = comparison.quality.get("truth", {})
     facts = [(word, _plain(truth[key])) for key, word in _TRUTH_WORDS.items() if key in truth]
     facts = [(word, "in memory" if fact == "held" else fact) for word, fact in facts]
+    if folds := truth.get("folds"):
+        facts.append(("Folds", ", ".join(folds)))
     grades = truth.get("grades")
     if isinstance(grades, Mapping):
         facts.append(("Grades", ", ".join(f"{grade}: {_plain(n)}" for grade, n in grades.items())))

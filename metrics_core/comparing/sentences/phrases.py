@@ -40,7 +40,7 @@ def size(gap: Difference, label: str, comparison: Comparison) -> str:
     words = f"{number(abs(gap.difference), places)} {side} {gap.b}"
     if gap.difference == 0:
         words = f"level with {gap.b}"
-    inside = [_interval(gap, up, places, comparison), _relative(gap.relative)]
+    inside = [_interval(gap, up, places, comparison), _relative(gap.relative, up)]
     known = ", ".join(part for part in inside if part)
     return f"{words} ({known})" if known else words
 
@@ -54,8 +54,13 @@ def _interval(gap: Difference, up: bool, places: int, comparison: Comparison) ->
     return f"{percent}{PERCENT} interval {number(low, places)} to {number(high, places)}"
 
 
-def _relative(share: float | None) -> str:
-    return "" if not share else f"{100 * share:+.1f}{PERCENT}".replace("-", MINUS)
+def _relative(share: float | None, up: bool) -> str:
+    """Of what a is above b, or below, as the interval is."""
+    if not share:
+        return ""
+    return (
+        f"{100 * share:+.1f}{PERCENT}" if up else f"{-100 * share:.1f}{PERCENT}".replace("-", MINUS)
+    )
 
 
 def reason(gap: Difference, comparison: Comparison) -> str:

@@ -64,12 +64,19 @@ def _headline(label: str, comparison: Comparison) -> str:
     if len(leaders) > 1:
         head = f"{listed(leaders)} share the {highest} {label}: {mean}"
     elif apart:
-        head = f"{names[0]} is best on {label}: {mean}"
+        head = f"{names[0]} is best on {label}{_as_trained(best, label, comparison)}: {mean}"
     else:
         head = f"{names[0]} has the {highest} {label}: {mean}"
     if comparison.baseline in leaders:
         return f"{head}."
     return f"{head}, {size(_gap(comparison, best, comparison.baseline, label), label, comparison)}."
+
+
+def _as_trained(best: str, label: str, comparison: Comparison) -> str:
+    """A restriction where it is not sure that the best stays best when models are trained again."""
+    pairs = [comparison.retrained(best, other, label) for other in comparison.others(label)]
+    sure = all(pair is None or pair.verdict.startswith("better") for pair in pairs)
+    return "" if sure else ", as the models are trained now"
 
 
 def _not_told_apart(model: str, label: str, comparison: Comparison) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.comparing.sentences.retrained import answered
+from concord.metrics_core.comparing.sentences.wording import verdict_sentences
 from concord.metrics_core.comparison.comparison import Comparison
 from tests.reports.samples.trained import trained
 
@@ -115,3 +116,30 @@ def test_models_that_are_level_are_not_ranked() -> None:
     said = _first(trained(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0})
 
     assert said.startswith("On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease (")  # fmt: skip
+
+
+def test_the_headline_is_no_surer_than_the_answer() -> None:
+    """`best` of the lists that are there, and of new trainings only where their interval says so."""
+    found = trained()
+    apart = tuple(
+        replace(score, indistinguishable_from_best=False)
+        if score.label == FIRST and score.indistinguishable_from_best
+        else score
+        for score in found.scores
+    )
+    assert found.replicates is not None
+
+    best = found.leaders(FIRST)[0]
+
+    def headline(of_best: Any, of_other: Any) -> str:
+        assert found.replicates is not None
+        pairs = tuple(
+            replace(pair, verdict=of_best if pair.a == best else of_other)
+            for pair in found.replicates.pairs
+        )
+        told = replace(found, scores=apart, replicates=replace(found.replicates, pairs=pairs))
+        return verdict_sentences(told)[0]
+
+    restricted = f"{best} is best on {FIRST}, as the models are trained now: "
+    assert headline("undecided", "undecided").startswith(restricted)
+    assert headline("better", "worse").startswith(f"{best} is best on {FIRST}: ")

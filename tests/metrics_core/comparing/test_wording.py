@@ -63,7 +63,7 @@ def test_a_clear_winner_with_a_clear_runner_up() -> None:
     assert half == pytest.approx(0.0199, abs=0.0001)
     assert said == [
         "far is best on nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to 0.320, +150.0 %).",
-        "The runner-up, near, is 0.200 below far (95 % interval 0.180 to 0.220, −40.0 %): "
+        "The runner-up, near, is 0.200 below far (95 % interval 0.180 to 0.220, 40.0 %): "
         "significant, and more than 0.005.",
         "On nDCG@10, far differs significantly from every other model.",
         "Against pop on nDCG@10, far and near are better by more than 0.005.",
@@ -128,7 +128,7 @@ def test_a_baseline_that_leads_is_named_as_such() -> None:
 
     assert said[0] == "far, the baseline, is best on nDCG@10: 0.500."
     assert said[1].startswith(
-        "The runner-up, pop, is 0.300 below far (95 % interval 0.280 to 0.320, −60.0 %)"
+        "The runner-up, pop, is 0.300 below far (95 % interval 0.280 to 0.320, 60.0 %)"
     )
     assert said[2] == "Against far on nDCG@10, pop is worse by more than 0.005."
 
@@ -189,7 +189,7 @@ def test_an_untested_order_is_called_untested() -> None:
 
     assert said == [
         "far has the highest P@10: 0.500, 0.300 above pop (+150.0 %).",
-        "The runner-up, near, is 0.020 below far (−4.0 %): not tested, as the mean is pooled over users.",
+        "The runner-up, near, is 0.020 below far (4.0 %): not tested, as the mean is pooled over users.",
         "Against pop on P@10, far and near are not tested, as the mean is pooled over users.",
     ]
 
@@ -279,7 +279,7 @@ def test_of_a_metric_where_lower_is_better_the_lowest_leads() -> None:
     said = _said(comparison)
 
     assert said == [
-        "als is best on X@10: 0.400, 0.100 below pop (95 % interval 0.080 to 0.120, −20.0 %).",
+        "als is best on X@10: 0.400, 0.100 below pop (95 % interval 0.080 to 0.120, 20.0 %).",
         "Against pop on X@10, als is better by more than 0.005.",
     ]
 

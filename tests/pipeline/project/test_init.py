@@ -572,3 +572,14 @@ def test_tables_in_parquet_are_read_too(root: Path, monkeypatch: pytest.MonkeyPa
 
     assert params(root / "evaluation", monkeypatch).evaluation.ks == [1]
     validate()
+
+
+def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
+    run()
+
+    said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are trainings of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
+    assert said in capsys.readouterr().out
+    assert params(root / "evaluation", monkeypatch).comparison.replicates == {}
