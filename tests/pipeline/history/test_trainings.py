@@ -124,3 +124,19 @@ def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(project: 
     assert "trainings that are not in one: ease-4" in some.stdout, some.stderr
     assert none.returncode == 2
     assert "one has no results of ease-4" in none.stderr
+
+
+def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
+    project: Path,
+) -> None:
+    """Three models, then one of their lists, then one of four."""
+    cache, aside = project / ".dvc/cache/files", project / ".dvc/aside"
+    with chdir(project):
+        there = history().reuse
+        cache.rename(aside)
+        gone = history().reuse
+        aside.rename(cache)
+
+    assert there is not None
+    assert (there.comparisons, there.decisions) == (3, 5)
+    assert gone == there
