@@ -140,3 +140,30 @@ def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
     assert there is not None
     assert (there.comparisons, there.decisions) == (3, 5)
     assert gone == there
+
+
+def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
+    project: Path,
+) -> None:
+    said = "intervals and verdicts are over users: other trainings of ease are not in them"
+    with chdir(project):
+        assert history().notes == history("models").notes == (said,)
+    assert f"note: {said}" in run(project, "concord", "history", COLUMNS="200")
+
+    run(project, "git", "checkout", "-q", "models")
+    with chdir(project):
+        notes = history().notes
+    run(project, "git", "checkout", "-q", "-")
+    assert notes == ()
+
+
+def test_a_gate_says_that_it_decides_over_users(project: Path) -> None:
+    said = "decided over users: other trainings of ease are not in the intervals"
+
+    for revision in ([], ["one"]):
+        assert f"note: {said}" in run(project, "concord", "gate", *revision, COLUMNS="200")
+    kept = (project / "params.yaml").read_bytes()
+    change_params(project, {"gate.models": ["knn"]})
+    of_another = run(project, "concord", "gate", "one")
+    (project / "params.yaml").write_bytes(kept)
+    assert said not in of_another
