@@ -59,7 +59,8 @@ def gated(
     evaluations = with_replicates(read_evaluations(params, asked.labels), asked)
     ground = ground_of(params)
     if revision is None:
-        return _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+        found = _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+        return replace(found, notes=tuple(_over_users(asked, found.decision)))
     named = gate.models or tuple(evaluations)
     with former(revision, asked, named, lists=_reads_lists(asked, gate)) as before:
         _refuse_unlike(params, gate, evaluations, before)
@@ -111,7 +112,14 @@ def _against_revision(
     )
     gone = [model for model in before.models if model not in evaluations]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
-    return Gated(decision, (*_notes(new, gone, before.name), *trainings))
+    over_users = _over_users(asked, decision)
+    return Gated(decision, (*_notes(new, gone, before.name), *trainings, *over_users))
+
+
+def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
+    trained = [each.model for each in decision.models if each.model in asked.replicates]
+    if trained:
+        yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
 
 
 def _notes(new: Sequence[str], gone: Sequence[str], revision: str) -> Iterator[str]:

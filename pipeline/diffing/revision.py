@@ -56,7 +56,8 @@ def former(
 
     files = DVCFileSystem(".", rev=revision)
     params, named, folders = _read_params(files, revision)
-    then = _trainings(params, named)
+    section = params.get("comparison")
+    then = trainings(section.get(KEY) if isinstance(section, Mapping) else None, named)
     names = {model: own for model in models if (own := _lists(model, then, asked, named))}
     every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
@@ -74,19 +75,20 @@ def former(
             model: _together(asked, {name: found[name] for name in own}, revision)
             for model, own in names.items()
         }
-        yield Former(revision, params, models_of(named, then), evaluations, found)
+        yield Former(revision, params, models_of(named, {**asked.replicates, **then}), evaluations, found)  # fmt: skip
 
 
-def _trainings(params: Mapping[str, Any], named: Sequence[str]) -> Named:
-    """Whose trainings the lists of a revision were; nobody's where it says nothing that can be read."""
-    section = params.get("comparison")
-    given = section.get(KEY) if isinstance(section, Mapping) else None
+def trainings(given: Any, lists: Sequence[str]) -> Named:
+    """Whose trainings the lists of a revision were, from its `replicates` as YAML has them; nobody's where they cannot be read."""
     try:
-        found = named_by(given or {}, named)
-    except (AttributeError, TypeError):
+        written = {
+            str(model): of if isinstance(of, str) else {str(n): str(name) for n, name in of.items()}
+            for model, of in (given or {}).items()
+        }
+    except AttributeError:
         return {}
-    known = {str(model): {n: str(name) for n, name in of.items()} for model, of in found.items()}
-    return {model: of for model, of in known.items() if of and {*of.values()} <= {*named}}
+    found = named_by(written, lists)
+    return {model: of for model, of in found.items() if of and {*of.values()} <= {*lists}}
 
 
 def _lists(model: str, then: Named, asked: Asked, named: Sequence[str]) -> list[str]:

@@ -47,7 +47,7 @@ def history(revision: str | None = None) -> History:
         confidence=confidence,
         revisions=tuple(_told(then, now, cached) for then, now in shown),
         reuse=reuse(found, confidence),
-        notes=tuple(_notes([now for _, now in shown])),
+        notes=(*_notes([now for _, now in shown]), *_over_users([now for _, now in shown])),
     )
 
 
@@ -63,6 +63,15 @@ def _notes(shown: Sequence[State]) -> list[str]:
     if is_shallow():
         notes.append("this checkout holds the last commits only: `git fetch --unshallow` brings the others")  # fmt: skip
     return notes
+
+
+def _over_users(shown: Sequence[State]) -> list[str]:
+    """Of models with replicates, what the intervals do not cover."""
+    found = [at.comparison.replicates for at in shown if at.comparison]
+    trained = list(dict.fromkeys(model for each in found if each for model in each.models))
+    if not trained:
+        return []
+    return [f"intervals and verdicts are over users: other trainings of {listed(trained)} are not in them"]  # fmt: skip
 
 
 def _told(then: State | None, now: State, cached: Cached) -> Revision:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from concord.metrics_core.comparing.evidence.replicating import Named
+from concord.pipeline.diffing.revision import trainings
 from concord.pipeline.params.safe_yaml import load_yaml
 
 _STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
@@ -13,6 +15,7 @@ _HASH = re.compile(r"^      (?:md5|etag|checksum): (.+)$", re.MULTILINE)
 _PARAM = re.compile(r"^        (?! )(.+):\n((?:          .*\n)+)", re.MULTILINE)
 _KEY = re.compile(r"^          (?![ -])([^:\n]+):(?: (.+))?$", re.MULTILINE)
 _PRIMARY = re.compile(r"^          primary:\n((?:          - .+\n)+)", re.MULTILINE)
+_REPLICATES = re.compile(r"^          replicates:\n((?:            .+\n)+)", re.MULTILINE)
 _PRESET = re.compile(r"^          preset: .+\n", re.MULTILINE)
 
 
@@ -22,6 +25,7 @@ class Asked:
 
     models: tuple[str, ...]
     baseline: str | None
+    replicates: Named
     primary: tuple[str, ...]
     conventions: str
 
@@ -61,9 +65,14 @@ class Locked:
         block = self.stages.get("compare", "")
         rules = _param(block, "comparison")
         primary = _PRIMARY.search(rules)
+        models = tuple(_keys(_param(block, "models")))
+        replicates = _REPLICATES.search(rules)
         return Asked(
-            models=tuple(_keys(_param(block, "models"))),
+            models=models,
             baseline=_keys(rules).get("baseline"),
+            replicates=trainings(load_yaml(replicates[1], "dvc.lock"), models)
+            if replicates
+            else {},
             primary=tuple(map(_scalar, re.findall(r"- (.+)", primary[1]))) if primary else (),
             conventions=_PRESET.sub("", _param(block, "conventions")),
         )

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparing.evidence.replicating import Named, models_of
 from concord.metrics_core.comparison.history import Reuse
 from concord.metrics_core.comparison.words import percent
 from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
 from concord.pipeline.history.locked import Locked
 from concord.pipeline.history.states import State
 
-Decision = tuple[str | None, ...]  # a list, the baseline's, a label, under which conventions
+Lists = frozenset[str | None]  # of a model, or of all its trainings
+Decision = tuple[Lists, Lists, str, str]  # a model, the baseline, a label, under which conventions
 
 
 def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
@@ -34,17 +36,21 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
 def _decisions(locked: Locked) -> Iterator[Decision]:
     """All from dvc.lock, so that results that are gone count too."""
     asked = locked.asked
-    baseline = locked.lists(asked.baseline or "")
-    for model in asked.models:
+    baseline = _lists(locked, asked.replicates, asked.baseline or "")
+    for model in models_of(asked.models, asked.replicates):
         if model != asked.baseline:
             for label in asked.primary:
-                yield locked.lists(model), baseline, label, asked.conventions
+                yield _lists(locked, asked.replicates, model), baseline, label, asked.conventions
+
+
+def _lists(locked: Locked, replicates: Named, model: str) -> Lists:
+    return frozenset(map(locked.lists, replicates.get(model, {"": model}).values()))
 
 
 def _sentence(comparisons: int, decisions: int, chance: float) -> str:
     """Grows with the count."""
     times = in_words(comparisons, "comparison")
-    asked = f"{times} with {in_words(decisions, 'decision')} (a list against the baseline's, on a primary metric) rest on this truth"
+    asked = f"{times} with {in_words(decisions, 'decision')} (a model's lists against the baseline's, on a primary metric) rest on this truth"
     severity = severity_of(chance)
     if severity is None:
         return f"{asked}."

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from ruamel.yaml import YAML
 
 from concord.pipeline.history.locked import Asked, Locked
@@ -77,4 +78,35 @@ stages:
     assert Locked(text).truth == "0123"
     assert Locked(text).comparison is None
     assert Locked("").truth is None
-    assert Locked("").asked == Asked((), None, (), "")
+    assert Locked("").asked == Asked((), None, {}, (), "")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("als: als-*", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              2: als-2\n              1: als-1", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              1: als-1\n              9: als-9", {}),
+    ],
+)  # fmt: skip
+def test_whose_trainings_lists_were(written: str, read: dict[str, dict[str, str]]) -> None:
+    text = f"""schema: '2.0'
+stages:
+  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: knn
+          replicates:
+            {written}
+          seed: 1
+        models:
+          knn:
+            path: knn.csv
+          als-1:
+            path: als-1.csv
+          als-2:
+            path: als-2.csv
+"""
+
+    assert Locked(text).asked.replicates == read
