@@ -26,7 +26,7 @@ def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
 
     R_j is the mean rank of model j over N data sets; C = 1 - Σ (t³ - t) / (N k (k² - 1)) corrects for ties of t models.
     F has (k - 1, (k - 1)(N - 1)) degrees of freedom where all models are alike. Where every data set has the same
-    order, F is infinite, and p is the chance of that: k!^(1 - N).
+    order, F is infinite, and p is the chance of that, 1 / orders^(N - 1): there are k! / Π t! orders with these ties.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
     df1, df2 = k - 1, (k - 1) * (n - 1)
     rest = n * (k - 1) - chi2
     if rest < 1e-9 * n * (k - 1):
-        return Friedman(chi2, math.inf, df1, df2, _agree_by_chance(n, k))
+        return Friedman(chi2, math.inf, df1, df2, _agree_by_chance(ranks))
     from scipy.special import fdtrc
 
     f = (n - 1) * chi2 / rest
@@ -68,14 +68,20 @@ def critical_difference(n: int, k: int, *, confidence: float) -> float:
 
 
 def _tied(row: Sequence[float]) -> float:
-    counts = [len(list(same)) for _, same in groupby(sorted(row))]
-    return float(sum(count * count * count - count for count in counts))
+    return float(sum(count * count * count - count for count in _ties(row)))
 
 
-def _agree_by_chance(n: int, k: int) -> float:
+def _ties(row: Sequence[float]) -> list[int]:
+    """How many models share each rank."""
+    return [len(list(same)) for _, same in groupby(sorted(row))]
+
+
+def _agree_by_chance(ranks: Sequence[Sequence[float]]) -> float:
+    first, *others = ranks
+    orders = math.factorial(len(first)) // math.prod(map(math.factorial, _ties(first)))
     chance = 1.0
-    for _ in range(n - 1):
-        chance /= math.factorial(k)
+    for _ in others:
+        chance /= orders
     return chance
 
 

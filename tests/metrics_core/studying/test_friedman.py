@@ -81,6 +81,15 @@ def test_where_all_data_sets_agree_p_is_exact() -> None:
     assert found.p == pytest.approx(agree / 6**4)
 
 
+def test_where_all_data_sets_agree_ties_leave_fewer_orders() -> None:
+    found = friedman([[1.5, 1.5, 3]] * 5)
+
+    orders = set(permutations((1.5, 1.5, 3)))  # 3! / 2!: only who is last
+    agree = sum(all(o == (1.5, 1.5, 3) for o in rest) for rest in product(orders, repeat=4))
+    assert math.isinf(found.f)
+    assert found.p == pytest.approx(agree / 3**4)
+
+
 def test_models_that_are_equal_everywhere_are_not_told_apart() -> None:
     assert friedman([[1.5, 1.5, 3.0]] * 2 + [[2, 2, 2]] * 3).p > 0.1
     assert friedman([[2, 2, 2]] * 5).p == 1.0
