@@ -60,13 +60,13 @@ def _changing(comparisons: Comparisons, metrics: set[str]) -> set[str]:
 
 
 def same_truth(comparisons: Comparisons) -> list[tuple[str, ...]]:
-    """Data sets that are scored on the same truth, told by its hash: they are no two data sets."""
+    """Data sets that share a truth, or that of a fold, told by its hash: they are no two data sets."""
     known: dict[str, list[str]] = {}
     for name, comparison in comparisons.items():
-        for file in comparison.provenance.inputs:
-            if file.role == "truth" and file.sha256 is not None:
-                known.setdefault(file.sha256, []).append(name)
-    return [tuple(names) for names in known.values() if len(names) > 1]
+        for sha256 in {file.sha256: file for file in comparison.provenance.truths}:
+            if sha256 is not None:
+                known.setdefault(sha256, []).append(name)
+    return list(dict.fromkeys(tuple(names) for names in known.values() if len(names) > 1))
 
 
 def chosen_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tuple[str, ...]:

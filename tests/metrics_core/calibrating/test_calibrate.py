@@ -127,6 +127,21 @@ def test_revisions_need_the_same_truth_and_conventions(compared: cc.Comparison) 
     }
 
 
+def test_every_fold_s_truth_must_be_the_same(compared: cc.Comparison) -> None:
+    def folds(*hashes: str) -> cc.Comparison:
+        files = [InputFile(f"truth of fold {n}", "t.csv", each) for n, each in enumerate(hashes)]
+        return replace(compared, provenance=replace(compared.provenance, inputs=tuple(files)))
+
+    revisions = {"now": folds("t1", "t2"), "v1": folds("t1", "t2"), "v2": folds("t1", "t3")}
+    given = _frame(("none@v1", "both", 1.0), ("none@v2", "both", 1.0))
+    found = cc.calibrate(given, revisions)
+
+    assert found.experiments == ("e0",)
+    assert [(each.experiment, each.why.split()[-2:]) for each in found.skipped] == [
+        ("e1", ["different", "truths"])
+    ]
+
+
 def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)

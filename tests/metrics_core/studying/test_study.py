@@ -156,6 +156,22 @@ def test_the_same_truth_twice_is_one_data_set() -> None:
     assert study.notes[0].startswith("d1 and d4 are scored on the same truth: intervals")
 
 
+def test_folds_with_the_same_truths_are_one_data_set() -> None:
+    means = {"base": 0.10, "a": 0.20, "c": 0.30}
+    folds = tuple(InputFile(f"truth of fold {n}", f"{n}.parquet", f"ab{n}") for n in (1, 2))
+    every = {f"d{i}": comparison_of(means, i) for i in range(6)}
+    twice = every | {
+        n: replace(every[n], provenance=Provenance(folds, {}, "")) for n in ("d1", "d4")
+    }
+
+    study = concord.study(twice)
+
+    assert not study.answers[0].is_sure
+    assert [note.split(":")[0] for note in study.notes] == [
+        "d1 and d4 are scored on the same truth"
+    ]
+
+
 def test_models_that_some_lack_are_left_out_and_told() -> None:
     both = {
         "one": comparison_of({"base": 0.1, "a": 0.2, "only": 0.3}),
