@@ -127,7 +127,14 @@ def omnibus(study: Study, label: str) -> Omnibus:
 def alike(study: Study, label: str) -> list[tuple[str, ...]]:
     """Neighbours by mean rank that the signed-rank tests do not tell apart."""
     apart = [frozenset((pair.a, pair.b)) for pair in pairs(study, label) if pair.told_apart]
-    return groups_alike(study.ranked(label), apart)
+    return groups_alike([*mean_ranks(study, label)], apart)
+
+
+def mean_ranks(study: Study, label: str) -> dict[str, float]:
+    """Model -> its mean rank, best first; those without one are left out."""
+    rows = [row for row in study.ways if (row.label, row.way) == (label, "mean_rank")]
+    known = {row.model: row.value for row in rows if row.value is not None}
+    return {model: known[model] for model in study.ranked(label) if model in known}
 
 
 def post_hoc(study: Study, label: str) -> str:

@@ -1,6 +1,7 @@
 """The report of a study: its pictures, its words, what it lets a browser do."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -43,6 +44,20 @@ def test_a_bar_joins_those_that_are_not_told_apart(study: concord.Study) -> None
     assert told.post_hoc(study, LABEL) == "2 of 3 pairs are told apart."
     assert "not told apart: c, a" in critical_chart(study, LABEL, narrow=False)
     assert _texts(critical_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
+
+
+def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
+    every = {f"d{i}": comparison_of(MEANS, i) for i in range(4)}
+    scores = tuple(
+        replace(s, mean=None, ci_low=None, ci_high=None) if s.model == "c" else s
+        for s in every["d0"].scores
+    )
+    study = concord.study(every | {"d0": replace(every["d0"], scores=scores)})
+
+    assert told.alike(study, LABEL) == [("a", "base")]
+    chart = critical_chart(study, LABEL, narrow=False)
+    assert "not told apart: a, base<" in chart
+    assert "c" not in _texts(chart)
 
 
 def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
