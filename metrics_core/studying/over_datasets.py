@@ -72,6 +72,16 @@ def pairs_of(
     return pairs, [row for each in found if each.pair.vs_baseline for row in _shrunk(each)]
 
 
+def ahead(pairs: Sequence[Pair], *, higher_is_better: bool, alpha: float) -> set[tuple[str, str]]:
+    """(better, worse) of each pair whose mean over data sets differs from 0, by too little to matter or not."""
+    sign = 1 if higher_is_better else -1
+    return {
+        (pair.a, pair.b) if sign * or_nan(pair.difference) > 0 else (pair.b, pair.a)
+        for pair in pairs
+        if or_nan(pair.p_adjusted) < alpha
+    }
+
+
 def measured(label: str, a: str, b: str, comparisons: Comparisons) -> list[Measured]:
     """The data sets on which the difference has an interval."""
     found = []

@@ -110,6 +110,21 @@ def test_data_sets_that_agree_make_the_winner_sure() -> None:
     assert study.omnibus[0].p == pytest.approx(6.0**-5)  # six data sets, one of 3! orders each
 
 
+def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
+    close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.104 + i / 10_000}, i) for i in range(5)}
+    lower = {
+        name: replace(c, metrics=tuple(replace(m, higher_is_better=False) for m in c.metrics))
+        for name, c in close.items()
+    }
+
+    for every, winner in ((close, "a"), (lower, "base")):
+        study = concord.study(every, min_effect=0.05)
+        assert study.pairs[0].verdict == "equivalent"
+        assert study.answers[0].winners == (winner,)
+        assert study.answers[0].is_sure
+    assert not concord.study(dict(list(close.items())[:2])).answers[0].is_sure
+
+
 def test_where_lower_is_better_the_lowest_wins() -> None:
     lower = {}
     for name, comparison in TURNS.items():
