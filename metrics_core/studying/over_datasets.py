@@ -23,6 +23,7 @@ from concord.metrics_core.studying.signed_rank import signed_rank_p
 from concord.metrics_core.studying.standard_errors import standard_error
 
 Comparisons = Mapping[str, Comparison]
+_DECIMALS = 12  # of differences that are ranked
 
 
 class Measured(NamedTuple):
@@ -148,13 +149,13 @@ def _found(pair: Pair, comparisons: Comparisons) -> _Found:
 
 
 def _gaps(pair: Pair, comparisons: Comparisons) -> list[float] | None:
-    """A - b on every data set; None if a mean is missing."""
+    """A - b on every data set, so that rounding parts no equal ones; None if a mean is missing."""
     found = []
     for comparison in comparisons.values():
         one, other = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
         if one is None or other is None:
             return None
-        found.append(one - other)
+        found.append(round(one - other, _DECIMALS))
     return found
 
 

@@ -226,6 +226,40 @@ def test_one_data_set_and_other_baselines_are_refused() -> None:
     assert study.cells_of("nDCG@10")["two", "a"].difference == pytest.approx(0.1)
 
 
+def test_shared_wins_that_make_one_are_one() -> None:
+    names = ("base", "a", "b", "c", "d", "e")
+    one = comparison_of({"base": 0.1})
+
+    def won_by(*best: str) -> concord.Comparison:
+        """All have a mean of 0.1, those who share the win 0.9."""
+        means = {name: 0.9 if name in best else 0.1 for name in names}
+        scores = [replace(one.scores[0], model=m, mean=mean) for m, mean in means.items()]
+        return replace(one, models=names, scores=tuple(scores), pairs=())
+
+    wins = [won_by("a", "b"), won_by("a", "c", "d"), won_by(*names), won_by("e")]
+    study = concord.study({f"d{i}": each for i, each in enumerate(wins)})
+
+    # a: 1/2 + 1/3 + 1/6 as floats are less than 1; e: 1/6 + 1
+    assert _values(study, "wins")["a"] == 1.0
+    assert _values(study, "wins")["e"] == pytest.approx(7 / 6)
+
+
+def test_differences_that_rounding_parts_share_their_rank() -> None:
+    means = ((0.10, 0.13), (0.48, 0.51), (0.23, 0.20))  # as floats no two differences are as large
+    one = comparison_of({"base": 0.1, "a": 0.2})
+    every = {
+        f"d{i}": replace(
+            one,
+            scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, of, strict=True)),
+        )
+        for i, of in enumerate(means)
+    }
+
+    (pair,) = concord.study(every).pairs
+
+    assert pair.p_signed_rank == 1.0  # ranks 2, 2, 2: |+ + -| = 2 is the least that can be
+
+
 def test_models_without_users_who_differ_have_no_interval() -> None:
     same = comparison_of({"base": 0.1, "a": 0.2})
     pairs = tuple(replace(p, ci_low=None, ci_high=None, p=None, difference=0.0) for p in same.pairs)
