@@ -82,12 +82,15 @@ def study(
 
 def _checked(comparisons: Any, *lists: Any) -> Comparisons:
     if not isinstance(comparisons, Mapping) or not all(
-        isinstance(each, Comparison) for each in comparisons.values()
+        isinstance(name, str) and isinstance(each, Comparison) for name, each in comparisons.items()
     ):
         raise refuse("comparisons", "is no dict of comparisons", "write {'movielens': concord.compare(…), …}")  # fmt: skip
     for given in lists:
         if isinstance(given, str):
             raise refuse("study", f"{given!r} is one text where a list is asked for", f"write [{given!r}]")  # fmt: skip
+        texts = isinstance(given, Sequence) and all(isinstance(text, str) for text in given)
+        if given is not None and not texts:
+            raise refuse("study", f"{given!r} is no list of texts", "write ['nDCG@10'], or ['als', 'ease']")  # fmt: skip
     return comparisons
 
 

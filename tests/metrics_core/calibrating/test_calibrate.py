@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -149,6 +150,12 @@ def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
     told = str(refused.value)
     assert "experiments: row 1: treatment: 'bth' is not among the models" in told
     assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in told
+
+
+@pytest.mark.parametrize("wrong", [["c"], {"v1": 3}, 5, "v1"])
+def test_what_is_no_comparison_is_refused(wrong: Any) -> None:
+    with pytest.raises(cc.InputError, match="is neither a comparison nor a dict of them"):
+        cc.calibrate(_frame(("none", "both", 1.0)), wrong)
 
 
 def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) -> None:

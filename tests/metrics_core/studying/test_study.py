@@ -206,6 +206,8 @@ def test_models_that_some_lack_are_left_out_and_told() -> None:
     [
         ({"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
         ({"primary": "nDCG@10"}, "is one text where a list is asked for"),
+        ({"primary": [5]}, r"\[5\] is no list of texts"),
+        ({"models": 5}, "5 is no list of texts"),
         ({"baseline": "nobody"}, "'nobody' is not among the models"),
         ({"min_effect": "much"}, "'much' is no effect"),
         ({"models": ["base"]}, "fewer than two models"),
@@ -214,6 +216,13 @@ def test_models_that_some_lack_are_left_out_and_told() -> None:
 def test_what_is_asked_wrongly_is_refused(asked: dict[str, Any], words: str) -> None:
     with pytest.raises(concord.InputError, match=words):
         concord.study(TURNS, **asked)
+
+
+def test_what_is_no_dict_of_comparisons_is_refused() -> None:
+    wrong: list[Any] = [[*TURNS.values()], dict(enumerate(TURNS.values())), {"one": 1, "two": 2}]
+    for given in wrong:
+        with pytest.raises(concord.InputError, match="is no dict of comparisons"):
+            concord.study(given)
 
 
 def test_one_data_set_and_other_baselines_are_refused() -> None:
