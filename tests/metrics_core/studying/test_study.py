@@ -157,6 +157,21 @@ def test_what_belongs_to_grades_may_differ_and_is_told() -> None:
     )
 
 
+def test_what_belongs_to_grades_may_differ_for_a_metric_too() -> None:
+    plain = comparison_of({"base": 0.1, "a": 0.2})
+    changed = {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}
+    other = comparison_of({"base": 0.1, "a": 0.2}, overrides=changed)
+
+    assert concord.study({"one": plain, "stars": other}).notes == (
+        "`overrides.nDCG.relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",
+    )
+    gain = comparison_of({"base": 0.1, "a": 0.2}, overrides={"nDCG": {"gain": "exp2"}})
+    with pytest.raises(concord.InputError, match=r"overrides\.nDCG\.gain: linear and exp2"):
+        concord.study({"one": plain, "stars": gain})
+    same = comparison_of({"base": 0.1, "a": 0.2}, overrides={"nDCG": {"gain": "linear"}})
+    assert concord.study({"one": plain, "other": same}).notes == ()
+
+
 def test_the_same_truth_twice_is_one_data_set() -> None:
     means = {"base": 0.10, "a": 0.20, "c": 0.30}
     truth = (InputFile("truth", "truth.parquet", "ab12"),)
