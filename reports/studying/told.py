@@ -101,9 +101,9 @@ def open_ranks(cell: Cell) -> str:
 
 
 def lead(study: Study, answer: Answer) -> tuple[Pair, str] | None:
-    """The winner's difference to the baseline over data sets, with its interval in words."""
+    """The difference of one winner to the baseline over data sets, with its interval in words."""
     for pair in pairs(study, answer.label):
-        if pair.vs_baseline and answer.winners[:1] == (pair.a,) and pair.difference is not None:
+        if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
             places = digits(study, answer.label)
             span = numbers.signed_interval(pair.ci_low, pair.ci_high, places)
             return pair, f"{numbers.signed(pair.difference, places)} ({span})"
