@@ -38,6 +38,10 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
         comparisons = {"": comparisons}
     if not comparisons:
         raise refuse("comparisons", "there is none", "give what `concord.compare` returned")
+    if not isinstance(comparisons, Mapping) or not all(
+        isinstance(each, Comparison) for each in comparisons.values()
+    ):
+        raise refuse("comparisons", "is neither a comparison nor a dict of them", "write {'v1': concord.compare(…), …}")  # fmt: skip
     first = next(iter(comparisons.values()))
     found = offline_of(given_experiments(experiments), {"": first, **comparisons})
     return calibrated(found, first.primary[0], first.confidence)

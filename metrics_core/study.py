@@ -18,7 +18,7 @@ from concord.metrics_core.studying.agreed import (
     same_truth,
     scales,
 )
-from concord.metrics_core.studying.over_datasets import omnibus, pairs_of
+from concord.metrics_core.studying.over_datasets import ahead, omnibus, pairs_of
 from concord.metrics_core.studying.parts import Dataset, LeftOut
 from concord.metrics_core.studying.study import Study
 from concord.metrics_core.studying.table import cells_of
@@ -82,12 +82,15 @@ def study(
 
 def _checked(comparisons: Any, *lists: Any) -> Comparisons:
     if not isinstance(comparisons, Mapping) or not all(
-        isinstance(each, Comparison) for each in comparisons.values()
+        isinstance(name, str) and isinstance(each, Comparison) for name, each in comparisons.items()
     ):
         raise refuse("comparisons", "is no dict of comparisons", "write {'movielens': concord.compare(…), …}")  # fmt: skip
     for given in lists:
         if isinstance(given, str):
             raise refuse("study", f"{given!r} is one text where a list is asked for", f"write [{given!r}]")  # fmt: skip
+        texts = isinstance(given, Sequence) and all(isinstance(text, str) for text in given)
+        if given is not None and not texts:
+            raise refuse("study", f"{given!r} is no list of texts", "write ['nDCG@10'], or ['als', 'ease']")  # fmt: skip
     return comparisons
 
 
@@ -96,10 +99,12 @@ def _of_label(
 ) -> dict[str, list[Any]]:
     first = next(iter(comparisons.values()))
     cells = cells_of(label, comparisons, models, baseline)
-    ways = aggregations(label, cells, higher_is_better=first.metric(label).higher_is_better)
+    up = first.metric(label).higher_is_better
+    ways = aggregations(label, cells, higher_is_better=up)
     pairs, shrunk = pairs_of(label, comparisons, models, baseline=baseline, min_effect=effect)
+    above = ahead(pairs, higher_is_better=up, alpha=1 - first.confidence)
     return {
-        "answers": [answer_of(label, ways, pairs, len(comparisons), same_truth(comparisons))],
+        "answers": [answer_of(label, ways, above, len(comparisons), same_truth(comparisons))],
         "cells": cells,
         "ways": ways,
         "pairs": pairs,

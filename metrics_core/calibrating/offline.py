@@ -128,8 +128,11 @@ def _unlike(control: _Side, treatment: _Side) -> str:
     return ""
 
 
-def _truth(comparison: Comparison) -> str | None:
-    return next((e.sha256 for e in comparison.provenance.inputs if e.role == "truth"), None)
+def _truth(comparison: Comparison) -> dict[str, str] | None:
+    """The hash of the truth, or of that of each fold; None where one is not known."""
+    truths = comparison.provenance.truths
+    found = {each.role: each.sha256 for each in truths if each.sha256 is not None}
+    return found if truths and len(found) == len(truths) else None
 
 
 def _differences(control: _Side, treatment: _Side) -> dict[Key, float]:

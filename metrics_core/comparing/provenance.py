@@ -6,6 +6,8 @@ from typing import Any
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparison.parts import (
+    TRUTH,
+    TRUTH_OF_FOLD,
     InputFile,
     PinnedConventions,
     PinnedKnob,
@@ -70,7 +72,7 @@ def provenance(asked: Asked, models: Models) -> Provenance:
 def _role(evaluated: Evaluated) -> str:
     """What its truth is called, where folds have truths of their own."""
     fold = evaluated.quality.get("fold")
-    return f"truth of fold {fold}" if fold else "truth"
+    return f"{TRUTH_OF_FOLD}{fold}" if fold else TRUTH
 
 
 def _versions(of_models: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -374,6 +374,9 @@ class PinnedConventions:
     overrides: Mapping[str, Mapping[str, Any]]
 
 
+TRUTH, TRUTH_OF_FOLD = "truth", "truth of fold "  # roles; the latter is followed by the fold
+
+
 @dataclass(frozen=True)
 class InputFile:
     """A table that the comparison rests on; one that was held in memory has no hash, one in an object store an etag in `quality`."""
@@ -390,6 +393,11 @@ class Provenance:
     inputs: tuple[InputFile, ...]
     versions: Mapping[str, str]
     fingerprint: str
+
+    @property
+    def truths(self) -> tuple[InputFile, ...]:
+        """The truth, or that of each fold."""
+        return tuple(x for x in self.inputs if x.role == TRUTH or x.role.startswith(TRUTH_OF_FOLD))
 
 
 def or_none(number: float) -> float | None:

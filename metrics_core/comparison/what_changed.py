@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from concord.metrics_core.checking.known_by import mark_of
+from concord.metrics_core.checking.known_by import WHOLE, mark_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.history import Changed
 from concord.metrics_core.comparison.words import listed
@@ -18,7 +18,7 @@ def what_changed(then: Comparison, now: Comparison) -> Iterator[Changed]:
     yield from models_changed(was_listed, listed_now)
     if other := [m for m in listed_now if m in was_listed and _mark(then, m) != _mark(now, m)]:
         yield Changed("lists", f"other lists: {listed(other)}")
-    if _mark(then, "truth") != _mark(now, "truth"):
+    if _truths(then) != _truths(now):
         yield Changed("truth", "another truth")
     for name, was, is_now in _conventions(then, now):
         yield Changed("conventions", f"{name}: {was} → {is_now}")
@@ -39,6 +39,12 @@ def models_changed(then: tuple[str, ...], now: tuple[str, ...]) -> Iterator[Chan
 
 def _mark(comparison: Comparison, table: str) -> str | None:
     return mark_of(comparison.quality.get(table, {}))
+
+
+def _truths(comparison: Comparison) -> dict[str, str | None]:
+    """By what the truth is known, or that of each fold."""
+    quality = comparison.quality.get("truth", {})
+    return {fold: mark_of(each) for fold, each in quality.get("folds", {WHOLE: quality}).items()}
 
 
 def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from concord.metrics_core.studying.parts import LOWER_IS_BETTER, WAYS, Aggregation, Cell, Way
 from concord.metrics_core.studying.ranks import average_ranks
@@ -56,14 +57,14 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _wins(
     cells: Sequence[Cell], of_model: Mapping[str, Sequence[Cell]], *, higher_is_better: bool
 ) -> dict[str, float | None]:
-    won = dict.fromkeys(of_model, 0.0)
+    won = dict.fromkeys(of_model, Fraction(0))  # shares such as 1/2 + 1/3 + 1/6 make 1
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         means = {c.model: c.mean for c in cells if c.dataset == dataset}
         first = _winners(means, higher_is_better=higher_is_better)
         for model in first:
-            won[model] += 1 / len(first)
+            won[model] += Fraction(1, len(first))
     return {
-        model: won[model] if all(cell.mean is not None for cell in own) else None
+        model: float(won[model]) if all(cell.mean is not None for cell in own) else None
         for model, own in of_model.items()
     }
 

@@ -41,32 +41,46 @@ def refuse_unlike(comparisons: Comparisons) -> None:
 def scales(comparisons: Comparisons, labels: Sequence[str]) -> Iterator[str]:
     """What of these labels differs by the grades of the data sets, in words."""
     metrics = {comparison.metric(label).name for comparison in comparisons.values() for label in labels}  # fmt: skip
-    for knob in sorted(_OF_GRADES & _changing(comparisons, metrics)):
+    for knob in sorted(filter(_is_of_grades, _changing(comparisons, metrics))):
         values: dict[str, list[str]] = {}
         for name, comparison in comparisons.items():
-            values.setdefault(_word(_knobs(comparison).get(knob)), []).append(name)
+            values.setdefault(_value(_knobs(comparison), knob), []).append(name)
         if len(values) > 1:
             told = "; ".join(f"{value} on {listed(names)}" for value, names in values.items())
             yield f"`{knob}` belongs to the grades of a data set: {told}."
 
 
 def _changing(comparisons: Comparisons, metrics: set[str]) -> set[str]:
-    return {
-        knob.name
+    changes = {
+        knob.name: {*knob.changes}
         for comparison in comparisons.values()
         for knob in comparison.conventions.knobs
-        if metrics & set(knob.changes)
+    }
+    return {
+        knob
+        for comparison in comparisons.values()
+        for knob in _knobs(comparison)
+        if metrics & (changes.get(knob) or {*knob.split(".")[1:2]})
     }
 
 
+def _is_of_grades(knob: str) -> bool:
+    return _last(knob) in _OF_GRADES
+
+
+def _last(knob: str) -> str:
+    """`ties` of `overrides.RR.ties`."""
+    return knob.rpartition(".")[2]
+
+
 def same_truth(comparisons: Comparisons) -> list[tuple[str, ...]]:
-    """Data sets that are scored on the same truth, told by its hash: they are no two data sets."""
+    """Data sets that share a truth, or that of a fold, told by its hash: they are no two data sets."""
     known: dict[str, list[str]] = {}
     for name, comparison in comparisons.items():
-        for file in comparison.provenance.inputs:
-            if file.role == "truth" and file.sha256 is not None:
-                known.setdefault(file.sha256, []).append(name)
-    return [tuple(names) for names in known.values() if len(names) > 1]
+        for sha256 in {file.sha256: file for file in comparison.provenance.truths}:
+            if sha256 is not None:
+                known.setdefault(sha256, []).append(name)
+    return list(dict.fromkeys(tuple(names) for names in known.values() if len(names) > 1))
 
 
 def chosen_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tuple[str, ...]:
@@ -156,8 +170,9 @@ def _differing(one: Comparison, other: Comparison) -> Iterator[tuple[str, str]]:
         yield f"comparison.confidence: {one.confidence:g} and {other.confidence:g}", same
     ours, theirs = _knobs(one), _knobs(other)
     for knob in dict.fromkeys([*ours, *theirs]):
-        if knob not in _OF_GRADES and ours.get(knob) != theirs.get(knob):
-            yield f"conventions.{knob}: {_word(ours.get(knob))} and {_word(theirs.get(knob))}", same
+        one_value, other_value = _value(ours, knob), _value(theirs, knob)
+        if not _is_of_grades(knob) and one_value != other_value:
+            yield f"conventions.{knob}: {one_value} and {other_value}", same
 
 
 def _knobs(comparison: Comparison) -> dict[str, Any]:
@@ -171,7 +186,9 @@ def _knobs(comparison: Comparison) -> dict[str, Any]:
     return {knob.name: knob.value for knob in pinned.knobs} | inner
 
 
-def _word(value: Any) -> str:
+def _value(knobs: Mapping[str, Any], knob: str) -> str:
+    """In words; where a metric overrides nothing, that of all."""
+    value = knobs.get(knob, knobs.get(_last(knob)))
     return value if isinstance(value, str) else json.dumps(value)
 
 

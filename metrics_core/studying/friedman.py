@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from concord.metrics_core.metrics.elementary import exp2
+
 FEWEST_DATASETS, FEWEST_MODELS = 5, 3
-_NODES = 4000  # of the midpoint rule: q is right to 0.001
+_NODES, _FARTHEST = 400, 9.0  # of the trapezoidal rule over z: q is right to nine digits
+_LOG2_E = 1.4426950408889634
 _STEPS = 60  # of the bisection
 
 
@@ -26,7 +29,7 @@ def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
 
     R_j is the mean rank of model j over N data sets; C = 1 - Σ (t³ - t) / (N k (k² - 1)) corrects for ties of t models.
     F has (k - 1, (k - 1)(N - 1)) degrees of freedom where all models are alike. Where every data set has the same
-    order, F is infinite, and p is the chance of that: k!^(1 - N).
+    order, F is infinite, and p is the chance of that, 1 / orders^(N - 1): there are k! / Π t! orders with these ties.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
     df1, df2 = k - 1, (k - 1) * (n - 1)
     rest = n * (k - 1) - chi2
     if rest < 1e-9 * n * (k - 1):
-        return Friedman(chi2, math.inf, df1, df2, _agree_by_chance(n, k))
+        return Friedman(chi2, math.inf, df1, df2, _agree_by_chance(ranks))
     from scipy.special import fdtrc
 
     f = (n - 1) * chi2 / rest
@@ -68,27 +71,33 @@ def critical_difference(n: int, k: int, *, confidence: float) -> float:
 
 
 def _tied(row: Sequence[float]) -> float:
-    counts = [len(list(same)) for _, same in groupby(sorted(row))]
-    return float(sum(count * count * count - count for count in counts))
+    return float(sum(count * count * count - count for count in _ties(row)))
 
 
-def _agree_by_chance(n: int, k: int) -> float:
+def _ties(row: Sequence[float]) -> list[int]:
+    """How many models share each rank."""
+    return [len(list(same)) for _, same in groupby(sorted(row))]
+
+
+def _agree_by_chance(ranks: Sequence[Sequence[float]]) -> float:
+    first, *others = ranks
+    orders = math.factorial(len(first)) // math.prod(map(math.factorial, _ties(first)))
     chance = 1.0
-    for _ in range(n - 1):
-        chance /= math.factorial(k)
+    for _ in others:
+        chance /= orders
     return chance
 
 
 def _studentized_range(k: int, confidence: float) -> float:
-    """The q with k ∫ (u - Φ(Φ⁻¹(u) - q))^(k - 1) du = confidence: the range of k independent normal values."""
+    """The q with k ∫ φ(z) (Φ(z) - Φ(z - q))^(k - 1) dz = confidence: the range of k independent normal values."""
     import numpy as np
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
-    u = (np.arange(_NODES) + 0.5) / _NODES
-    z = ndtri(u)
+    z, step = np.linspace(-_FARTHEST, _FARTHEST, _NODES, retstep=True)
+    density = exp2(-z * z / 2 * _LOG2_E) * (step / math.sqrt(2 * math.pi))
     low, high = 0.0, 20.0
     for _ in range(_STEPS):
         q = (low + high) / 2
-        inside = np.prod(np.broadcast_to(u - ndtr(z - q), (k - 1, _NODES)), axis=0)
-        low, high = (q, high) if k * float(inside.mean()) < confidence else (low, q)
+        inside = np.prod(np.broadcast_to(ndtr(z) - ndtr(z - q), (k - 1, _NODES)), axis=0)
+        low, high = (q, high) if k * math.fsum(inside * density) < confidence else (low, q)
     return (low + high) / 2

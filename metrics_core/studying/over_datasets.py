@@ -23,6 +23,7 @@ from concord.metrics_core.studying.signed_rank import signed_rank_p
 from concord.metrics_core.studying.standard_errors import standard_error
 
 Comparisons = Mapping[str, Comparison]
+_DECIMALS = 12  # of differences that are ranked
 
 
 class Measured(NamedTuple):
@@ -70,6 +71,16 @@ def pairs_of(
         for each, p, p_ranks in zip(found, pooled, ranked, strict=True)
     ]
     return pairs, [row for each in found if each.pair.vs_baseline for row in _shrunk(each)]
+
+
+def ahead(pairs: Sequence[Pair], *, higher_is_better: bool, alpha: float) -> set[tuple[str, str]]:
+    """(better, worse) of each pair whose mean over data sets differs from 0, by too little to matter or not."""
+    sign = 1 if higher_is_better else -1
+    return {
+        (pair.a, pair.b) if sign * or_nan(pair.difference) > 0 else (pair.b, pair.a)
+        for pair in pairs
+        if or_nan(pair.p_adjusted) < alpha
+    }
 
 
 def measured(label: str, a: str, b: str, comparisons: Comparisons) -> list[Measured]:
@@ -138,13 +149,13 @@ def _found(pair: Pair, comparisons: Comparisons) -> _Found:
 
 
 def _gaps(pair: Pair, comparisons: Comparisons) -> list[float] | None:
-    """A - b on every data set; None if a mean is missing."""
+    """A - b on every data set, so that rounding parts no equal ones; None if a mean is missing."""
     found = []
     for comparison in comparisons.values():
         one, other = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
         if one is None or other is None:
             return None
-        found.append(one - other)
+        found.append(round(one - other, _DECIMALS))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 FEWEST_DATASETS = 3
+_SAME = 1e-9  # relative: what means that were rounded may differ by
 _STEPS = 100  # of the bisection: more than a float64 has bits
 
 
@@ -36,7 +37,7 @@ def random_effects(
     tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 where even that is less. The interval of mu is Hartung,
     Knapp, Sidik and Jonkman's, mu ± t_{D-1} · √(Σ w_d (y_d - mu)² / ((D - 1) Σ w_d)): with few data sets tau² is hardly
     known, and a normal interval about DerSimonian and Laird's mean is far too narrow. Where all differences are equal to
-    the bit, which would make it a point, their own errors remain: √(1 / Σ w_d). On another data set lies
+    nine digits, which would make it a point, their own errors remain: √(1 / Σ w_d). On another data set lies
     mu ± t_{D-2} · √(tau² + se²). theta_d is drawn towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
     the variance B_d s_d² + (1 - B_d)² se², tau² taken as known.
 
@@ -64,8 +65,8 @@ def random_effects(
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]
     mu, total = weighted_mean(differences, weights), math.fsum(weights)
-    same = min(differences) == max(differences)
-    scale = (0.0 if same else _spread(differences, weights) / (count - 1)) or 1.0
+    same = math.isclose(min(differences), max(differences), rel_tol=_SAME)
+    scale = 1.0 if same else _spread(differences, weights) / (count - 1)
     error = math.sqrt(scale / total)
     wide = half_width(count, confidence)
     beyond = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)

@@ -1,11 +1,11 @@
 """The answer of a study in sentences: who wins under how many ways of aggregating, and is it sure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.studying.aggregating import winners_of
-from concord.metrics_core.studying.parts import WAYS, Aggregation, Answer, Pair, Way
+from concord.metrics_core.studying.parts import WAYS, Aggregation, Answer, Way
 from concord.metrics_core.studying.random_effects import FEWEST_DATASETS
 
 WAY_WORDS: Mapping[Way, str] = {
@@ -19,12 +19,13 @@ WAY_WORDS: Mapping[Way, str] = {
 def answer_of(
     label: str,
     rows: Sequence[Aggregation],
-    pairs: Sequence[Pair],
+    above: Collection[tuple[str, str]],
     n_datasets: int,
     alike: Sequence[tuple[str, ...]] = (),
 ) -> Answer:
     """Who wins alone under the most ways; then who shares the most; then who has the best mean rank.
 
+    above : (better, worse) of each pair that differs significantly over data sets
     alike : data sets that are one and the same, of which no interval over data sets can be believed
     """
     winners = winners_of(rows)
@@ -40,7 +41,7 @@ def answer_of(
     first = min(standing(model) for model in ranks)
     best = [model for model in ranks if standing(model) == first]
     sentence = _sentence(label, best, -first[0], winners)
-    sure, is_sure = _sure(best, pairs, list(ranks), n_datasets)
+    sure, is_sure = _sure(best, above, list(ranks), n_datasets)
     if alike:
         what = f"{listed(alike[0])} are scored on the same truth, so they are one data set, not {len(alike[0])}"
         sure, is_sure = f"Not known: {what}.", False
@@ -71,7 +72,10 @@ def _tie(models: Sequence[str]) -> str:
 
 
 def _sure(
-    best: Sequence[str], pairs: Sequence[Pair], models: Sequence[str], n_datasets: int
+    best: Sequence[str],
+    above: Collection[tuple[str, str]],
+    models: Sequence[str],
+    n_datasets: int,
 ) -> tuple[str, bool]:
     """Is the winner's difference to every other model, over data sets like these, above 0?"""
     if len(best) > 1:
@@ -80,7 +84,7 @@ def _sure(
         what = f"{n_datasets} data sets say nothing of another one: an interval over data sets needs {FEWEST_DATASETS}"
         return f"Not known: {what}.", False
     others = [model for model in models if model != best[0]]
-    behind = [model for model in others if _surely(best[0], model, pairs)]
+    behind = [model for model in others if (best[0], model) in above]
     unsure = [model for model in others if model not in behind]
     if not unsure:
         return f"Sure for data sets like these: {best[0]} differs significantly from every other model.", True  # fmt: skip
@@ -89,13 +93,3 @@ def _sure(
         return f"Not sure for data sets like these: over {n_datasets} of them, {what}.", False
     what = f"it differs significantly from {listed(behind)}, not from {listed(unsure)}"
     return f"Not sure for data sets like these: over {n_datasets} of them, {what}.", False
-
-
-def _surely(winner: str, other: str, pairs: Sequence[Pair]) -> bool:
-    good = {"better", "better_below_threshold"}
-    bad = {"worse", "worse_below_threshold"}
-    return any(
-        ((pair.a, pair.b) == (winner, other) and pair.verdict in good)
-        or ((pair.a, pair.b) == (other, winner) and pair.verdict in bad)
-        for pair in pairs
-    )  # fmt: skip

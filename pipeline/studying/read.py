@@ -51,6 +51,8 @@ def _place_findings(study: StudyFile) -> Iterator[Finding]:
     if is_address(study.report) or place == here or not place.is_relative_to(here):
         what = f"{study.report!r} is no folder below that of study.yaml"
         yield ("report",), what, "name one, such as `study`"
+    elif any(each.is_file() for each in (place, *place.parents)):
+        yield ("report",), f"{study.report!r} is a file, or below one", "name a folder of its own"
     elif (place / "params.yaml").exists() or (place / "__init__.py").exists():
         yield ("report",), f"{study.report!r} holds a project or code", "name a folder of its own"
     for name, each in study.datasets.items():

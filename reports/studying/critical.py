@@ -9,20 +9,19 @@ from concord.metrics_core.studying.study import Study
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import shortened
 from concord.reports.charts.svg import axis, picture, told, values, x_at
-from concord.reports.studying.told import alike
+from concord.reports.studying.told import alike, mean_ranks
 
 _ROW, _BAR = 24, 12  # pixels
 
 
 def critical_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """The best mean rank is leftmost; each model has a line of its own, so that no name covers another."""
-    ranks = {r.model: r.value for r in study.ways if (r.label, r.way) == (label, "mean_rank")}
-    ranked = [model for model in study.ranked(label) if ranks[model] is not None]
+    ranks = mean_ranks(study, label)
     groups = alike(study, label)
     left, width = (112, 178) if narrow else (180, 690)
     domain = [1.0, float(max(len(study.models), 2))]
     head = 16 + _BAR * len(groups)
-    height = head + _ROW * len(ranked) + 4
+    height = head + _ROW * len(ranks) + 4
     points = [
         {
             "rank": ranks[model],
@@ -32,7 +31,7 @@ def critical_chart(study: Study, label: str, *, narrow: bool) -> Markup:
             "shown": f"{ranks[model]:.2f}",
             "about": told(f"{model}: mean rank {ranks[model]:.2f}", model),
         }
-        for i, model in enumerate(ranked)
+        for i, model in enumerate(ranks)
     ]
     bars = [
         {

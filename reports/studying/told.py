@@ -101,9 +101,9 @@ def open_ranks(cell: Cell) -> str:
 
 
 def lead(study: Study, answer: Answer) -> tuple[Pair, str] | None:
-    """The winner's difference to the baseline over data sets, with its interval in words."""
+    """The difference of one winner to the baseline over data sets, with its interval in words."""
     for pair in pairs(study, answer.label):
-        if pair.vs_baseline and answer.winners[:1] == (pair.a,) and pair.difference is not None:
+        if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
             places = digits(study, answer.label)
             span = numbers.signed_interval(pair.ci_low, pair.ci_high, places)
             return pair, f"{numbers.signed(pair.difference, places)} ({span})"
@@ -127,7 +127,14 @@ def omnibus(study: Study, label: str) -> Omnibus:
 def alike(study: Study, label: str) -> list[tuple[str, ...]]:
     """Neighbours by mean rank that the signed-rank tests do not tell apart."""
     apart = [frozenset((pair.a, pair.b)) for pair in pairs(study, label) if pair.told_apart]
-    return groups_alike(study.ranked(label), apart)
+    return groups_alike([*mean_ranks(study, label)], apart)
+
+
+def mean_ranks(study: Study, label: str) -> dict[str, float]:
+    """Model -> its mean rank, best first; those without one are left out."""
+    rows = [row for row in study.ways if (row.label, row.way) == (label, "mean_rank")]
+    known = {row.model: row.value for row in rows if row.value is not None}
+    return {model: known[model] for model in study.ranked(label) if model in known}
 
 
 def post_hoc(study: Study, label: str) -> str:

@@ -1,6 +1,8 @@
 """The report of a study: its pictures, its words, what it lets a browser do."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -11,6 +13,7 @@ from concord.reports.studying.critical import critical_chart
 from concord.reports.studying.forest import forest_chart
 from concord.reports.studying.heatmap import heatmap_charts
 from tests.metrics_core.studying.samples import comparison_of
+from tests.reports.samples.browser import Page
 
 LABEL = "nDCG@10"
 MEANS = {"base": 0.20, "a": 0.30, "c": 0.31}
@@ -45,6 +48,20 @@ def test_a_bar_joins_those_that_are_not_told_apart(study: concord.Study) -> None
     assert _texts(critical_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
 
 
+def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
+    every = {f"d{i}": comparison_of(MEANS, i) for i in range(4)}
+    scores = tuple(
+        replace(s, mean=None, ci_low=None, ci_high=None) if s.model == "c" else s
+        for s in every["d0"].scores
+    )
+    study = concord.study(every | {"d0": replace(every["d0"], scores=scores)})
+
+    assert told.alike(study, LABEL) == [("a", "base")]
+    chart = critical_chart(study, LABEL, narrow=False)
+    assert "not told apart: a, base<" in chart
+    assert "c" not in _texts(chart)
+
+
 def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)})
 
@@ -59,6 +76,31 @@ def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> 
     assert texts.count("d4") == 2  # of a and of c
     assert texts.count("all data sets") == 2
     assert any(text.endswith(" better") for text in texts)
+
+
+def test_a_difference_stands_beside_one_winner_and_not_beside_two(study: concord.Study) -> None:
+    answer = replace(study.answers[0], winners=("c",))
+
+    found = told.lead(study, answer)
+    assert found is not None
+    assert (found[0].a, found[0].b) == ("c", "base")
+    assert told.lead(study, replace(answer, winners=("a", "c"))) is None
+    assert told.lead(study, replace(answer, winners=("base",))) is None
+
+
+def test_no_name_is_obeyed(tmp_path: Path, browser: Page) -> None:
+    odd = "<img src=x onerror=alert(1)>`'\"&"
+    means = {f"{name}{odd}": mean for name, mean in MEANS.items()}
+    every = {
+        f"d{i}{odd}": comparison_of(means | {f"only {i}{odd}": 0.1}, i, title=odd) for i in range(5)
+    }
+    page = tmp_path / "page.html"
+    concord.study(every, title=odd, sources=dict.fromkeys(every, odd)).to_html(page)
+
+    assert "<img" not in page.read_text(encoding="utf-8")
+    assert "is left out" in page.read_text(encoding="utf-8")
+    browser.show(page, width=1200)
+    assert browser.errors == []
 
 
 def test_the_page_runs_its_own_script_alone_and_asks_no_network(study: concord.Study) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -127,6 +128,21 @@ def test_revisions_need_the_same_truth_and_conventions(compared: cc.Comparison) 
     }
 
 
+def test_every_fold_s_truth_must_be_the_same(compared: cc.Comparison) -> None:
+    def folds(*hashes: str) -> cc.Comparison:
+        files = [InputFile(f"truth of fold {n}", "t.csv", each) for n, each in enumerate(hashes)]
+        return replace(compared, provenance=replace(compared.provenance, inputs=tuple(files)))
+
+    revisions = {"now": folds("t1", "t2"), "v1": folds("t1", "t2"), "v2": folds("t1", "t3")}
+    given = _frame(("none@v1", "both", 1.0), ("none@v2", "both", 1.0))
+    found = cc.calibrate(given, revisions)
+
+    assert found.experiments == ("e0",)
+    assert [(each.experiment, each.why.split()[-2:]) for each in found.skipped] == [
+        ("e1", ["different", "truths"])
+    ]
+
+
 def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)
@@ -134,6 +150,12 @@ def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
     told = str(refused.value)
     assert "experiments: row 1: treatment: 'bth' is not among the models" in told
     assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in told
+
+
+@pytest.mark.parametrize("wrong", [["c"], {"v1": 3}, 5, "v1"])
+def test_what_is_no_comparison_is_refused(wrong: Any) -> None:
+    with pytest.raises(cc.InputError, match="is neither a comparison nor a dict of them"):
+        cc.calibrate(_frame(("none", "both", 1.0)), wrong)
 
 
 def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) -> None:

@@ -1,52 +1,53 @@
 """What changed between two comparisons, in words."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import concord as cc
+import pytest
+
+from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.history import Changed
 from concord.metrics_core.comparison.what_changed import what_changed
-
-TRUTH = {"u1": ["a"], "u2": ["b"]}
-LISTS = {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "base": {"u1": ["c", "a"], "u2": ["d", "e"]}}
-OTHER = {"ease": {"u1": ["a", "b"], "u2": ["b", "a"]}}
+from tests.metrics_core.studying.samples import comparison_of
 
 
-def _compared(lists: dict[str, Any] = LISTS, *, conventions: Any = None, **asked: Any) -> Any:
-    settings: dict[str, Any] = {"metrics": ["R@1", "R@2", "nDCG@2"], "baseline": "base", "primary": ["R@1"], "resamples": 99}  # fmt: skip
-    pinned = conventions or cc.preset("standard")
-    return cc.compare(lists, TRUTH, conventions=pinned, **(settings | asked))
+def _on(truth: Mapping[str, Any]) -> Comparison:
+    made = comparison_of({"base": 0.1, "a": 0.2})
+    return replace(made, quality={**made.quality, "truth": dict(truth)})
 
 
-def test_nothing_changed() -> None:
-    assert list(what_changed(_compared(), _compared())) == []
+def _folds(*marks: str) -> Mapping[str, Any]:
+    return {"folds": {str(n): {"sha256": mark} for n, mark in enumerate(marks)}}
 
 
-def test_models_that_came_and_went() -> None:
-    then, now = _compared(LISTS), _compared({"base": LISTS["base"]} | OTHER)
+@pytest.mark.parametrize(
+    ("then", "now", "other"),
+    [
+        ({"sha256": "t1"}, {"sha256": "t1"}, False),
+        ({"sha256": "t1"}, {"sha256": "t2"}, True),
+        ({"etag": "t1"}, {"etag": "t2"}, True),
+        (_folds("t1", "t2"), _folds("t1", "t2"), False),
+        (_folds("t1", "t2"), _folds("t1", "t3"), True),
+        (_folds("t1", "t2"), _folds("t1"), True),
+        ({"sha256": "t1"}, _folds("t1", "t2"), True),
+    ],
+)
+def test_another_truth_is_told_also_that_of_a_fold(
+    then: Mapping[str, Any], now: Mapping[str, Any], other: bool
+) -> None:
+    found = [*what_changed(_on(then), _on(now))]
 
-    assert list(what_changed(then, now)) == [
-        Changed("models", "new: ease"),
-        Changed("models", "removed: als"),
-    ]
+    assert found == ([Changed("truth", "another truth")] if other else [])
 
 
-def test_conventions_by_name_with_those_of_single_metrics() -> None:
-    special = cc.preset("standard", gain="exp2", overrides={"nDCG": {"discount": {"jk": 2}}})
+def test_rules_and_conventions_are_told_with_what_they_were() -> None:
+    then = comparison_of({"base": 0.1, "a": 0.2})
+    now = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", overrides={"RR": {"gain": "binary"}})
+    now = replace(now, baseline="a")
 
-    assert list(what_changed(_compared(), _compared(conventions=special))) == [
+    assert [*what_changed(then, now)] == [
         Changed("conventions", "gain: linear → exp2"),
-        Changed("conventions", "discount of nDCG: none → {jk: 2}"),
-    ]
-
-
-def test_what_decides() -> None:
-    then = _compared(min_effect=0.01)
-    now = _compared(LISTS | OTHER, min_effect="2%", primary=["R@1", "R@2"], confidence=0.9, baseline="als")  # fmt: skip
-
-    assert list(what_changed(then, now)) == [
-        Changed("models", "new: ease"),
-        Changed("rules", "baseline: base → als"),
-        Changed("rules", "primary: R@1 → R@1, R@2"),
-        Changed("rules", "confidence: 0.95 → 0.9"),
-        Changed("rules", "smallest difference that matters on R@1: 0.01 → 2%"),
+        Changed("conventions", "gain of RR: none → binary"),
+        Changed("rules", "baseline: base → a"),
     ]

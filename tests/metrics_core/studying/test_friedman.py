@@ -64,12 +64,29 @@ def test_demsars_published_example() -> None:
 
 def test_scipy_finds_the_same_chi_squared_and_range() -> None:
     expected = friedmanchisquare(*zip(*DEMSAR, strict=True)).statistic
-    q = studentized_range.ppf(0.95, 7, math.inf)
 
     assert friedman(RANKS).chi2 == pytest.approx(expected)
-    assert critical_difference(9, 7, confidence=0.95) == pytest.approx(
-        q / math.sqrt(2) * math.sqrt(7 * 8 / 54), rel=1e-3
-    )
+    for k, confidence in ((2, 0.95), (7, 0.95), (10, 0.999), (100, 0.9999)):
+        q = studentized_range.ppf(confidence, k, math.inf)
+        assert critical_difference(9, k, confidence=confidence) == pytest.approx(
+            q / math.sqrt(2) * math.sqrt(k * (k + 1) / 54), rel=1e-8
+        )
+
+
+# Demšar (2006), table 5(a): q of Nemenyi's test for 2 to 10 models, at 0.05 and 0.10
+@pytest.mark.parametrize(
+    ("confidence", "published"),
+    [
+        (0.95, (1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164)),
+        (0.90, (1.645, 2.052, 2.291, 2.459, 2.589, 2.693, 2.780, 2.855, 2.920)),
+    ],
+)
+def test_demsars_critical_values(confidence: float, published: tuple[float, ...]) -> None:
+    for k, q in enumerate(published, start=2):
+        n = k * (k + 1)  # data sets, so that CD = q / √6
+        assert critical_difference(n, k, confidence=confidence) == pytest.approx(
+            q / math.sqrt(6), abs=0.001
+        )
 
 
 def test_where_all_data_sets_agree_p_is_exact() -> None:
@@ -79,6 +96,15 @@ def test_where_all_data_sets_agree_p_is_exact() -> None:
     agree = sum(all(o == (1, 2, 3) for o in others) for others in product(orders, repeat=4))
     assert math.isinf(found.f)
     assert found.p == pytest.approx(agree / 6**4)
+
+
+def test_where_all_data_sets_agree_ties_leave_fewer_orders() -> None:
+    found = friedman([[1.5, 1.5, 3]] * 5)
+
+    orders = set(permutations((1.5, 1.5, 3)))  # 3! / 2!: only who is last
+    agree = sum(all(o == (1.5, 1.5, 3) for o in rest) for rest in product(orders, repeat=4))
+    assert math.isinf(found.f)
+    assert found.p == pytest.approx(agree / 3**4)
 
 
 def test_models_that_are_equal_everywhere_are_not_told_apart() -> None:

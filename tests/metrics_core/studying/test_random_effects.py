@@ -50,6 +50,13 @@ def test_differences_that_are_equal_keep_their_own_errors() -> None:
     assert found.ci_low < 0 < found.p
 
 
+def test_rounding_does_not_make_equal_differences_certain() -> None:
+    found = random_effects([0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50], [0.2] * 3, confidence=0.95)
+
+    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))
+    assert found.ci_low < 0
+
+
 def test_the_published_trials_of_the_vaccine() -> None:
     found = random_effects(Y, S, confidence=0.95)
 

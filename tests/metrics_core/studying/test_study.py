@@ -110,6 +110,21 @@ def test_data_sets_that_agree_make_the_winner_sure() -> None:
     assert study.omnibus[0].p == pytest.approx(6.0**-5)  # six data sets, one of 3! orders each
 
 
+def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
+    close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.104 + i / 10_000}, i) for i in range(5)}
+    lower = {
+        name: replace(c, metrics=tuple(replace(m, higher_is_better=False) for m in c.metrics))
+        for name, c in close.items()
+    }
+
+    for every, winner in ((close, "a"), (lower, "base")):
+        study = concord.study(every, min_effect=0.05)
+        assert study.pairs[0].verdict == "equivalent"
+        assert study.answers[0].winners == (winner,)
+        assert study.answers[0].is_sure
+    assert not concord.study(dict(list(close.items())[:2])).answers[0].is_sure
+
+
 def test_where_lower_is_better_the_lowest_wins() -> None:
     lower = {}
     for name, comparison in TURNS.items():
@@ -142,6 +157,21 @@ def test_what_belongs_to_grades_may_differ_and_is_told() -> None:
     )
 
 
+def test_what_belongs_to_grades_may_differ_for_a_metric_too() -> None:
+    plain = comparison_of({"base": 0.1, "a": 0.2})
+    changed = {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}
+    other = comparison_of({"base": 0.1, "a": 0.2}, overrides=changed)
+
+    assert concord.study({"one": plain, "stars": other}).notes == (
+        "`overrides.nDCG.relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",
+    )
+    gain = comparison_of({"base": 0.1, "a": 0.2}, overrides={"nDCG": {"gain": "exp2"}})
+    with pytest.raises(concord.InputError, match=r"overrides\.nDCG\.gain: linear and exp2"):
+        concord.study({"one": plain, "stars": gain})
+    same = comparison_of({"base": 0.1, "a": 0.2}, overrides={"nDCG": {"gain": "linear"}})
+    assert concord.study({"one": plain, "other": same}).notes == ()
+
+
 def test_the_same_truth_twice_is_one_data_set() -> None:
     means = {"base": 0.10, "a": 0.20, "c": 0.30}
     truth = (InputFile("truth", "truth.parquet", "ab12"),)
@@ -154,6 +184,22 @@ def test_the_same_truth_twice_is_one_data_set() -> None:
     assert not study.answers[0].is_sure
     assert study.answers[0].sure == "Not known: d1 and d4 are scored on the same truth, so they are one data set, not 2."  # fmt: skip
     assert study.notes[0].startswith("d1 and d4 are scored on the same truth: intervals")
+
+
+def test_folds_with_the_same_truths_are_one_data_set() -> None:
+    means = {"base": 0.10, "a": 0.20, "c": 0.30}
+    folds = tuple(InputFile(f"truth of fold {n}", f"{n}.parquet", f"ab{n}") for n in (1, 2))
+    every = {f"d{i}": comparison_of(means, i) for i in range(6)}
+    twice = every | {
+        n: replace(every[n], provenance=Provenance(folds, {}, "")) for n in ("d1", "d4")
+    }
+
+    study = concord.study(twice)
+
+    assert not study.answers[0].is_sure
+    assert [note.split(":")[0] for note in study.notes] == [
+        "d1 and d4 are scored on the same truth"
+    ]
 
 
 def test_models_that_some_lack_are_left_out_and_told() -> None:
@@ -175,6 +221,8 @@ def test_models_that_some_lack_are_left_out_and_told() -> None:
     [
         ({"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
         ({"primary": "nDCG@10"}, "is one text where a list is asked for"),
+        ({"primary": [5]}, r"\[5\] is no list of texts"),
+        ({"models": 5}, "5 is no list of texts"),
         ({"baseline": "nobody"}, "'nobody' is not among the models"),
         ({"min_effect": "much"}, "'much' is no effect"),
         ({"models": ["base"]}, "fewer than two models"),
@@ -185,6 +233,13 @@ def test_what_is_asked_wrongly_is_refused(asked: dict[str, Any], words: str) -> 
         concord.study(TURNS, **asked)
 
 
+def test_what_is_no_dict_of_comparisons_is_refused() -> None:
+    wrong: list[Any] = [[*TURNS.values()], dict(enumerate(TURNS.values())), {"one": 1, "two": 2}]
+    for given in wrong:
+        with pytest.raises(concord.InputError, match="is no dict of comparisons"):
+            concord.study(given)
+
+
 def test_one_data_set_and_other_baselines_are_refused() -> None:
     with pytest.raises(concord.InputError, match="names 1, and a study needs 2"):
         concord.study({"one": TURNS["one"]})
@@ -193,6 +248,40 @@ def test_one_data_set_and_other_baselines_are_refused() -> None:
         concord.study({"one": TURNS["one"], "two": swapped})
     study = concord.study({"one": TURNS["one"], "two": swapped}, baseline="base")
     assert study.cells_of("nDCG@10")["two", "a"].difference == pytest.approx(0.1)
+
+
+def test_shared_wins_that_make_one_are_one() -> None:
+    names = ("base", "a", "b", "c", "d", "e")
+    one = comparison_of({"base": 0.1})
+
+    def won_by(*best: str) -> concord.Comparison:
+        """All have a mean of 0.1, those who share the win 0.9."""
+        means = {name: 0.9 if name in best else 0.1 for name in names}
+        scores = [replace(one.scores[0], model=m, mean=mean) for m, mean in means.items()]
+        return replace(one, models=names, scores=tuple(scores), pairs=())
+
+    wins = [won_by("a", "b"), won_by("a", "c", "d"), won_by(*names), won_by("e")]
+    study = concord.study({f"d{i}": each for i, each in enumerate(wins)})
+
+    # a: 1/2 + 1/3 + 1/6 as floats are less than 1; e: 1/6 + 1
+    assert _values(study, "wins")["a"] == 1.0
+    assert _values(study, "wins")["e"] == pytest.approx(7 / 6)
+
+
+def test_differences_that_rounding_parts_share_their_rank() -> None:
+    means = ((0.10, 0.13), (0.48, 0.51), (0.23, 0.20))  # as floats no two differences are as large
+    one = comparison_of({"base": 0.1, "a": 0.2})
+    every = {
+        f"d{i}": replace(
+            one,
+            scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, of, strict=True)),
+        )
+        for i, of in enumerate(means)
+    }
+
+    (pair,) = concord.study(every).pairs
+
+    assert pair.p_signed_rank == 1.0  # ranks 2, 2, 2: |+ + -| = 2 is the least that can be
 
 
 def test_models_without_users_who_differ_have_no_interval() -> None:

@@ -93,6 +93,8 @@ def test_every_wrong_key_is_told_with_its_line(here: Path) -> None:
         ("datasets: {a: 's3://x/y'}", "is an address"),
         (ALL + "report: ../out", "is no folder below that of study.yaml"),
         (ALL + "report: books", "holds a project or code"),
+        (ALL + "report: study.yaml", "'study.yaml' is a file, or below one"),
+        (ALL + "report: books/params.yaml/study", "is a file, or below one"),
         (ALL + "mlflow: {experiment: x}", "mlflow.tracking_uri: is missing"),
         (ALL + "title: x\ntitle: y", "stands twice"),
     ],
