@@ -74,7 +74,12 @@ def study(
         left_out=left_out,
         metrics=tuple(first.metric(label) for label in labels),
         min_effect=effects,
-        notes=(*_left_out(left_out), *_repeated(checked), *scales(checked, labels)),
+        notes=(
+            *_left_out(left_out),
+            *_repeated(checked),
+            *_trained(checked, chosen),
+            *scales(checked, labels),
+        ),
         conventions=first.conventions,
         **together,
     )
@@ -135,4 +140,15 @@ def _repeated(comparisons: Comparisons) -> list[str]:
     return [
         f"{listed(names)} are scored on the same truth: intervals, tests and wins over data sets count it {len(names)} times."
         for names in same_truth(comparisons)
+    ]
+
+
+def _trained(comparisons: Comparisons, models: Sequence[str]) -> list[str]:
+    """Of models with replicates, what the intervals do not cover."""
+    found = [each.replicates.models for each in comparisons.values() if each.replicates]
+    trained = [model for model in models if any(model in each for each in found)]
+    if not trained:
+        return []
+    return [
+        f"Intervals and tests take {listed(trained)} as trained: they are over users and data sets, and what training again would change is in the report of each data set."
     ]

@@ -9,6 +9,7 @@ import pytest
 
 import concord
 from concord.metrics_core.comparison.parts import InputFile, Provenance
+from concord.metrics_core.comparison.replicates import Replicates
 from concord.metrics_core.studying.standard_errors import standard_error
 from tests.metrics_core.studying.samples import USERS, comparison_of
 
@@ -200,6 +201,22 @@ def test_folds_with_the_same_truths_are_one_data_set() -> None:
     assert [note.split(":")[0] for note in study.notes] == [
         "d1 and d4 are scored on the same truth"
     ]
+
+
+def test_models_that_were_trained_several_times_are_told() -> None:
+    means = {"base": 0.10, "a": 0.20}
+    trained = Replicates(
+        {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=(), answers=()
+    )
+    plain = {"one": comparison_of(means, 1), "two": comparison_of(means, 2)}
+
+    told = concord.study(plain | {"three": replace(comparison_of(means, 3), replicates=trained)})
+
+    assert concord.study(plain).notes == ()
+    assert told.notes == (
+        "Intervals and tests take a as trained: they are over users and data sets, and what training again would change"
+        " is in the report of each data set.",
+    )
 
 
 def test_models_that_some_lack_are_left_out_and_told() -> None:

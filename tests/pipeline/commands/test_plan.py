@@ -68,7 +68,10 @@ def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
 
     row = cells(shown.splitlines()[1])
     assert (row[1], row[5], row[8]) == ("3", "none", "8")
-    assert "No number of users finds 0.02 of a model with 3 seeds: trainings alone vary too much." in shown
+    assert (
+        "No number of users finds 0.02 of a model with 3 seeds: trainings alone vary too much."
+        in shown
+    )
 
 
 def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
