@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from concord.metrics_core.explain import Derivation as Derivation
     from concord.metrics_core.explain import Versus as Versus
     from concord.metrics_core.explain import explain as explain
+    from concord.metrics_core.metrics.judged import Judged as Judged
+    from concord.metrics_core.metrics.own import metric as metric
     from concord.metrics_core.plan import plan as plan
     from concord.metrics_core.planning.parts import Plan as Plan
     from concord.metrics_core.reconcile import Found as Found
@@ -35,6 +37,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Derivation": "explain",
     "Found": "reconcile",
     "InputError": "checking.problems",
+    "Judged": "metrics.judged",
     "Plan": "planning.parts",
     "Result": "evaluate",
     "Spread": "statistics.power",
@@ -44,6 +47,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",
+    "metric": "metrics.own",
     "plan": "plan",
     "preset": "conventions.presets",
     "presets": "conventions.presets",

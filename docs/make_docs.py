@@ -16,7 +16,8 @@ import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.conventions import KNOBS, Knob
 from concord.metrics_core.conventions.presets import PRESETS, Preset
-from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
+from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
+from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.scoring.panel import differing, panel
 from concord.pipeline.params.schema import params_schema
 from concord.pipeline.studying.schema import study_schema

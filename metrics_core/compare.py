@@ -38,8 +38,8 @@ from concord.metrics_core.comparing.evidence.segmentations import segment_findin
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
-from concord.metrics_core.evaluate import labels_of, pinned_by
-from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.evaluate import labels_of, pinned_by, refuse_unread
+from concord.metrics_core.metrics.catalogue import spelled, with_own
 from concord.metrics_core.model_tables import ModelTables, given_of
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, columns_named
@@ -111,8 +111,9 @@ def compare(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    pinned = pinned_by(conventions)
     labels = labels_of(metrics)
+    pinned = with_own(pinned_by(conventions), labels)
+    refuse_unread(columns, labels)
     deciding = [str(labels[0])] if primary is None else primary
     settings, names = Arguments("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}

@@ -15,12 +15,13 @@ from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
 from concord.metrics_core.inputs import open_inputs
-from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse
+from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse, with_own
 from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.reading.background import ITEMS_COLUMNS
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.reading.quality import SHOWN
-from concord.metrics_core.scoring.background import refuse_missing
+from concord.metrics_core.scoring.background import refuse_missing, with_shelf
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
@@ -93,12 +94,14 @@ def evaluate(
     recs        : `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first;
                   or {user: {item: score}}
     truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
-    metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts
+    metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. One's own metrics by their
+                  names, see `concord.metric`, or with their file: "./my_metrics.py:revenue@10"
     conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
     users       : who is evaluated; else the users of the truth, and as the policies say those of the lists
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
     items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:
-                  list of numbers]; or {item: [category, …]} or {item: [number, …]}
+                  list of numbers] and the numbers that metrics of one's own read, each named in `columns`, such as
+                  {"items": {"price": "price"}}; or {item: [category, …]} or {item: [number, …]}
     columns     : what tables call their columns, such as {"recs": {"user": "userId"}}; {"truth": {"grade": None}}:
                   every row counts alike
     input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}: the policies of `input`
@@ -108,8 +111,10 @@ def evaluate(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    pinned = pinned_by(conventions)
-    task = Task(labels_of(metrics), pinned, only_known=users is not None)
+    labels = labels_of(metrics)
+    pinned = with_own(pinned_by(conventions), labels)
+    refuse_unread(columns, labels)
+    task = Task(labels, pinned, only_known=users is not None)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.spark.evaluate import evaluate_frames
 
@@ -128,6 +133,7 @@ def evaluate(
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
+        task = with_shelf(task, opened.catalogue)
         if task.needs_items:
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features
@@ -136,6 +142,17 @@ def evaluate(
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking))
+
+
+def refuse_unread(columns: Columns | None, labels: Sequence[Label]) -> None:
+    """Refuse a column of numbers that no metric reads: it may be meant for another."""
+    named = columns.get("items") if isinstance(columns, Mapping) else None
+    read = {name for label in labels for name in label.metric.columns}
+    known = [name for names in ITEMS_COLUMNS for name in names]
+    for name in named if isinstance(named, Mapping) else ():
+        if name not in {*read, *known}:
+            fix = f"choose {', '.join(known)}, or a number that a metric of your own reads"
+            raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
 
 
 def pinned_by(conventions: Chosen) -> Conventions:

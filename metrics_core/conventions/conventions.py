@@ -403,7 +403,8 @@ class Conventions:
     """Every knob by value, without defaults.
 
     `overrides` says what single metrics have otherwise: {key: {knob: value}}. The key `RR` is for every label of RR,
-    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`.
+    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`. `own_metrics`: name -> SHA-256 of the code that
+    computes a metric of one's own; nobody writes it, and it stands nowhere where there is none.
     """
 
     preset: str
@@ -447,6 +448,7 @@ class Conventions:
     undefined: str
     round: Mapping[str, int] | None
     overrides: Mapping[str, Mapping[str, Value]]
+    own_metrics: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
@@ -465,7 +467,7 @@ class Conventions:
     def from_mapping(cls, mapping: Mapping[str, Value]) -> Self:
         """Conventions from plain data; every missing, unknown or wrong key is reported at once."""
         known = {field.name for field in fields(cls)}
-        optional: dict[str, Value] = {"overrides": {}}
+        optional: dict[str, Value] = {"overrides": {}, "own_metrics": {}}
         problems = [_unknown(str(key), known) for key in mapping if key not in known]
         problems += [
             (
@@ -519,12 +521,18 @@ class Conventions:
 
     def as_dict(self) -> dict[str, Value]:
         """Plain data: what stands in params.yaml, and in every result."""
-        return asdict(self)
+        content = asdict(self)
+        return (
+            content
+            if self.own_metrics
+            else {k: v for k, v in content.items() if k != "own_metrics"}
+        )
 
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
-        content = {"knobs": self.knobs(), "overrides": self.overrides}
+        own = {"own_metrics": self.own_metrics} if self.own_metrics else {}
+        content = {"knobs": self.knobs(), "overrides": self.overrides, **own}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

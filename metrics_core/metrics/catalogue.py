@@ -1,81 +1,22 @@
 """The catalogue: one row a metric, in report order, and the grammar of labels such as `RBP(p=0.8)@20`."""
 
-import ast
-import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
 from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure
+from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.own import digests, known_metrics, load, of_file, own_metric
 from concord.metrics_core.metrics.spelling import label_meant, metric_meant
 
 _LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
 _NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
 LONGEST = 100  # characters of a label
 MOST_K = 1_000_000  # no list is read further
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric: its function, where it comes from and how to read its values."""
-
-    name: str
-    function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
-    source: str
-    high: float = 1.0  # the upper end of its range under `standard`
-    low: float = 0.0
-    family: str = "accuracy"
-    higher_is_better: bool = True
-    takes: tuple[
-        tuple[str, float, float], ...
-    ] = ()  # parameters: name, and the open interval it lies in
-    takes_k: bool = True
-    expects_ties: bool = False  # has an expected value under `ties: average`
-    counts_copies: bool = (
-        True  # under `duplicates: keep`; else a copy counts as a miss, or not at all
-    )
-    reads_judged: bool = False  # reads all judged rows, whatever their grade
-    of_list: bool = False  # describes the list: undefined without one, whatever the user policies
-    of_catalogue: bool = False  # one number over all users, from the items that they are shown
-    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, k
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Lowest and highest value under `standard`."""
-        return self.low, self.high
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters that must stand in its label."""
-        return tuple(name for name, _, _ in self.takes)
-
-    @cached_property
-    def knobs(self) -> tuple[str, ...]:
-        """The conventions that its function depends on."""
-        named = inspect.signature(self.function).parameters.values()
-        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in KNOB)
-
-    @property
-    def asks_relevance(self) -> bool:
-        """Does it tell relevant items from others?"""
-        return not self.of_list and (not self.reads_judged or "relevance_threshold" in self.knobs)
-
-    @property
-    def formula(self) -> str:
-        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
-        text = inspect.getdoc(self.function) or _documented(self.function)
-        return text.splitlines()[0].rstrip(".")
-
-
-def _documented(function: Callable[..., Any]) -> str:
-    (definition,) = ast.parse(inspect.getsource(function)).body
-    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""
-
-
 INFINITE = float("inf")
 JUDGED_ONLY = "judged_only"
 _EVERYWHERE = ("rel", JUDGED_ONLY)  # the parameters of every metric of lists and truth
@@ -288,12 +229,14 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
     if len(text) > LONGEST:
         msg = f"metric {text[:40]!r}…: is longer than {LONGEST} characters"
         raise ValueError(msg)
+    if (named := of_file(text)) is not None:
+        return _of_file(*named, cut_later=cut_later)
     match = _LABEL.match(text.replace(" ", ""))
     if match is None:
         hint = f"; {meant}" if (meant := _meant(text)) else ", such as nDCG@10 or RBP(p=0.8)@20"
         msg = f"metric {text!r}: write it as name, parameters, cutoff{hint}"
         raise ValueError(msg)
-    metric = METRIC.get(match["name"])
+    metric = METRIC.get(match["name"]) or own_metric(match["name"])
     if metric is None:
         hint = _meant(text) or f"known: {', '.join(METRIC)}"
         msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
@@ -306,6 +249,22 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
         msg = f"metric {text!r}: {metric.name} needs a cutoff, such as {metric.name}@10"
         raise ValueError(msg)
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+
+
+def _of_file(file: Path, text: str, *, cut_later: bool) -> Label:
+    """The label of a metric that a file holds: `./my_metrics.py:revenue@10`."""
+    names = load(file)
+    label = parse(text, cut_later=cut_later)
+    if label.name not in names:
+        msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
+        raise ValueError(msg)
+    return label
+
+
+def with_own(pinned: Conventions, labels: Iterable[Label]) -> Conventions:
+    """The conventions, which say by which code one's own metrics are computed."""
+    names = {label.name for label in labels if label.name not in METRIC}
+    return replace(pinned, own_metrics=digests(names)) if names else pinned
 
 
 def _meant(text: str) -> str:
@@ -386,7 +345,9 @@ def changed_by(knob: str) -> list[str]:
     pooled = {"precision_aggregate": ["P"], "f1_aggregate": ["F1"]}
     everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
     return pooled.get(knob) or [
-        m.name for m in CATALOGUE if knob in m.knobs or (everywhere and not _idle(m, knob))
+        m.name
+        for m in (*CATALOGUE, *known_metrics())
+        if knob in m.knobs or (everywhere and not _idle(m, knob))
     ]
 
 
@@ -413,7 +374,11 @@ _EVERY_METRIC = {*_SUCCESS, "user_recs_only", "undefined", "round"}
 def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
     """Overrides that nothing honours, as (key, what, fix): of unknown metrics, or of knobs that do not concern them."""
     problems = []
-    known = {key: metric.name for metric in CATALOGUE for key in override_keys(metric)}
+    own = filter(
+        None,
+        map(own_metric, {key.partition("@")[0] for key in conventions.overrides} - METRIC.keys()),
+    )
+    known = {key: metric.name for metric in (*CATALOGUE, *own) for key in override_keys(metric)}
     for key, changed in conventions.overrides.items():
         where = f"overrides.{key}"
         if key not in known:

@@ -1,7 +1,7 @@
 """Judged: what every metric reads. Sparse: one row a recommended item that the truth knows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ class Judged:
     hit_tied    : (hits, 2) first and last rank of the items that share the hit's score; None: no tie is averaged
     truth_*     : (truth rows,) user number and grade of each row of the truth, by user, best grade first
     truth_place : (truth rows,) where the row stood in the truth as it was given; None: nobody asked
+    columns     : name of a column of the catalogue -> its numbers, (hits,) and (truth rows,)
     """
 
     users: NDArray[Any]
@@ -38,6 +39,15 @@ class Judged:
     truth_grade: Floats
     hit_tied: Ints | None = None
     truth_place: Ints | None = None
+    columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def hit_column(self, name: str) -> Floats:
+        """(hits,) the catalogue's number of each hit, such as its price."""
+        return self.columns[name][0]
+
+    def truth_column(self, name: str) -> Floats:
+        """(truth rows,) the same of each row of the truth."""
+        return self.columns[name][1]
 
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
         """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
@@ -64,6 +74,10 @@ class Judged:
                 truth_user=user[best_first],
                 truth_grade=grade[best_first],
                 truth_place=None,
+                columns={
+                    name: (of_hits, of_hits[lists.hit_first][best_first])
+                    for name, (of_hits, _) in lists.columns.items()
+                },
             )
         return lists
 
@@ -91,6 +105,7 @@ class Judged:
             truth_user=self.truth_user[truth],
             truth_grade=self.truth_grade[truth],
             truth_place=None if self.truth_place is None else self.truth_place[truth],
+            columns={name: (a[hit], b[truth]) for name, (a, b) in self.columns.items()},
         )
 
     @property

@@ -6,7 +6,11 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
-from concord.metrics_core.reading.rules.feature_checks import feature_problems
+from concord.metrics_core.reading.rules.feature_checks import (
+    as_number,
+    feature_problems,
+    number_problems,
+)
 from concord.metrics_core.reading.rules.truth_checks import time_checks
 from concord.metrics_core.reading.rules.value_checks import id_checks, list_checks, value_problems
 from concord.metrics_core.reading.table import read_table
@@ -39,7 +43,7 @@ def read_train(
 def read_items(
     connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
 ) -> tuple[pl.DataFrame, Source]:
-    """The catalogue: item, and of categories, vector and title what there is.
+    """The catalogue: item, of categories, vector and title what there is, and the columns of numbers that are named.
 
     Raises
     ------
@@ -53,10 +57,12 @@ def read_items(
     if frame.schema.get("categories") == pl.List(pl.String):
         stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
         frame = frame.with_columns(stripped)
-    if problems := feature_problems(source, frame):
+    numbers = [name for name in table.columns if name not in (*table.needs, *ITEMS_COLUMNS[1])]
+    frame = frame.with_columns(as_number(frame, name) for name in numbers)
+    if problems := [*feature_problems(source, frame), *number_problems(source, frame, numbers)]:
         raise InputError(problems)
     known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
-    return frame.select(known), source
+    return frame.select(*known, *numbers), source
 
 
 def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:

@@ -14,20 +14,26 @@ from concord.metrics_core.scoring.partition import Task
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The items, and what is known of them: 0/1 for each category, or a vector; None: nothing."""
+    """The items, and what is known of them: 0/1 for each category, or a vector; None: nothing.
+
+    numbers : item as text, and the columns of numbers that were named
+    """
 
     items: pl.DataFrame
     features: Features | None
+    numbers: pl.DataFrame
 
 
 def catalogue_of(frame: pl.DataFrame) -> Catalogue:
-    """The catalogue of a checked frame with `item` [, `categories` | `vector`]."""
+    """The catalogue of a checked frame with `item` [, `categories` | `vector`] [, numbers]."""
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
+    others = [name for name in frame.columns if name not in OF_CATALOGUE]
+    numbers = frame.select(pl.col("item").cast(pl.String), *others)
     if column is None:
-        return Catalogue(frame.select("item"), None)
+        return Catalogue(frame.select("item"), None, numbers)
     ids, values = frame["item"].to_list(), frame[column].to_list()
     known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
-    return Catalogue(frame.select("item"), _features(known))
+    return Catalogue(frame.select("item"), _features(known), numbers)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Background:
 
 
 NONE = Background()
+OF_CATALOGUE = ("item", "categories", "vector", "title")
 
 
 def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
@@ -55,6 +62,25 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     view(connection, "items", nobody.select("item") if catalogue is None else catalogue.items)
     features = None if catalogue is None else catalogue.features
     return replace(task, items=number_items(connection, features))
+
+
+def with_shelf(task: Task, catalogue: Catalogue | None) -> Task:
+    """The task with the numbers of the catalogue that its metrics read.
+
+    Raises
+    ------
+    ValueError : the catalogue, or a column of it, was not given
+    """
+    if not task.numbers:
+        return task
+    there = [] if catalogue is None else catalogue.numbers.columns[1:]
+    for label in task.labels:
+        if lacking := [name for name in label.metric.columns if name not in there]:
+            columns = ", ".join(f"{name}: …" for name in lacking)
+            msg = f"{label}: needs items with {' and '.join(lacking)}; name them in the columns of items: {{{columns}}}"
+            raise ValueError(msg)
+    assert catalogue is not None
+    return replace(task, shelf=catalogue.numbers.select("item", *task.numbers).to_arrow())
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

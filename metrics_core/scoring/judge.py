@@ -5,11 +5,14 @@ The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last])
 and row order leave no trace.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.metrics.judged import Judged
 
@@ -25,23 +28,34 @@ GROUP BY user
 {restricted}
 """
 _TRUTH = """
-SELECT number, grade{place} FROM truth JOIN judged_users USING (user) ORDER BY number, grade DESC{place}
+SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){shelf} ORDER BY number, grade DESC{place}{item}
 """
 _HITS = """
-SELECT number, rank, grade, {first} AS first{tied}
-FROM {lists} AS listed JOIN (SELECT user, item, number, grade FROM truth JOIN judged_users USING (user)) USING (user, item)
+SELECT number, rank, grade, {first} AS first{tied}{numbers}
+FROM {lists} AS listed JOIN (SELECT user, truth.item, number, grade{numbers} FROM truth JOIN judged_users USING (user){shelf}) USING (user, item)
 ORDER BY number, rank
 """
+_SHELF = " LEFT JOIN shelf ON CAST(truth.item AS VARCHAR) = shelf.item"
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
 
 
 def judge(
-    connection: DuckDBPyConnection, *, only_known: bool, ranking: Ranking, number: int = 0
+    connection: DuckDBPyConnection,
+    *,
+    only_known: bool,
+    ranking: Ranking,
+    number: int = 0,
+    shelf: pa.Table | None = None,
 ) -> Judged:
     """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
 
     ranking : how the lists were ranked
     number  : which of the rankings, where `lists` holds several
+    shelf   : item as text, and the numbers of the catalogue that metrics read
+
+    Raises
+    ------
+    ValueError : the shelf lacks a number of an item of the truth
     """
     listed, given = (connection.view(name).columns for name in ("lists", "truth"))
     lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in listed else "lists"
@@ -50,10 +64,18 @@ def judge(
     place = ", place" if "place" in given else ""
     first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
     restricted = "HAVING bool_or(known)" if only_known else ""
+    names = [] if shelf is None else shelf.column_names[1:]
+    numbered = [f"number_{place}" for place in range(len(names))]
+    numbers = "".join(f", {each}" for each in numbered)
+    if shelf is not None:
+        connection.register("shelf", shelf.rename_columns(["item", *numbered]))
+        _refuse_lacking(connection, names, numbered)
+    beside = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    truth = fetch(connection, _TRUTH.format(place=place))
-    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied))
+    item = "" if shelf is None else ", truth.item"  # rows of one grade may differ in their numbers
+    truth = fetch(connection, _TRUTH.format(place=place, item=item, **beside))
+    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **beside))
     connection.execute("DROP TABLE judged_users")
     return Judged(
         users=users["user"],
@@ -67,7 +89,23 @@ def judge(
         truth_grade=truth["grade"],
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
         truth_place=truth["place"] if place else None,
+        columns={
+            name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)
+        },
     )
+
+
+def _refuse_lacking(
+    connection: DuckDBPyConnection, names: Sequence[str], numbered: Sequence[str]
+) -> None:
+    for name, each in zip(names, numbered, strict=True):
+        counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
+        query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
+        lacking, first = connection.execute(query).fetchall()[0]
+        if lacking:
+            items = in_words(lacking, "item")
+            msg = f"{name}: the catalogue has no number of {items} of the truth, first {first!r}; complete it"
+            raise ValueError(msg)
 
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:

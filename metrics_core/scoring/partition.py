@@ -11,6 +11,7 @@ from operator import add
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.refused import Refusal, ScoringError
@@ -42,6 +43,9 @@ class Task:
     only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
     definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
     items: Items | None = None  # what is known of the items, for metrics beyond accuracy
+    shelf: pa.Table | None = (
+        None  # item as text, and the numbers of the catalogue that metrics read
+    )
 
     @property
     def cutoffs(self) -> list[int]:
@@ -64,6 +68,11 @@ class Task:
         """Does any label read whole lists and what is known of their items?"""
         labels = [*self.labels, *(definition.label for definition in self.definitions)]
         return any(label.metric.family == "beyond" for label in labels)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The numbers of the catalogue that its metrics read."""
+        return list(dict.fromkeys(name for x in self.labels for name in x.metric.columns))
 
     def ranking_of(self, label: Label) -> Ranking:
         """How the lists are ranked for a label."""
@@ -98,7 +107,13 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
     asked = {task.ranking_of(label) for label in labels}
     return {
-        number: judge(connection, only_known=task.only_known, ranking=ranking, number=number)
+        number: judge(
+            connection,
+            only_known=task.only_known,
+            ranking=ranking,
+            number=number,
+            shelf=task.shelf,
+        )
         for number, ranking in enumerate(task.conventions.rankings)
         if not number or ranking in asked
     }

@@ -21,7 +21,12 @@ from concord.metrics_core.reading.given import Columns, columns_named, table_giv
 from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.truth import nothing_left
-from concord.metrics_core.scoring.background import Catalogue, catalogue_of, refuse_missing
+from concord.metrics_core.scoring.background import (
+    Catalogue,
+    catalogue_of,
+    refuse_missing,
+    with_shelf,
+)
 from concord.metrics_core.scoring.buckets.buckets import Evaluated, bucket_count, evaluate_buckets
 from concord.metrics_core.scoring.buckets.facts import added, highest, merged, unmarked
 from concord.metrics_core.scoring.buckets.items import exposures_of, numbered
@@ -176,17 +181,20 @@ class _Opened:
 
     def result(self) -> SparkResult:
         beyond = self.task.needs_items
-        plan = self._plan(self.sides, self.task, scores=not beyond)
+        later = beyond or bool(self.task.numbers)  # once the catalogue is known to fit
+        plan = self._plan(self.sides, self.task, scores=not later)
         found = self._run(plan, self.sides)
         try:
             self._refuse_wrong(found, self.sides)
             warnings = self._doubts(found)
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
-            if beyond:
-                features = None if self.catalogue is None else self.catalogue.features
-                items, numbers = numbered(found, plan.catalogue, features)
-                task = replace(self.task, items=items)
+            if later:
+                task, numbers = with_shelf(self.task, self.catalogue), None
+                if beyond:
+                    features = None if self.catalogue is None else self.catalogue.features
+                    items, numbers = numbered(found, plan.catalogue, features)
+                    task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
                 found.rows.unpersist()
                 found = self._run(plan, self.sides)

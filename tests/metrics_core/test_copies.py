@@ -8,7 +8,8 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import KNOB, KNOBS
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, Metric
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
+from concord.metrics_core.metrics.metric import Metric
 from docs.make_docs import conventions_page, metric_page
 
 ITEMS = "abcdefgh"

@@ -81,8 +81,9 @@ class Asked:
 
 
 def in_report_order(labels: Sequence[Label]) -> list[Label]:
-    """As the catalogue has their metrics, those with other parameters as they are given, cutoffs ascending."""
+    """As the catalogue has their metrics, then one's own; those with other parameters as they are given, cutoffs ascending."""
     order, stems = [metric.name for metric in CATALOGUE], [label.stem for label in labels]
+    order += [label.name for label in labels if label.name not in order]
     return sorted(
         labels, key=lambda x: (order.index(x.name), stems.index(x.stem), x.k is not None, x.k or 0)
     )

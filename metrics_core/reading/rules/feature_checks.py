@@ -1,5 +1,7 @@
 """What categories and vectors of the catalogue may not be."""
 
+from collections.abc import Iterator, Sequence
+
 import polars as pl
 
 from concord.metrics_core.checking.problems import Problem, in_words
@@ -7,6 +9,7 @@ from concord.metrics_core.reading.formats.source import Source
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"
 _TITLE = "write titles as text"
+_NUMBER = "write a finite number for every item that the truth names"
 _VECTOR = "write a list of finite numbers of one length for every item; leave it empty for an item without"
 
 
@@ -23,6 +26,29 @@ def feature_problems(source: Source, frame: pl.DataFrame) -> list[Problem]:
         where = f"{source.file.name}: column {source.file.theirs('title')!r}"
         problems.append(Problem(where, f"is of type {frame.schema['title']}", _TITLE))
     return problems
+
+
+def as_number(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """A column of numbers as float64; text that is a number counts as one, other text becomes NaN."""
+    if frame.schema[name] == pl.String:
+        text = pl.col(name).str.strip_chars()
+        return (
+            text.cast(pl.Float64, strict=False)
+            .fill_null(pl.when(text.is_not_null()).then(float("nan")))
+            .alias(name)
+        )
+    return pl.col(name).cast(pl.Float64) if frame.schema[name].is_numeric() else pl.col(name)
+
+
+def number_problems(source: Source, frame: pl.DataFrame, names: Sequence[str]) -> Iterator[Problem]:
+    """Columns that metrics are to read as numbers, and that hold something else; a missing number is none."""
+    for name in names:
+        where = f"{source.file.name}: column {source.file.theirs(name)!r}"
+        if frame.schema[name] != pl.Float64:
+            yield Problem(where, f"is of type {frame.schema[name]}", _NUMBER)
+            continue
+        wrong = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
+        yield from _first(where, wrong, "is no finite number", _NUMBER)
 
 
 def _kind(frame: pl.DataFrame, name: str, *, text: bool) -> bool:

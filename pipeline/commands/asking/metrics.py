@@ -1,6 +1,7 @@
 """`concord metrics`: the catalogue."""
 
-from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.metric import Metric
 from concord.pipeline.terminal.table import print_table
 
 

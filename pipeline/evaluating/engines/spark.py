@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.background import NONE, Background, with_items, with_shelf
 from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
 from concord.metrics_core.scoring.buckets.buckets import (
     ROWS,
@@ -39,6 +39,7 @@ def partitions(
     background: Background = NONE,
 ) -> Iterator[Part]:
     """What ranges of users give, in the order of the users."""
+    task = with_shelf(task, background.catalogue)
     session = _session()
     files: dict[str, Any] = {"recs": lists, "truth": truth}
     numbers = None

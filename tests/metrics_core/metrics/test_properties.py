@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import KNOB, Conventions
-from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by
+from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by
+from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.metrics.strategies import (
     GRADES,
     TEXT_ITEMS,

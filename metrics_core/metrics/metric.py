@@ -1,0 +1,68 @@
+"""Metric: one row of the catalogue, or a function of one's own with what must be known of it."""
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from concord.metrics_core.conventions.conventions import KNOB
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: its function, where it comes from and how to read its values."""
+
+    name: str
+    function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
+    source: str
+    high: float = 1.0  # the upper end of its range under `standard`
+    low: float = 0.0
+    family: str = "accuracy"
+    higher_is_better: bool = True
+    takes: tuple[
+        tuple[str, float, float], ...
+    ] = ()  # parameters: name, and the open interval it lies in
+    takes_k: bool = True
+    expects_ties: bool = False  # has an expected value under `ties: average`
+    counts_copies: bool = (
+        True  # under `duplicates: keep`; else a copy counts as a miss, or not at all
+    )
+    reads_judged: bool = False  # reads all judged rows, whatever their grade
+    of_list: bool = False  # describes the list: undefined without one, whatever the user policies
+    of_catalogue: bool = False  # one number over all users, from the items that they are shown
+    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, k
+    columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest value under `standard`."""
+        return self.low, self.high
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters that must stand in its label."""
+        return tuple(name for name, _, _ in self.takes)
+
+    @cached_property
+    def knobs(self) -> tuple[str, ...]:
+        """The conventions that its function depends on."""
+        named = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in KNOB)
+
+    @property
+    def asks_relevance(self) -> bool:
+        """Does it tell relevant items from others?"""
+        return not self.of_list and (not self.reads_judged or "relevance_threshold" in self.knobs)
+
+    @property
+    def formula(self) -> str:
+        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
+        text = inspect.getdoc(self.function) or _documented(self.function)
+        return text.splitlines()[0].rstrip(".")
+
+
+def _documented(function: Callable[..., Any]) -> str:
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""
