@@ -6,11 +6,12 @@ from typing import Any, overload
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
+from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of, preset
 from concord.metrics_core.explaining.derivation import One, Steps, steps
 from concord.metrics_core.explaining.versus import Path, path_between
 from concord.metrics_core.inputs import nobody, open_inputs
@@ -19,6 +20,7 @@ from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.scoring.background import Catalogue, catalogue_of, with_shelf
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 from concord.metrics_core.scoring.score import user_cases
@@ -113,6 +115,7 @@ def explain(
     user: Any,
     metric: str,
     conventions: Chosen,
+    items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
 ) -> Derivation: ...
@@ -127,6 +130,7 @@ def explain(
     metric: str,
     conventions: Chosen,
     versus: Chosen,
+    items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
 ) -> Versus: ...
@@ -140,6 +144,7 @@ def explain(
     metric: str,
     conventions: Chosen,
     versus: Chosen | None = None,
+    items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,  # as params.yaml calls it
 ) -> Derivation | Versus:
@@ -160,10 +165,17 @@ def explain(
         other = beside(other, pinned)
     with in_memory() as connection:
         opened = open_inputs(
-            connection, recs, truth, pinned, columns=columns, policies=input, again=True
+            connection,
+            recs,
+            truth,
+            pinned,
+            items=items,
+            columns=columns,
+            policies=input,
+            again=True,
         )
         opened.keep_user(user)
-        data = _One(user, connection, lambda own: opened.rank(own.rankings))
+        data = _One(user, connection, lambda own: opened.rank(own.rankings), opened.catalogue)
         found = _explained(data, label, pinned, other)
     print(found)
     return found
@@ -177,6 +189,7 @@ def explain_ranked(
     metric: str,
     conventions: Conventions,
     versus: Conventions | None = None,
+    catalogue: pl.DataFrame | None = None,
 ) -> Derivation | Versus:
     """`explain` of lists that are ranked already, as the pipeline keeps them; prints nothing.
 
@@ -197,7 +210,8 @@ def explain_ranked(
             connection.register(name, frame.to_arrow())
         views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
         share_id_types(connection, views)
-        data = _One(user, connection, lambda _: None)
+        shelf = None if catalogue is None else catalogue_of(catalogue)
+        data = _One(user, connection, lambda _: None, shelf)
         return _explained(data, label, conventions, versus)
 
 
@@ -208,6 +222,11 @@ class _One:
     user: Any
     connection: duckdb.DuckDBPyConnection
     rank: Callable[[Conventions], None]
+    catalogue: Catalogue | None
+
+    def shelf(self, label: Label) -> pa.Table | None:
+        """The numbers of the catalogue that a label reads."""
+        return with_shelf(Task([label], preset("standard")), self.catalogue).shelf
 
 
 def _explained(
@@ -227,7 +246,7 @@ def _explained(
 def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
     own = label.conventions(conventions)
     data.rank(own)
-    part = evaluate_partition(data.connection, Task([label], own))
+    part = evaluate_partition(data.connection, Task([label], own, shelf=data.shelf(label)))
     found: float | None = part.values[str(label)][0]
     return found
 
@@ -235,7 +254,7 @@ def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     own = label.conventions(conventions)
     data.rank(own)
-    judged = judge(data.connection, only_known=False, ranking=own.ranking)
+    judged = judge(data.connection, only_known=False, ranking=own.ranking, shelf=data.shelf(label))
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()

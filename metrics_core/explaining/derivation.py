@@ -76,7 +76,7 @@ def steps(one: One) -> Steps:
         return Steps(lines=(one.policy,))
     if one.lists.hit_tied is not None:
         return _averaged(one)
-    return _STEPS[one.label.name](one)
+    return _STEPS.get(one.label.name, _own)(one)
 
 
 def _averaged(one: One) -> Steps:
@@ -299,6 +299,19 @@ def _agreement(one: One) -> Steps:
         "Spearman": "Spearman = correlation of the places with the ranks by grade",
     }[one.label.name]
     return Steps(terms, (said + equal, formula))
+
+
+def _own(one: One) -> Steps:
+    """Of a metric of one's own: what its value is once each hit is counted, and what it reads of the hit."""
+    metric, top = one.label.metric, one.lists.within(one.k)
+    own = {knob: getattr(one.own, knob) for knob in metric.knobs}
+    read = {name: one.lists.hit_column(name)[top].tolist() for name in metric.columns}
+    terms = {}
+    for place, rank in enumerate(one.ranks):
+        numbers = "".join(f"{name} {_number(column[place])}, " for name, column in read.items())
+        up_to = float(metric.function(one.lists, rank, **own)[0])
+        terms[rank] = f"{numbers}{metric.name}@{rank} = {_number(up_to)}"
+    return Steps(terms, (metric.formula,))
 
 
 def _least(one: One) -> float:

@@ -254,11 +254,10 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
 def _of_file(file: Path, text: str, *, cut_later: bool) -> Label:
     """The label of a metric that a file holds: `./my_metrics.py:revenue@10`."""
     names = load(file)
-    label = parse(text, cut_later=cut_later)
-    if label.name not in names:
+    if re.split(r"[(@]", text.strip())[0] not in names:
         msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
         raise ValueError(msg)
-    return label
+    return parse(text, cut_later=cut_later)
 
 
 def with_own(pinned: Conventions, labels: Iterable[Label]) -> Conventions:

@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -45,12 +45,16 @@ class Own:
     digest: str
 
 
-class _Known:
+@dataclass
+class _Registry:
     """What this process knows: metrics by name, and the file in which a project looks for others."""
 
-    metrics: dict[str, Own] = {}
-    loaded: dict[Path, str] = {}  # file -> the digest of what was loaded
+    metrics: dict[str, Own] = field(default_factory=dict)
+    loaded: dict[Path, str] = field(default_factory=dict)  # file -> the digest of what was loaded
     declared: Path | None = None
+
+
+_known = _Registry()
 
 
 def metric(
@@ -94,7 +98,7 @@ def metric(
             higher_is_better=higher_is_better,
             columns=tuple(columns),
         )
-        _Known.metrics[name] = Own(made, _place(function), _digest(_code(function)))
+        _known.metrics[name] = Own(made, _place(function), _digest(_code(function)))
         return function
 
     return decorated
@@ -102,7 +106,7 @@ def metric(
 
 def declare(file: Path | None) -> None:
     """Look for metrics that nobody knows in this file; None: nowhere."""
-    _Known.declared = file
+    _known.declared = file
 
 
 def own_metric(name: str) -> Metric | None:
@@ -113,13 +117,13 @@ def own_metric(name: str) -> Metric | None:
 
 def known_metrics() -> tuple[Metric, ...]:
     """Those that were loaded or decorated until now."""
-    return tuple(own.metric for own in _Known.metrics.values())
+    return tuple(own.metric for own in _known.metrics.values())
 
 
 def digest_of(name: str) -> str | None:
     """SHA-256 of what a metric is made of, without running it where it stands in a project's file; None: there is none."""
-    file = _Known.declared
-    if name not in _Known.metrics and file is not None and file.is_file():
+    file = _known.declared
+    if name not in _known.metrics and file is not None and file.is_file():
         return _digest(file.read_bytes())
     found = _found(name)
     return None if found is None else found.digest
@@ -140,20 +144,20 @@ def load(file: Path) -> tuple[str, ...]:
     """
     content = _read(file)
     place, digest = file.resolve(), _digest(content)
-    if _Known.loaded.get(place) != digest:
-        before = dict(_Known.metrics)
-        _Known.metrics = {name: own for name, own in before.items() if own.made_of != str(place)}
-        others = set(_Known.metrics)
+    if _known.loaded.get(place) != digest:
+        before = dict(_known.metrics)
+        _known.metrics = {name: own for name, own in before.items() if own.made_of != str(place)}
+        others = set(_known.metrics)
         try:
             _run(place, digest)
         except BaseException:
-            _Known.metrics = before
+            _known.metrics = before
             raise
-        for name, own in _Known.metrics.items():
+        for name, own in _known.metrics.items():
             if own is not before.get(name) or name not in others:
-                _Known.metrics[name] = replace(own, made_of=str(place), digest=digest)
-        _Known.loaded[place] = digest
-    names = tuple(name for name, own in _Known.metrics.items() if own.made_of == str(place))
+                _known.metrics[name] = replace(own, made_of=str(place), digest=digest)
+        _known.loaded[place] = digest
+    names = tuple(name for name, own in _known.metrics.items() if own.made_of == str(place))
     if not names:
         fix = "decorate a function of lists and k: `@concord.metric()`"
         raise refuse(str(file), "holds no metric", fix)
@@ -161,23 +165,23 @@ def load(file: Path) -> tuple[str, ...]:
 
 
 def _found(name: str) -> Own | None:
-    if name not in _Known.metrics and _Known.declared is not None:
-        load(_Known.declared)
-    if name not in _Known.metrics:
+    if name not in _known.metrics and _known.declared is not None:
+        load(_known.declared)
+    if name not in _known.metrics:
         for entry in entry_points(group=GROUP, name=name):
             _install(entry)
-    return _Known.metrics.get(name)
+    return _known.metrics.get(name)
 
 
 def _install(entry: EntryPoint) -> None:
     """A metric that a package offers: what it is made of is the package in its version."""
     entry.load()
-    if entry.name not in _Known.metrics:
+    if entry.name not in _known.metrics:
         fix = f"its package must name a function that is decorated: `@concord.metric()`, and is called {entry.name}"
         raise refuse(f"entry point {entry.name} of {GROUP}", f"{entry.value} is no metric", fix)
     package = "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
-    own = _Known.metrics[entry.name]
-    _Known.metrics[entry.name] = replace(own, made_of=package, digest=_digest(package.encode()))
+    own = _known.metrics[entry.name]
+    _known.metrics[entry.name] = replace(own, made_of=package, digest=_digest(package.encode()))
 
 
 def _read(file: Path) -> bytes:

@@ -13,7 +13,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparing.segments.users import refuse_unknown_column
 from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.scoring.background import catalogue_of, refuse_missing
+from concord.metrics_core.scoring.background import catalogue_of, refuse_missing, with_shelf
 from concord.metrics_core.scoring.partition import Task
 from concord.pipeline.evaluating.grade_fit import refuse_misgraded
 from concord.pipeline.evaluating.id_fit import refuse_misfit
@@ -137,6 +137,7 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
     task = Task(labels_of(params), params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
+        with_shelf(task, catalogue)
     except ValueError as error:
         what, _, fix = str(error).rpartition("; ")
         yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.reading.hashes import hashes
 from concord.metrics_core.reading.loaded import LOADERS
 from concord.metrics_core.reading.quality import in_numbers
 from concord.pipeline.loading.input_files import background_file
@@ -12,7 +15,7 @@ from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.outputs import prepare, write_json, write_parquet
 from concord.pipeline.running.progress import counted
 from concord.pipeline.running.stage import argument
 
@@ -26,7 +29,9 @@ def main() -> str:
 
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
-    """Write train, catalogue or users, and beside it what is known of the file; on refusal neither. Says what was read."""
+    """Write train, catalogue, users or metrics, and beside it what is known of the file; on refusal neither. Says what was read."""
+    if name == "metrics":
+        return _load_metrics(params)
     table = background_file(params, name)
     with unchanged(table.path):
         found = LOADERS[name](connection, table, watch=counted)
@@ -34,3 +39,14 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
     write_query(connection, found.query, data / f"{name}.parquet")
     write_json(data / f"{name}.json", found.quality)
     return in_numbers(found.quality)
+
+
+def _load_metrics(params: Params) -> str:
+    """Keeps the text of one's own metrics, by which DVC knows of every change; it is not run here."""
+    file, data = Path(params.background["metrics"].path), Path(params.results.data)
+    with unchanged(file):
+        found = {"path": file.as_posix(), "format": "py", **hashes(file).described()}
+        lines = file.read_text(encoding="utf-8").splitlines()
+    write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
+    write_json(data / "metrics.json", found | {"rows": len(lines)})
+    return in_words(len(lines), "line")

@@ -25,7 +25,7 @@ from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
 from concord.pipeline.params.yaml_lines import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
-BACKGROUND = ("train", "items", "users")  # what is known beside lists and truth
+BACKGROUND = ("train", "items", "users", "metrics")  # what is known beside lists and truth
 _SHAPES = {  # in pydantic's own words: "Input should be a valid list"
     "list_type": "write a list, in brackets: […]",
     "string_type": "write a text",

@@ -1,11 +1,13 @@
 """What params.yaml says of metrics, cutoffs, primary labels and effects, label by label; all of it before any file is read."""
 
+import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from concord.metrics_core.comparing.evidence.asked import choice_findings
 from concord.metrics_core.metrics.catalogue import Label, expand, parse
+from concord.metrics_core.metrics.own import of_file
 from concord.metrics_core.metrics.spelling import label_meant
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import Params
@@ -13,20 +15,52 @@ from concord.pipeline.params.yaml_lines import Finding
 
 MOST_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")
+COLUMNS = {  # of background, by what it is
+    "train": ("user", "item", "time"),
+    "items": ("item", "categories", "vector", "title"),
+    "users": ("user",),
+    "metrics": (),
+}
 
 
 def label_findings(params: Params) -> list[Finding]:
     """What is wrong with the metrics, and with labels that name what is not evaluated."""
     metrics, ks = params.evaluation.metrics, params.evaluation.ks
-    findings = [*metric_findings(metrics), *_cutoff_findings(ks)]
+    findings = [*_undeclared(params), *metric_findings(metrics), *_cutoff_findings(ks)]
     if not findings:
         findings += _expanded(metrics, ks)
-    evaluated = {str(label) for label in _known(metrics, ks)}
+    labels = [*_known(metrics, ks)]
+    evaluated = {str(label) for label in labels}
+    findings += _column_findings(params, labels)
     comparison = params.comparison
     choices = choice_findings(
         comparison.primary, comparison.min_effect, evaluated, Keys("comparison")
     )
     return [*findings, *((("comparison", key), what, fix) for key, what, fix in choices)]
+
+
+def _undeclared(params: Params) -> Iterator[Finding]:
+    """Files of metrics that DVC would not see change."""
+    for text in params.evaluation.metrics:
+        file, declared = of_file(text), params.own_metrics
+        if file is not None and (declared is None or file[0].resolve() != declared.resolve()):
+            what = f"{text!r} names a file that `background.metrics` does not"
+            fix = f"write `background: {{metrics: {{path: {file[0]}}}}}`, so that DVC evaluates again when it changes"
+            yield _METRICS, what, fix
+
+
+def _column_findings(params: Params, labels: Sequence[Label]) -> Iterator[Finding]:
+    """Names of columns that no table of that kind has, and that no metric reads."""
+    for name, file in params.background.items():
+        known = list(COLUMNS[name])
+        if name == "items":
+            known += [each for label in labels for each in label.metric.columns]
+        for ours in file.columns:
+            if ours not in known:
+                near = difflib.get_close_matches(ours, known, n=1)
+                meant = f"did you mean {near[0]!r}? Else " if near else ""
+                fix = f"{meant}choose one of {', '.join(known)}" if known else "remove it"
+                yield ("background", name, "columns", ours), "is a column that nothing reads", fix
 
 
 def metric_findings(metrics: Sequence[Any]) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """params.yaml: its shape; the only place that knows its keys."""
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +21,7 @@ from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MO
 from concord.metrics_core.comparison import gate as gates
 from concord.metrics_core.comparison.gate import Margin
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.metrics.catalogue import MOST_K
+from concord.metrics_core.metrics.catalogue import MOST_K, parse, with_own
 
 PARAMS = Path("params.yaml")
 
@@ -106,9 +106,11 @@ class ListsFile(_Section):
 
 
 class BackgroundFile(_Section):
+    """`columns` of the catalogue may name numbers, too, such as a price, that metrics of one's own read."""
+
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "categories", "vector", "title", "time"], str] = {}
+    columns: dict[str, str] = {}
 
 
 class ByActivity(_Section):
@@ -294,7 +296,7 @@ class Params(_Section):
 
     concord: str | None = None
     data: Data
-    background: dict[Literal["train", "items", "users"], BackgroundFile]
+    background: dict[Literal["train", "items", "users", "metrics"], BackgroundFile]
     models: dict[str, ListsFile] = Field(min_length=1)
     input: Input
     evaluation: Evaluation
@@ -316,6 +318,13 @@ class Params(_Section):
         truth, fold = Path(self.results.data) / "truth.parquet", self.models[model].fold
         return truth if fold is None else truth / f"{fold}.parquet"
 
+    @property
+    def own_metrics(self) -> Path | None:
+        """The file of one's own metrics."""
+        file = self.background.get("metrics")
+        return None if file is None else Path(file.path)
+
     @cached_property
     def pinned(self) -> Conventions:
-        return Conventions.from_mapping(self.conventions)
+        conventions = Conventions.from_mapping(self.conventions)
+        return with_own(conventions, map(partial(parse, cut_later=True), self.evaluation.metrics))

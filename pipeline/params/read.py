@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from concord.metrics_core.checking.problems import InputError, refuse
-from concord.pipeline.params.boundaries import result_findings
+from concord.metrics_core.metrics.own import declare, load
+from concord.metrics_core.reading.formats.source import refuse_missing
+from concord.pipeline.params.boundaries import refuse_outside, result_findings
 from concord.pipeline.params.checks import (
     early_findings,
     model_name_findings,
@@ -17,6 +19,7 @@ from concord.pipeline.params.checks import (
     text_findings,
     value_findings,
 )
+from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.places import place_findings
 from concord.pipeline.params.repository import where_to_run
@@ -55,9 +58,31 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     except ValidationError as error:
         shapes = shape_findings(Params, error.errors(), told={keys for keys, _, _ in names})
         return None, yaml.refusal([*names, *shapes, *early_findings(yaml.content, shapes)])
-    found = [*names, *value_findings(params), *result_findings(path, vars(params.results))]
+    found = [
+        *names,
+        *_own_metrics(params, path.parent),
+        *value_findings(params),
+        *result_findings(path, vars(params.results)),
+    ]
     found += place_findings(params, path.parent)
     return params, yaml.refusal(found) if found else None
+
+
+def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
+    """Runs the file of one's own metrics, so that labels may name them; says what is wrong with it."""
+    declare(None)
+    if params.own_metrics is None:
+        return
+    file, key = folder / params.own_metrics, "background.metrics"
+    try:
+        refuse_outside(key, file, allow_outside=params.input.allow_outside)
+        refuse_missing(file, Keys(key))
+        load(file)
+    except InputError as error:
+        for each in error.problems:
+            yield (*key.split("."), "path"), f"{each.where}: {each.what}", each.fix
+    else:
+        declare(file)
 
 
 def _version_findings(made_for: Any) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FEWEST_RESAMPLES, MOST_RESAMPLES = 99, 1_000_000
 MOST_SEED = 2**63 - 1
 # Names that no model may have: those of tables, and none.
-TAKEN = frozenset({"", "truth", "train", "items", "users"})
+TAKEN = frozenset({"", "truth", "train", "items", "users", "metrics"})
 
 
 @dataclass(frozen=True)

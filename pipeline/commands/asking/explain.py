@@ -1,10 +1,13 @@
 """`concord explain`: how one user's number came about, under one definition or two."""
 
+from pathlib import Path
+
 import polars as pl
 from rich.table import Table
 
 from concord.metrics_core.conventions.presets import beside
 from concord.metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.arguments import label_named, model_files, preset_named, refused
 from concord.pipeline.terminal.table import console
@@ -18,7 +21,13 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     try:
         found = explain_ranked(
-            lists, truth, user=user, metric=label, conventions=params.pinned, versus=other
+            lists,
+            truth,
+            user=user,
+            metric=label,
+            conventions=params.pinned,
+            versus=other,
+            catalogue=_catalogue(params),
         )
     except ValueError as error:
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
@@ -28,6 +37,12 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
         _print_versus(found)
     else:
         _print_one(found)
+
+
+def _catalogue(params: Params) -> pl.DataFrame | None:
+    if "items" not in params.background:
+        return None
+    return pl.read_parquet(Path(params.results.data) / "items.parquet", glob=False)
 
 
 def _print_one(found: Derivation) -> None:

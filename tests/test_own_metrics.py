@@ -1,0 +1,321 @@
+"""Metrics of one's own, through the library and through the whole `dvc repro`."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.stored import read_comparison, to_json
+from concord.metrics_core.metrics import own
+from tests.project import attempt, change_params, copied, copied_from, run, stages_run
+
+REVENUE = '''
+"""Money."""
+import concord
+
+
+@concord.metric(high=float("inf"), columns=["price"], source="the shop")
+def revenue(lists: concord.Judged, k):
+    """revenue@k = sum of the prices of the hits in the top k."""
+    return lists.total(lists.hit_column("price"), k)
+
+
+@concord.metric(columns=["price"])
+def revenueShare(lists, k):
+    """revenueShare@k = revenue@k / the prices of all that was wanted."""
+    wanted = lists.total(lists.hit_column("price"), k) * 0
+    import numpy as np
+    np.add.at(wanted, lists.truth_user, lists.truth_column("price"))
+    return lists.total(lists.hit_column("price"), k) / wanted
+'''
+PRICES = pl.DataFrame({"item": ["a", "b", "c", "d"], "eur": [1.0, 2.5, 10.0, 4.0]})
+RECS = {"u": ["a", "d", "c"], "v": ["b", "a", "c"]}
+TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"c": 2, "d": 1}}
+HOW: dict[str, Any] = {"items": PRICES, "columns": {"items": {"price": "eur"}}, "conventions": "standard"}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own, "_known", own._Registry())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "my_metrics.py"
+    path.write_text(REVENUE, encoding="utf-8")
+    return path
+
+
+def test_revenue_by_hand(file: Path) -> None:
+    """Hits of u: a at rank 1 (1 euro), c at 3 (10); d is not wanted. Of v: c at 3 (10)."""
+    found = cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@1", "revenue@3", "revenueShare@3"], **HOW)  # fmt: skip
+
+    assert found.per_user["revenue@1"].to_list() == [1.0, 0.0]
+    assert found.per_user["revenue@3"].to_list() == [1.0 + 10.0, 10.0]
+    assert found.per_user["revenueShare@3"].to_list() == [11 / 11, 10 / 14]
+    assert found["revenue@3"] == 10.5
+
+
+def test_a_function_of_a_notebook_is_a_metric_by_its_name() -> None:
+    @cc.metric()
+    def early(lists: cc.Judged, k: int | None) -> Any:
+        """early@k = hits in the top k / k, squared."""
+        return (lists.count(k) / lists.cutoff(k)) ** 2
+
+    found = cc.evaluate(RECS, TRUTH, metrics=["early@2", "P@2"], conventions="standard")
+
+    assert found.per_user["early@2"].to_list() == [p * p for p in found.per_user["P@2"]]
+
+
+def test_conventions_are_arguments() -> None:
+    @cc.metric(high=math.inf)
+    def worth(lists: cc.Judged, k: int | None, *, relevance_threshold: float | None) -> Any:
+        """worth@k = sum of the grades above the threshold in the top k."""
+        return lists.total(lists.hit_grade - (relevance_threshold or 0), k)
+
+    lower = cc.preset("standard", overrides={"worth": {"relevance_threshold": 0.5}})
+    found = [cc.evaluate(RECS, TRUTH, metrics=["worth@3"], conventions=c)["worth@3"] for c in ("standard", lower)]  # fmt: skip
+
+    assert found == [fmean([0, 1]), fmean([1, 1.5])]
+
+
+def test_the_file_is_part_of_the_fingerprint(file: Path) -> None:
+    def fingerprint(metric: str) -> str:
+        return cc.evaluate(RECS, TRUTH, metrics=[metric], **HOW).task.conventions.fingerprint
+
+    before = fingerprint(f"{file}:revenue@3")
+    plain = cc.evaluate(RECS, TRUTH, metrics=["P@3"], conventions="standard").task.conventions.fingerprint  # fmt: skip
+    file.write_text(REVENUE + "# other\n", encoding="utf-8")
+
+    assert plain == cc.preset("standard").fingerprint
+    assert len({plain, before, fingerprint(f"{file}:revenue@3")}) == 3
+    assert "own_metrics" not in cc.preset("standard").as_dict()
+
+
+def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
+    found = cc.explain(RECS, TRUTH, user="u", metric=f"{file}:revenue@3", **HOW)
+
+    assert found.listed[2].term == "price 10, revenue@3 = 11"
+    assert found.sums == ("revenue@k = sum of the prices of the hits in the top k",)
+    assert found.result == "revenue@3 = 11"
+
+
+def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
+    """As an entry point of the group `concord.metrics`, in a process of its own."""
+    info = tmp_path / "shop_metrics-1.2.dist-info"
+    info.mkdir()
+    (tmp_path / "shop_metrics.py").write_text(REVENUE, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8")  # fmt: skip
+    (info / "entry_points.txt").write_text("[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8")  # fmt: skip
+    said = (
+        "import sys, concord; from concord.metrics_core.metrics.catalogue import parse; from concord.metrics_core.metrics import own;"
+        "print(parse('revenue@10').metric.formula, own._found('revenue').made_of)"
+    )
+    done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {said}"], capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert done.stdout == "revenue@k = sum of the prices of the hits in the top k shop-metrics 1.2\n"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def f(lists, k):\n    'f'\n    return 1", "holds no metric"),
+        ("import concord\n1 / 0", "line 2: raises ZeroDivisionError"),
+        ("import concord\ndef f(:", "line 2: raises SyntaxError"),
+        ("@concord.metric()\ndef two_words(lists, k):\n    'f'", "metric two_words: is no name"),
+        ("@concord.metric()\ndef ndcg(lists, k):\n    'f'", "nDCG is in the catalogue"),
+        ("@concord.metric()\ndef f(lists, k):\n    return 1", "metric f: has no docstring"),
+        ("@concord.metric()\ndef f(lists, k, w):\n    'f'", "takes (lists, k, w)"),
+        ("@concord.metric()\ndef f(lists, k, *, w):\n    'f'", "'w' is no convention"),
+        ("@concord.metric()\ndef f(lists, k, *, gain='binary'):\n    'f'", "gain has a default"),
+        ("@concord.metric(low=1)\ndef f(lists, k):\n    'f'", "its range is 1 to 1.0"),
+        ("@concord.metric(columns='price')\ndef f(lists, k):\n    'f'", "reads the columns 'price'"),
+        ("@concord.metric()\ndef other(lists, k):\n    'f'", "has no such metric; it has other"),
+        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return 1.0", "f gives values of shape () for 2 users"),
+        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.n_listed * 2", "f is 6 for user 'u', and its range is 0 to 1"),
+        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.nothing", "f raises AttributeError: 'Judged' object has no attribute 'nothing', line 5"),
+        ("@concord.metric(columns=['weight'])\ndef f(lists, k):\n    'f'", "f@3: needs items with weight"),
+    ],
+)  # fmt: skip
+def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> None:
+    (tmp_path / "m.py").write_text(code if code.startswith(("import", "def")) else f"import concord\n{code}", encoding="utf-8")  # fmt: skip
+
+    with pytest.raises(ValueError) as refused:
+        cc.evaluate(RECS, TRUTH, metrics=[f"{tmp_path}/m.py:f@3"], items=PRICES, conventions="standard")  # fmt: skip
+
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"items": PRICES.head(2)}, "the catalogue has no number of 2 items of the truth, first 'c'"),
+        ({"items": PRICES.with_columns(eur=pl.lit("cheap"))}, "column 'eur' (item 'a'): is no finite number; 4 items affected"),
+        ({"columns": {"items": {"price": "eur", "titel": "item"}}}, "columns: items: 'titel': is read by no metric"),
+        ({"items": None}, "needs items with price"),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_not_there_are_refused(file: Path, how: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@3"], **{**HOW, "input": {"unknown_items": "keep"}, **how})  # fmt: skip
+
+    assert said in str(refused.value)
+
+
+N_USERS, N_ITEMS, K = 80, 30, 5
+
+
+def _tables(folder: Path) -> None:
+    rng = np.random.default_rng(5)
+    wanted = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)[:, :4]
+    users = np.repeat(np.arange(N_USERS), 4)
+    pl.DataFrame({"user": users, "item": wanted.ravel(), "grade": 1.0}).sample(
+        fraction=1, shuffle=True, seed=1
+    ).write_parquet(folder / "truth.parquet")
+    for model, skill in (("plain", 0.0), ("sharp", 0.3)):
+        scores = rng.random((N_USERS, N_ITEMS))
+        scores[users, wanted.ravel()] += skill
+        shown = np.argsort(-scores, axis=1)[:, :10]
+        ranks = np.tile(np.arange(1, 11), N_USERS)
+        rows = pl.DataFrame({"user": np.repeat(np.arange(N_USERS), 10), "item": shown.ravel(), "rank": ranks})  # fmt: skip
+        rows.write_parquet(folder / f"{model}.parquet")
+    pl.DataFrame({"item": np.arange(N_ITEMS), "eur": rng.integers(1, 900, N_ITEMS) / 7}).write_parquet(folder / "shelf.parquet")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copied(tmp_path_factory.mktemp("own"))
+    _tables(project)
+    (project / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
+    change_params(
+        project,
+        {
+            "data.truth": {"path": "truth.parquet"},
+            "models": {model: {"path": f"{model}.parquet"} for model in ("plain", "sharp")},
+            "background": {
+                "items": {"path": "shelf.parquet", "columns": {"price": "eur"}},
+                "metrics": {"path": "my_metrics.py"},
+            },
+            "evaluation.metrics": ["nDCG", "./my_metrics.py:revenue", "revenueShare"],
+            "evaluation.ks": [K, 10],
+            "comparison.baseline": "plain",
+            "comparison.primary": [f"revenue@{K}"],
+            "comparison.min_effect": 0.5,
+            "comparison.resamples": 99,
+            "segments": {},
+        },
+    )
+    run(project, "dvc", "repro")
+    return project
+
+
+def _revenue(project: Path, model: str) -> list[float]:
+    """Added up without Concord."""
+    price = dict(pl.read_parquet(project / "shelf.parquet").iter_rows())
+    wanted = {row[:2] for row in pl.read_parquet(project / "truth.parquet").iter_rows()}
+    shown = pl.read_parquet(project / f"{model}.parquet").filter(pl.col("rank") <= K)
+    total = dict.fromkeys(range(N_USERS), 0.0)
+    for user, item, _ in shown.sort("user", "rank").iter_rows():
+        total[user] += price[item] if (user, item) in wanted else 0.0
+    return [total[user] for user in sorted(total)]
+
+
+@pytest.mark.whole
+def test_dvc_repro_gives_what_the_library_gives(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    stored = read_comparison(project / "results/comparison/comparison.json")
+    values = pl.read_parquet(project / "results/per_user/sharp.parquet")
+    labels = [f"{stem}@{k}" for stem in ("nDCG", "revenue", "revenueShare") for k in (K, 10)]
+
+    found = cc.compare(
+        {model: f"{model}.parquet" for model in ("plain", "sharp")},
+        "truth.parquet",
+        metrics=[f"my_metrics.py:{labels[2]}", *labels[:2], *labels[3:]],
+        baseline="plain",
+        primary=[f"revenue@{K}"],
+        min_effect=0.5,
+        resamples=99,
+        seed=20261121,
+        items="shelf.parquet",
+        columns={"items": {"price": "eur"}},
+        conventions=stored.conventions.preset,
+        title=stored.title,
+    )
+
+    assert values[f"revenue@{K}"].to_list() == pytest.approx(_revenue(project, "sharp"), abs=1e-12)
+    assert found.differences.equals(stored.differences)
+    assert found.conventions.fingerprint == stored.conventions.fingerprint
+    assert to_json(found) == (project / "results/comparison/comparison.json").read_text("utf-8")
+
+
+@pytest.mark.whole
+def test_report_mlflow_and_explain_follow(project: Path) -> None:
+    page = (project / "results/report/report.html").read_text(encoding="utf-8")
+    explained = run(project, "concord", "explain", "3", f"revenue@{K}", "--model", "sharp")
+    listed = run(project, "concord", "metrics")
+    receipt = json.loads((project / "results/mlflow/receipt.json").read_text(encoding="utf-8"))
+
+    assert "sum of the prices of the hits in the top k" in page
+    assert f"revenue@{K} = {_revenue(project, 'sharp')[3]:.6g}" in explained
+    assert "revenueShare@k = revenue@k / the prices of all that was wanted" in listed
+    assert receipt["logged"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_engines_and_partitions_give_the_same_bits(
+    project: Path, tmp_path: Path, engine: str
+) -> None:
+    copy = copied_from(project, tmp_path)
+    before = (copy / "results/per_user/sharp.parquet").read_bytes()
+
+    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 200})
+    run(copy, "dvc", "repro", "evaluate@sharp")
+
+    assert (copy / "results/per_user/sharp.parquet").read_bytes() == before
+
+
+@pytest.mark.whole
+def test_another_file_evaluates_again(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    code = copy / "my_metrics.py"
+    code.write_text(REVENUE.replace("return lists.total", "return 2 * lists.total", 1), encoding="utf-8")  # fmt: skip
+
+    ran = stages_run(run(copy, "dvc", "repro", "compare"))
+
+    assert {"load-background@metrics", "evaluate@plain", "evaluate@sharp", "compare"} <= {*ran}
+    assert not any(stage.startswith("load@") for stage in ran)
+    values = pl.read_parquet(copy / "results/per_user/plain.parquet")[f"revenue@{K}"]
+    assert values.to_list() == pytest.approx([2 * v for v in _revenue(copy, "plain")], abs=1e-12)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"background.metrics": {"path": "no.py"}}, "background.metrics.path: no.py: there is no such file"),
+        ({"background": {"items": {"path": "shelf.parquet"}}}, "names a file that `background.metrics` does not"),
+        ({"background.items.columns": {"price": "eur", "titel": "eur"}}, "background.items.columns.titel: is a column that nothing reads"),
+        ({"background.items.columns": {}}, "needs items with price"),
+    ],
+)  # fmt: skip
+def test_params_that_do_not_fit_are_refused(
+    project: Path, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, change)
+
+    refused = attempt(copy, "concord", "validate")
+
+    assert refused.returncode == 2
+    assert said in refused.stdout + refused.stderr
