@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
+    from concord.metrics_core.check_metric import Property as Property
+    from concord.metrics_core.check_metric import check_metric as check_metric
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
@@ -39,11 +41,13 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "InputError": "checking.problems",
     "Judged": "metrics.judged",
     "Plan": "planning.parts",
+    "Property": "check_metric",
     "Result": "evaluate",
     "Spread": "statistics.power",
     "Study": "studying.study",
     "Versus": "explain",
     "calibrate": "calibrate",
+    "check_metric": "check_metric",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

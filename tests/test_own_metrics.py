@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
 import concord as cc
 from concord.metrics_core.comparison.stored import read_comparison, to_json
@@ -170,6 +171,42 @@ def test_numbers_that_are_not_there_are_refused(file: Path, how: dict[str, Any],
     assert said in str(refused.value)
 
 
+CHECKED = {
+    "bad": ("lists.count(k) / lists.n_users", "other users change nothing"),
+    "late": ("(lists.n_listed > 3) * (lists.count(k) > 0) / 1.0", "what stands below the cutoff changes nothing"),
+    "low": ("1 - lists.count(k) / lists.cutoff(k)", "moving a wanted item up never hurts"),
+    "rude": ("lists.hit_grade.sort() or lists.count(k) / lists.cutoff(k)", "values lie in the range"),
+    "good": ("lists.count(k) / lists.cutoff(k)", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> None:
+    formula, against = CHECKED[name]
+    code = f"import concord\n@concord.metric()\ndef {name}(lists, k):\n    '{name}@k'\n    return {formula}\n"
+    (tmp_path / "m.py").write_text(code, encoding="utf-8")
+
+    found = cc.check_metric(f"{tmp_path}/m.py:{name}")
+    told = attempt(tmp_path, "concord", "check-metric", f"./m.py:{name}")
+
+    assert [each.name for each in found if not each.holds][:1] == ([against] if against else [])
+    assert told.returncode == (1 if against else 0)
+    assert [line.split("  ")[0] for line in told.stdout.splitlines() if line[0] != " "] == ["holds" if each.holds else "FAILS" for each in found]  # fmt: skip
+    assert "read-only" in told.stdout or name != "rude"
+
+
+def test_the_direction_is_heard_and_the_catalogue_is_not_checked(file: Path) -> None:
+    @cc.metric(higher_is_better=False)
+    def missed(lists: cc.Judged, k: int | None) -> Any:
+        """missed@k = 1 - hits / k."""
+        return 1 - lists.count(k) / lists.cutoff(k)
+
+    assert all(each.holds for each in cc.check_metric("missed"))
+    assert all(each.holds for each in cc.check_metric(f"{file}:revenue"))
+    with pytest.raises(cc.InputError, match="nDCG: is in the catalogue"):
+        cc.check_metric("nDCG")
+
+
 N_USERS, N_ITEMS, K = 80, 30, 5
 
 
@@ -248,7 +285,7 @@ def test_dvc_repro_gives_what_the_library_gives(
         seed=20261121,
         items="shelf.parquet",
         columns={"items": {"price": "eur"}},
-        conventions=stored.conventions.preset,
+        conventions=YAML(typ="safe").load(project / "params.yaml")["conventions"],
         title=stored.title,
     )
 

@@ -263,6 +263,9 @@ def _checked(function: Function, low: float, high: float) -> Callable[..., Float
 
     @wraps(function)
     def values(lists: Any, k: int | None, **conventions: Any) -> Floats:
+        for array in vars(lists).values():  # which other metrics read, too
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
         try:
             found = np.asarray(function(lists, k, **conventions), dtype=np.float64)
         except Exception as error:

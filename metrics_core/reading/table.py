@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.checking.row_checks import only_row
-from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.columns.input_table import InputTable, shared_columns
 from concord.metrics_core.reading.formats.cells import cells_of
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
 from concord.metrics_core.reading.rules.value_checks import id_checks, value_problems
@@ -81,6 +81,7 @@ def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
         for theirs in ours
         if theirs not in names
     ]
+    problems += shared_columns(file, file.columns)
     seen: dict[str, str] = {}
     for name in found:
         other = seen.setdefault(ours.get(name, name).lower(), name)

@@ -31,6 +31,12 @@ def call_metrics(_: argparse.Namespace) -> None:
     list_metrics()
 
 
+def call_check_metric(chosen: argparse.Namespace) -> int:
+    from concord.pipeline.commands.asking.check_metric import check_metric
+
+    return check_metric(chosen.own)
+
+
 def call_presets(chosen: argparse.Namespace) -> None:
     from concord.metrics_core.checking.problems import refuse
     from concord.pipeline.commands.asking.presets import diff_presets, list_presets, show_preset

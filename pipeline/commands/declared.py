@@ -68,6 +68,9 @@ def _add_beginning(commands: Any) -> None:
 
 def _add_definitions(commands: Any) -> None:
     _add(commands, "metrics", called.call_metrics, "the metrics, their formulas and sources")
+    said = "has a metric of your own the properties of the others?"
+    check = _add(commands, "check-metric", called.call_check_metric, said)
+    check.add_argument("own", metavar="METRIC", help="such as ./my_metrics.py:revenue")
     said = "the named conventions, the knobs of one, or `diff A B`"
     presets = _add(commands, "presets", called.call_presets, said)
     presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")

@@ -13,7 +13,7 @@ from concord.pipeline.loading.input_files import background_file
 from concord.pipeline.loading.sorted_parquet import write_query
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.read import read_params
+from concord.pipeline.params.read import read_params, refuse_unfit
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.outputs import prepare, write_json, write_parquet
 from concord.pipeline.running.progress import counted
@@ -44,6 +44,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
 def _load_metrics(params: Params) -> str:
     """Keeps the text of one's own metrics, by which DVC knows of every change; it is not run here."""
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
+    refuse_unfit(params, file)
     with unchanged(file):
         found = {"path": file.as_posix(), "format": "py", **hashes(file).described()}
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -73,16 +73,22 @@ def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
     declare(None)
     if params.own_metrics is None:
         return
-    file, key = folder / params.own_metrics, "background.metrics"
+    file = folder / params.own_metrics
     try:
-        refuse_outside(key, file, allow_outside=params.input.allow_outside)
-        refuse_missing(file, Keys(key))
+        refuse_unfit(params, file)
         load(file)
     except InputError as error:
         for each in error.problems:
-            yield (*key.split("."), "path"), f"{each.where}: {each.what}", each.fix
+            yield ("background", "metrics", "path"), f"{each.where}: {each.what}", each.fix
     else:
         declare(file)
+
+
+def refuse_unfit(params: Params, own_metrics: Path) -> None:
+    """Refuses a file of one's own metrics that is not there, or lies outside the repository."""
+    key = "background.metrics"
+    refuse_outside(key, own_metrics, allow_outside=params.input.allow_outside)
+    refuse_missing(own_metrics, Keys(key))
 
 
 def _version_findings(made_for: Any) -> Iterator[Finding]:

@@ -115,7 +115,7 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
-    problems += [*unnamed_grade(file, found), *_shared_columns(file, chosen)]
+    problems += [*unnamed_grade(file, found), *shared_columns(file, chosen)]
     if problems:
         raise InputError(problems)
     return chosen
@@ -134,7 +134,8 @@ def repeated_names(table: str, names: Sequence[str]) -> list[Problem]:
     ]
 
 
-def _shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Problem]:
+def shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Problem]:
+    """Columns that are to be two of ours."""
     for theirs, times in Counter(chosen.values()).items():
         if times > 1:
             ours = " and ".join(repr(name) for name in chosen if chosen[name] == theirs)

@@ -7,10 +7,10 @@ from concord.metrics_core.conventions.presets import PRESETS, Preset, beside
 from concord.metrics_core.metrics.catalogue import (
     CATALOGUE,
     METRIC,
-    Metric,
     changed_by,
     override_keys,
 )
+from concord.metrics_core.metrics.metric import Metric
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.table import console, print_table, word
