@@ -68,7 +68,7 @@ def _add_beginning(commands: Any) -> None:
 
 def _add_definitions(commands: Any) -> None:
     _add(commands, "metrics", called.call_metrics, "the metrics, their formulas and sources")
-    said = "has a metric of your own the properties of the others?"
+    said = "has a metric of your own the right properties?"
     check = _add(commands, "check-metric", called.call_check_metric, said)
     check.add_argument("own", metavar="METRIC", help="such as ./my_metrics.py:revenue")
     said = "the named conventions, the knobs of one, or `diff A B`"
