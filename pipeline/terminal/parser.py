@@ -8,11 +8,21 @@ from typing import Any, NoReturn
 PROGRAM, DISTRIBUTION = "concord", "concord-eval"
 
 
+class _Help(argparse.HelpFormatter):
+    """Leaves room for the longest command, which stands deeper than argparse counts."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            self._action_max_length = max(self._action_max_length, longest + 4)
+
+
 class Parser(argparse.ArgumentParser):
     """Refuses a command line as all else is refused: with what may be meant, or how it is written."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(**how, allow_abbrev=False)
+        super().__init__(**{"formatter_class": _Help, **how}, allow_abbrev=False)
         self._given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
