@@ -172,7 +172,7 @@ def _add_running(commands: Any, run_stage: Command, complete: Command) -> None:
     stage = _add(commands, STAGE, run_stage, "one stage, as `dvc repro` runs it")
     stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
     stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
-    said = "a script that completes commands, models, metrics and presets"
+    said = "a script that completes commands, models and labels"
     completion = _add(commands, COMPLETION, complete, said)
     completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     completion.add_argument("line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
