@@ -60,10 +60,10 @@ def asked_of(how: str, given: Mapping[str, Any], repeats: str = "keep") -> Asked
 def _problems(how: str, asked: Mapping[str, Any], repeats: str) -> Iterator[Problem]:
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
-    if how not in METHODS:
+    if not isinstance(how, str) or how not in METHODS:
         yield Problem("how", f"{how!r} is no way to split", nearest(str(how), set(METHODS)))
         return
-    for name in asked.keys() - TAKES[how]:
+    for name in sorted(asked.keys() - TAKES[how]):
         yield Problem(name, f"says nothing to {how}", f"leave it out; {how} takes {', '.join(TAKES[how])}")  # fmt: skip
     for name in _NEEDS.get(how, ()):
         if name not in asked:

@@ -14,7 +14,7 @@ Schein, Popescul, Ungar & Pennock (2002), SIGIR, 253-260.  doi:10.1145/564376.56
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 TRAIN, TRUTH, HISTORY = "train", "truth", "history"
@@ -114,7 +114,7 @@ class ColdItems:
 
 Method: TypeAlias = LeaveLastOut | GlobalTime | HeldOutUsers | ColdItems
 METHODS = {each.how: each for each in (LeaveLastOut, GlobalTime, HeldOutUsers, ColdItems)}
-TAKES = {how: tuple(each.__dataclass_fields__) for how, each in METHODS.items()}
+TAKES = {how: tuple(one.name for one in fields(each)) for how, each in METHODS.items()}
 REPEATS = ("keep", "first")
 
 
