@@ -82,7 +82,7 @@ def split(
     with in_memory() as connection:
         found = divide(connection, table, asked)
         frames = {
-            side: pl.from_arrow(connection.sql(query).to_arrow_reader().read_all())
+            side: pl.DataFrame(connection.sql(query).to_arrow_reader().read_all())
             for side, query in found.queries.items()
         }
     return Split(frames[TRAIN], frames[TRUTH], frames.get(HISTORY), found.manifest)

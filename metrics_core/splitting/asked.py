@@ -18,6 +18,7 @@ SECONDS = (
     1e8,
     1e11,
 )  # since 1970: from 1973 to 5138, where the latest time of data lies if times are seconds
+_OF_TIME = ("at", "gap")
 _NEEDS = {"users": ("share",), "cold-items": ("share",)}
 
 
@@ -45,8 +46,8 @@ def asked_of(how: str, given: Mapping[str, Any], repeats: str = "keep") -> Asked
         raise InputError(problems)
     in_seconds = {
         name: str(asked[name])
-        for name in ("at", "gap")
-        if name in asked and not _is_number(asked[name]) and _number(str(asked[name])) is None
+        for name in asked
+        if name in _OF_TIME and not _is_number(asked[name]) and _number(str(asked[name])) is None
     }
     if "at" in asked:
         asked["at"] = _moment(asked["at"])

@@ -55,7 +55,8 @@ def divided(
 ) -> tuple[Sides, Counter[str]]:
     """Sides, each in order, and why the other rows stand on none."""
     kept, out = once(rows, repeats)
-    sides: Sides = {"train": [], "truth": []} | ({"history": []} if how == "users" else {})
+    names = ("train", "truth", "history") if how == "users" else ("train", "truth")
+    sides: Sides = {name: [] for name in names}
     for row, side in zip(kept, sides_of(kept, how, given), strict=True):
         if side == "gap":
             out["gap"] += 1
