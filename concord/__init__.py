@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from concord.metrics_core.planning.parts import Plan as Plan
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.split import Split as Split
+    from concord.metrics_core.split import split as split
     from concord.metrics_core.statistics.power import Spread as Spread
     from concord.metrics_core.study import study as study
     from concord.metrics_core.studying.study import Study as Study
@@ -43,6 +45,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Plan": "planning.parts",
     "Property": "check_metric",
     "Result": "evaluate",
+    "Split": "split",
     "Spread": "statistics.power",
     "Study": "studying.study",
     "Versus": "explain",
@@ -56,6 +59,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",
+    "split": "split",
     "study": "study",
 }
 __all__ = sorted(_ROOMS)

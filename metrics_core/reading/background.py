@@ -4,6 +4,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.row_checks import RowCheck
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
 from concord.metrics_core.reading.rules.feature_checks import (
@@ -11,13 +12,20 @@ from concord.metrics_core.reading.rules.feature_checks import (
     feature_problems,
     number_problems,
 )
-from concord.metrics_core.reading.rules.truth_checks import time_checks
-from concord.metrics_core.reading.rules.value_checks import id_checks, list_checks, value_problems
+from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.rules.truth_checks import time_checks, truth_checks
+from concord.metrics_core.reading.rules.value_checks import (
+    DROP,
+    id_checks,
+    list_checks,
+    value_problems,
+)
 from concord.metrics_core.reading.table import read_table
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
 ITEMS_COLUMNS = (("item",), ("categories", "vector", "title"))
+INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
 
 
 def read_train(
@@ -35,6 +43,23 @@ def read_train(
     """
     source = read_source(connection, table, may_be_empty=may_be_empty, watch=watch)
     checks = [*list_checks(source), *time_checks(source)]
+    if problems := value_problems(connection, source, checks):
+        raise InputError(problems)
+    return source
+
+
+def read_interactions(
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+) -> Source:
+    """Read and check interactions with times, and grades if there are any, into the table `source`; they may repeat.
+
+    Raises
+    ------
+    InputError : every problem of the table at once
+    """
+    source = read_source(connection, table, watch=watch)
+    endless = RowCheck("time", "isinf(time)", "is infinite", f"give every row a time, or {DROP}")
+    checks = [*truth_checks(source, Policies(negative_grade="zero")), endless]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)
     return source

@@ -27,14 +27,16 @@ _MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "train": mappings.train_table,
     "items": mappings.items_table,
 }
+INTERACTIONS = "interactions"  # the argument of `split`
 _COLUMNS = {
     "recs": lists.COLUMNS,
     "truth": truth.COLUMNS,
     "train": background.TRAIN_COLUMNS,
     "items": background.ITEMS_COLUMNS,
     "users": (("user",), ()),
+    INTERACTIONS: background.INTERACTIONS_COLUMNS,
 }
-ROLES = {name: name for name in _COLUMNS}  # of the arguments of `evaluate`
+ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # of the arguments of `evaluate`
 _WITHOUT = ("grade",)  # columns that may be said to be none
 
 

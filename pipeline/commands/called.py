@@ -139,3 +139,10 @@ def call_study(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.study import study
 
     study(chosen.file)
+
+
+def call_split(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.split import GIVEN, split
+
+    given = {name: getattr(chosen, name) for name in GIVEN}
+    split(chosen.interactions, chosen.how_to, given, repeats=chosen.repeats, columns=chosen.column, into=chosen.into, force=chosen.force)  # fmt: skip

@@ -128,9 +128,11 @@ def _values(action: argparse.Action | None, named: dict[str, str]) -> list[str]:
     known: dict[str, Callable[[], list[str]]] = {
         "model": lambda: list(_section("models")),
         "argument": lambda: list(_section("background" if of_background else "models")),
+        "how_to": lambda: ["leave-last-out", "global-time", "users", "cold-items"],
         "metric": _labels,
         "names": lambda: ["diff", "params.yaml", *_presets()],
         "preset": _presets,
+        "repeats": lambda: ["keep", "first"],
         "versus": lambda: ["params.yaml", *_presets()],
     }
     return known[action.dest]() if action.dest in known else []

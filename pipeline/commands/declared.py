@@ -29,6 +29,7 @@ def parser_of(stage: Command, completion: Command) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=Version, nargs=0, help="which Concord this is")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_beginning(commands)
+    _add_splitting(commands)
     _add_definitions(commands)
     _add_results(commands)
     _add_revisions(commands)
@@ -64,6 +65,23 @@ def _add_beginning(commands: Any) -> None:
     )
     said = "check params.yaml and every input file, without evaluating"
     _add(commands, "validate", called.call_validate, said)
+
+
+def _add_splitting(commands: Any) -> None:
+    said = "train and truth of interactions, by time, user or item"
+    split = _add(commands, "split", called.call_split, said)
+    split.add_argument("interactions", metavar="INTERACTIONS", help="user, item, time, and a grade if there is one: any format that is read")  # fmt: skip
+    split.add_argument("--how", dest="how_to", required=True, metavar="METHOD", help="leave-last-out, global-time, users or cold-items")  # fmt: skip
+    split.add_argument("--into", required=True, metavar="DIR", help="the folder to write")
+    split.add_argument("--last", type=int, metavar="N", help="leave-last-out, users: so many last interactions of a user are the truth (1)")  # fmt: skip
+    split.add_argument("--at", metavar="TIME", help="global-time: the truth begins here, such as 2026-05-30, or a number in the unit of the times")  # fmt: skip
+    split.add_argument("--share", type=float, metavar="X", help="of the interactions (global-time, in place of --at), users or items")  # fmt: skip
+    split.add_argument("--gap", metavar="SPAN", help="global-time: left out before the truth, such as 12h or 7d, or a number in the unit of the times")  # fmt: skip
+    split.add_argument("--newest", action="store_true", default=None, help="cold-items: the items that came last, in place of a hash")  # fmt: skip
+    split.add_argument("--seed", type=int, metavar="N", help="users, cold-items: another one chooses others (0)")  # fmt: skip
+    split.add_argument("--repeats", default="keep", metavar="keep | first", help="does an item count again for a user who took it before?")  # fmt: skip
+    split.add_argument("--column", action="append", default=[], metavar="OURS=THEIRS", help="what the table calls user, item, time or grade; `grade=` for none; may repeat")  # fmt: skip
+    split.add_argument("--force", action="store_true", help="write over a split that is there")
 
 
 def _add_definitions(commands: Any) -> None:

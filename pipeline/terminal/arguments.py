@@ -1,7 +1,8 @@
 """What the command line names: a model with its results, a label, a preset."""
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, refuse
@@ -64,3 +65,13 @@ def preset_named(name: str) -> Conventions:
 def refused(error: ValueError, fix: str) -> InputError:
     """What the library refuses, as an error of the command line."""
     return error if isinstance(error, InputError) else refuse(PLACE, str(error), fix)
+
+
+def as_options(error: InputError, options: Mapping[str, str]) -> InputError:
+    """The refusal of the library, its arguments named as the options that they come from."""
+    return InputError(
+        replace(problem, where=f"{PLACE}: {options[problem.where]}")
+        if problem.where in options
+        else problem
+        for problem in error.problems
+    )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Effect
 from concord.metrics_core.plan import of_comparison
 from concord.metrics_core.plan import plan as planned
@@ -17,7 +17,7 @@ from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.outputs import write_text
-from concord.pipeline.terminal.arguments import PLACE, evaluated_label
+from concord.pipeline.terminal.arguments import PLACE, as_options, evaluated_label
 from concord.pipeline.terminal.plan import print_plan
 
 
@@ -60,7 +60,7 @@ def plan(
         else:
             found = _of_numbers(metrics, stated, wanted, power, segments=segments)
     except InputError as error:
-        raise _as_options(error) from None
+        raise as_options(error, OPTIONS) from None
     print_plan(found)
     if picture is not None:
         _draw(found, Path(picture))
@@ -146,13 +146,3 @@ def _refuse_halves(stated: Stated) -> None:
                 ", or leave out what is stated, to plan from the results" if needed else ""
             )
             raise refuse(PLACE, f"--{lacking} is missing", fix)
-
-
-def _as_options(error: InputError) -> InputError:
-    """The refusal of the library, its arguments named as the options that they come from."""
-    return InputError(_as_option(problem) for problem in error.problems)
-
-
-def _as_option(problem: Problem) -> Problem:
-    option = OPTIONS.get(problem.where)
-    return problem if option is None else replace(problem, where=f"{PLACE}: {option}")

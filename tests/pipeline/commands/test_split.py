@@ -1,0 +1,214 @@
+"""`concord split`, as a stranger runs it: on files of every kind, on MovieLens, and on what cannot be split."""
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+from tests.project import attempt, movielens, run
+
+ROWS = 2_000
+TABLE = pl.DataFrame(
+    {
+        "user": [(7 * n) % 83 for n in range(ROWS)],
+        "item": [(n * n) % 211 for n in range(ROWS)],
+        "time": [1_700_000_000 + (n * 7919) % 40_009 for n in range(ROWS)],
+        "grade": [n % 5 + 1 for n in range(ROWS)],
+    }
+)
+GLOBAL = ("--how", "global-time", "--share", "0.2", "--gap", "1h")
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return content
+
+
+def content_of(folder: Path) -> Mapping[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    TABLE.write_parquet(tmp_path / "all.parquet")
+    return tmp_path
+
+
+def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
+    shown = run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100")  # fmt: skip
+    manifest = manifest_of(project / "split")
+    train, truth = (pl.read_parquet(project / "split" / f"{side}.parquet") for side in ("train", "truth"))  # fmt: skip
+
+    assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
+    assert manifest["input"]["path"] == "all.parquet"
+    assert manifest["input"]["rows"] == ROWS
+    assert manifest["method"] == {"how": "global-time", "at": None, "share": 0.2, "gap": 3600.0, "repeats": "keep"}  # fmt: skip
+    assert len(train) + len(truth) + sum(manifest["left_out"].values()) == ROWS
+    assert manifest["files"]["train.parquet"]["rows"] == len(train)
+    assert train["time"].max() < truth["time"].min() - 3600  # type: ignore[operator]
+    assert truth.columns == ["user", "item", "time", "grade"]
+    assert "in the gap between train and truth" in shown
+    assert "data: {truth: {path: split/truth.parquet, columns: {time: time}}}" in shown
+    assert str(project) not in (project / "split" / "manifest.json").read_text(encoding="utf-8")
+
+
+def test_the_library_gives_the_same_as_the_command(project: Path) -> None:
+    how = ("--how", "users", "--share", "0.3", "--last", "2", "--seed", "5")
+    run(project, "concord", "split", "all.parquet", *how, "--into", "split")
+    found = cc.split(TABLE, "users", share=0.3, last=2, seed=5)
+
+    for side in ("train", "truth", "history"):
+        assert pl.read_parquet(project / "split" / f"{side}.parquet").equals(getattr(found, side))
+    written = manifest_of(project / "split")
+    assert written["left_out"] == found.manifest["left_out"]
+    assert written["counts"] == found.manifest["counts"]
+    assert written["notes"] == found.manifest["notes"]
+
+
+@pytest.mark.parametrize("how", [("--how", "leave-last-out", "--last", "2"), ("--how", "cold-items", "--share", "0.2")])  # fmt: skip
+def test_order_format_threads_and_spilling_change_no_byte(project: Path, how: tuple[str, ...]) -> None:  # fmt: skip
+    rows = TABLE.sample(fraction=1.0, shuffle=True, seed=1)
+    rows.write_ipc(project / "other.arrow")
+    (project / "parts").mkdir()
+    rows[:900].write_parquet(project / "parts" / "part-0.parquet")
+    rows[900:].write_parquet(project / "parts" / "part-1.parquet", row_group_size=100)
+    run(project, "concord", "split", "all.parquet", *how, "--into", "one", CONCORD_THREADS="1")
+    run(project, "concord", "split", "other.arrow", *how, "--into", "two", CONCORD_THREADS="4", CONCORD_MEMORY="30MB")  # fmt: skip
+    run(project, "concord", "split", "parts", *how, "--into", "three")
+
+    contents = [content_of(project / folder) for folder in ("one", "two", "three")]
+    for name in contents[0].keys() - {"manifest.json"}:
+        assert contents[0][name] == contents[1][name] == contents[2][name]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_text_puts_the_same_rows_on_each_side(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"all.{ending}"
+    TABLE.write_ndjson(file) if ending == "jsonl" else TABLE.write_csv(file)
+    run(tmp_path, "concord", "split", file.name, "--how", "leave-last-out", "--into", "split")
+    found = cc.split(TABLE, "leave-last-out")
+
+    for side, numbers in (("train", found.train), ("truth", found.truth)):
+        text = pl.read_parquet(tmp_path / "split" / f"{side}.parquet")
+        assert set(text.with_columns(pl.col("user", "item").cast(pl.Int64)).rows()) == set(numbers.rows())  # fmt: skip
+
+
+def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
+    """DuckDB hands the rows of a table on in their order: 600,000 of them, by four threads, out of 60 MB."""
+    chance = random.Random(3)
+    rows = 600_000
+    table = pl.DataFrame(
+        {
+            "user": [chance.randrange(5_000) for _ in range(rows)],
+            "item": [chance.randrange(900) for _ in range(rows)],
+            "time": [chance.randrange(50_000) for _ in range(rows)],
+        }
+    )
+    table.write_parquet(tmp_path / "all.parquet")
+    run(tmp_path, "concord", "split", "all.parquet", "--how", "leave-last-out", "--into", "one", CONCORD_THREADS="4", CONCORD_MEMORY="60MB")  # fmt: skip
+    train = pl.read_parquet(tmp_path / "one" / "train.parquet")
+    once = table.unique().with_columns(pl.col("time").cast(pl.Float64)).sort("user", "time", "item")
+    last = once.group_by("user", maintain_order=True).tail(1)
+
+    assert train.equals(once.join(last, on=["user", "item", "time"], how="anti", maintain_order="left"))  # fmt: skip
+    assert pl.read_parquet(tmp_path / "one" / "truth.parquet").equals(last)
+
+
+def test_a_split_of_train_gives_a_validation(project: Path) -> None:
+    run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
+    run(project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split/validation")
+
+    outer, inner = manifest_of(project / "split"), manifest_of(project / "split" / "validation")
+    assert inner["input"]["sha256"] == outer["files"]["train.parquet"]["sha256"]
+
+
+def test_a_split_that_is_there_is_kept_until_force_is_said(project: Path) -> None:
+    users = ("--how", "users", "--share", "0.3")
+    run(project, "concord", "split", "all.parquet", *users, "--into", "split")
+    before = content_of(project / "split")
+    kept = attempt(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
+
+    assert kept.returncode == 2
+    assert "split/: holds manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in kept.stderr  # fmt: skip
+    assert content_of(project / "split") == before
+    run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
+    assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
+    assert manifest_of(project / "split")["method"]["how"] == "global-time"
+
+
+def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
+    run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
+    failed = attempt(project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split", "--force")  # fmt: skip
+
+    assert "split/train.parquet: would be written over by its own split" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--how", "last"), "command line: --how: 'last' is no way to split\n  fix: known: cold-items"),
+        (("--how", "users", "--share", "1.5"), "command line: --share: is 1.5\n  fix: give a number between 0 and 1"),
+        (("--how", "users", "--at", "3"), "command line: --at: says nothing to users\n  fix: leave it out; users takes share, last, seed"),
+        (("--how", "global-time", "--share", "0.1", "--gap", "7x"), "command line: --gap: '7x' is no length of time"),
+        (("--how", "leave-last-out", "--repeats", "no"), "command line: --repeats: is 'no'\n  fix: choose one of: keep, first"),
+        (("--how", "leave-last-out", "--column", "time"), "command line: --column: 'time' names no column\n  fix: write it as user=userId"),
+        (("--how", "leave-last-out", "--column", "tim=t"), "'tim': is no column of ours"),
+        (("--how", "leave-last-out", "--column", "time=at"), "all.parquet: column 'at': is missing; the columns are: user, item, time, grade"),
+        (("--how", "global-time", "--at", "2001-01-01"), "all.parquet: global-time leaves nothing for train"),
+        ((), "`concord split` needs --how"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused(
+    project: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    failed = attempt(project, "concord", "split", "all.parquet", "--into", "split", *arguments)
+
+    assert failed.returncode == 2
+    assert said in failed.stderr
+    assert not (project / "split" / "manifest.json").exists()
+    assert not (project / "split" / "train.parquet").exists()
+
+
+def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
+    TABLE.rename({"time": "timestamp", "grade": "rating"}).write_csv(project / "names.csv")
+    TABLE.with_columns(time=pl.lit("last week")).write_csv(project / "words.csv")
+    how = ("--how", "leave-last-out", "--into", "split")
+
+    names = attempt(project, "concord", "split", "names.csv", *how).stderr
+    words = attempt(project, "concord", "split", "words.csv", *how).stderr
+    nowhere = attempt(project, "concord", "split", "all.parqet", *how).stderr
+    assert "names.csv: column 'time': is missing; the columns are: user, item, timestamp, rating" in names  # fmt: skip
+    assert "fix: name its own column: `--column time=…`" in names
+    assert "`--column grade=rating`; if every row counts alike: `--column grade=`" in names
+    assert "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a number nor a time such as 2026-05-30 08:10; 2,000 rows affected" in words  # fmt: skip
+    assert "there is no such file; near it: all.parquet" in nowhere
+
+
+def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:
+    """100,004 ratings of 671 users; nothing is told twice, and many are of one second."""
+    parts = [pl.read_parquet(movielens() / f"{each}.parquet") for each in ("train", "test")]
+    pl.concat(parts).write_parquet(tmp_path / "ratings.parquet")
+    names = ("--column", "time=timestamp", "--column", "grade=rating")
+    for how in (("leave-last-out",), ("global-time", "--share", "0.1", "--gap", "7d"), ("users", "--share", "0.1", "--last", "5"), ("cold-items", "--share", "0.1", "--newest")):  # fmt: skip
+        run(
+            tmp_path, "concord", "split", "ratings.parquet", *names, "--into", how[0], "--how", *how
+        )
+    manifests = {each.name: manifest_of(each) for each in tmp_path.iterdir() if each.is_dir()}
+
+    for each in manifests.values():
+        sides = sum(side["rows"] for side in each["files"].values())
+        assert sides + sum(each["left_out"].values()) == 100_004
+    assert manifests["leave-last-out"]["files"]["truth.parquet"]["rows"] == 671
+    assert manifests["leave-last-out"]["counts"]["users_tied_at_the_cut"] == 127
+    assert manifests["global-time"]["counts"]["train_rows_from_the_first_of_truth_on"] == 0
+    assert (
+        manifests["global-time"]["files"]["truth.parquet"]["rows"] == 10_001
+    )  # a tenth, rounded up
+    assert (
+        manifests["cold-items"]["files"]["truth.parquet"]["items"] == 907
+    )  # 9,066 / 10, rounded up
