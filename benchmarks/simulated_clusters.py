@@ -15,6 +15,7 @@ ALPHA, CONFIDENCE = 0.05, 0.95
 RUNS = 4_000
 USERS = (5, 10, 30, 100)
 MEAN = 0.25
+ACTIVE = 0.1  # of the users, where one in ten has most requests
 OWN = 0.3  # of the users' requests, the share that turns out alike
 Ints = np.ndarray
 REQUESTS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
@@ -22,7 +23,7 @@ REQUESTS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
     "geometric, 5 on average": lambda rng, n: rng.geometric(0.2, n),
     "log-normal, sigma 1": lambda rng, n: np.ceil(np.exp(rng.normal(1, 1, n))).astype(np.int64),
     "log-normal, sigma 1.5": lambda rng, n: np.ceil(np.exp(rng.normal(1, 1.5, n))).astype(np.int64),
-    "one user in ten has 40, others 2": lambda rng, n: np.where(rng.random(n) < 0.1, 40, 2),
+    "one user in ten has 40, others 2": lambda rng, n: np.where(rng.random(n) < ACTIVE, 40, 2),
 }
 
 

@@ -39,6 +39,7 @@ from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.inputs import refuse_unit
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.model_tables import ModelTables, given_of
 from concord.metrics_core.reading.formats.frames import Data
@@ -71,6 +72,7 @@ def compare(
     seed: int = 1,
     panel: bool = True,
     paired_replicates: bool = False,
+    unit: Sequence[str] = (),
 ) -> Comparison:
     """Every model against every other, on the same users, under the same conventions.
 
@@ -106,12 +108,14 @@ def compare(
     resamples   : of bootstrap, sign flips and list swaps, which begin at `seed`
     panel       : tell the primary labels under the definitions of all presets too
     paired_replicates : is replicate 1 of all models the same seed or fold, so that they are compared one by one?
+    unit        : of requests: the columns of lists and truth that name one, the user's first, as `evaluate` takes them
 
     Raises
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     pinned = pinned_by(conventions)
+    refuse_unit(unit, pinned)
     labels = labels_of(metrics)
     deciding = [str(labels[0])] if primary is None else primary
     settings, names = Arguments("truth"), [str(label) for label in labels]
@@ -162,6 +166,7 @@ def compare(
         gate=None if gate is None else gate_of(gate),
         replicates=replicates,
         paired=paired_replicates,
+        unit=tuple(unit),
     )
     if asked.gate is not None:
         _refuse(gate_findings(asked.gate, asked, list(models)))

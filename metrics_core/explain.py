@@ -1,6 +1,6 @@
 """`explain`: how one user's number came about, line by line, under one or two definitions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
 from concord.metrics_core.explaining.derivation import One, Steps, steps
@@ -115,6 +116,7 @@ def explain(
     conventions: Chosen,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> Derivation: ...
 
 
@@ -129,6 +131,7 @@ def explain(
     versus: Chosen,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> Versus: ...
 
 
@@ -142,13 +145,14 @@ def explain(
     versus: Chosen | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,  # as params.yaml calls it
+    unit: Sequence[str] = (),
 ) -> Derivation | Versus:
     """Prints and returns the derivation of one user's value.
 
     `value` is NaN where the metric is undefined and None where the conventions leave the user out.
     With `versus`: both derivations, and the knobs that make them differ. A preset's name takes the scale of the data
     (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) from `conventions`; other conventions count as they are.
-    The other arguments are those of `evaluate`.
+    The other arguments are those of `evaluate`; with `unit`, `user` is a request: `("u1", "s7")`, or its id `"u1/s7"`.
 
     Raises
     ------
@@ -159,9 +163,10 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
     with in_memory() as connection:
-        opened = open_inputs(
-            connection, recs, truth, pinned, columns=columns, policies=input, again=True
-        )
+        how = {"columns": columns, "policies": input, "unit": unit}
+        opened = open_inputs(connection, recs, truth, pinned, again=True, **how)
+        if unit and isinstance(user, tuple | list):
+            user = unit_id(user)
         opened.keep_user(user)
         data = _One(user, connection, lambda own: opened.rank(own.rankings))
         found = _explained(data, label, pinned, other)

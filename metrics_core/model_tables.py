@@ -111,7 +111,7 @@ class ModelTables:
 
     def _read_truth(self, truth: Data) -> _Truth:
         asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
-        table = table_given("truth", truth, self.columns)
+        table = table_given("truth", truth, self.columns).of_requests(asked.unit)
         kept, place = InMemory(), order_counts(asked.conventions)
         with in_memory() as c:
             found = keep_truth(c, table, self.policies, kept.keep, place=place, may_be_empty=nobody)()  # fmt: skip
@@ -138,7 +138,7 @@ class ModelTables:
         """One model's results, by the truth of a fold."""
         asked, pinned, ground = self.asked, self.asked.conventions, data.ground
         truth = data.truths[fold]
-        table = table_given(model, recs, self.columns, role="recs")
+        table = table_given(model, recs, self.columns, role="recs").of_requests(asked.unit)
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
         with in_memory() as connection:
@@ -161,9 +161,7 @@ class ModelTables:
         summary = summary_content(
             model,
             gathered,
-            gathered.summaries(
-                lambda name: part.values[name].drop_nulls().to_numpy(), asked.confidence
-            ),
+            gathered.summaries(lambda _: part.values, asked.confidence),
             self.panels,
             validity=_validity(gathered, lists, truth, ground.train),
             fit=fit,
@@ -199,6 +197,7 @@ def _validity(
             has_train=train is not None,
             has_scores="score" in lists.columns,
             ks=gathered.task.cutoffs,
+            of_requests=gathered.task.conventions.unit_mean is not None,
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from concord.metrics_core.comparing.best_chances import best_chances
 from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.distributions import distributions
+from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.examples import examples
@@ -26,6 +27,7 @@ from concord.metrics_core.comparing.tradeoffs import tradeoffs
 from concord.metrics_core.comparing.warnings.lists import warnings
 from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Unit
 
 
 def compared(evidence: Evidence) -> Comparison:
@@ -61,6 +63,7 @@ def compared(evidence: Evidence) -> Comparison:
         provenance=provenance(asked, lists),
         covers=COVERS_TRAININGS if asked.replicates else COVERS,
         replicates=replicates(evidence, means, pairs),
+        unit=_unit(asked),
     )
     return replace(
         comparison,
@@ -68,3 +71,8 @@ def compared(evidence: Evidence) -> Comparison:
         examples=examples(evidence, comparison),
         replicates=answered(comparison),
     )
+
+
+def _unit(asked: Asked) -> Unit | None:
+    mean = asked.conventions.unit_mean
+    return None if mean is None else Unit(asked.unit, mean)

@@ -65,5 +65,5 @@ class Told:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined; one row a label."""
-        return pl.DataFrame([{"metric": label, **vars(row)} for label, row in self.means.items()])
+        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined [, n_requests]; one row a label."""
+        return pl.DataFrame([{"metric": label, **row.numbers} for label, row in self.means.items()])

@@ -114,6 +114,11 @@ class Column:
         assert self.clusters is not None
         return self.clusters.ratio(self.values)
 
+    @property
+    def by_user(self) -> Floats:
+        """(users,) values whose mean is that of the column, and which vary as it does."""
+        return self.values if self.clusters is None else self.clusters.linearised(self.values)
+
     def mean_over(self, users: NDArray[np.bool_], n_users: int) -> float:
         """Over some of the users who count; all of them, if there are as many."""
         return self.mean if n_users == self.n_defined else _mean(self.values[users])
@@ -186,13 +191,12 @@ def _paired_requests(a: Floats, b: Floats, clusters: Clusters, confidence: float
     known = gap[~missing]
     if known.min() == known.max():  # the rounding of the mean must not look like a spread
         return replace(result, ci_low=ratio.value, ci_high=ratio.value, p=0.0)
-    standard_error = ratio.spread / math.sqrt(n)
     return replace(
         result,
         ci_low=low,
         ci_high=high,
-        effect_size=ratio.value / ratio.spread,
-        p=two_sided_p(ratio.effective, ratio.value / standard_error),
+        effect_size=ratio.value / (ratio.standard_error * math.sqrt(n)),
+        p=two_sided_p(ratio.effective, ratio.value / ratio.standard_error),
     )
 
 

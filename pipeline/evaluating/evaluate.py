@@ -14,7 +14,6 @@ from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.evaluation import (
     Gathered,
     means_of,
@@ -59,11 +58,10 @@ def evaluate(params: Params, model: str) -> str:
     files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
     gathered = _write_values(params, model, task, files)
 
-    def values(name: str) -> Floats:
-        path = files[name in gathered.definitions]
-        return pl.read_parquet(path, columns=[name], glob=False)[name].drop_nulls().to_numpy()
+    def file_of(name: str) -> Path:
+        return files[name in gathered.definitions]
 
-    summaries = gathered.summaries(values, params.comparison.confidence)
+    summaries = gathered.summaries(file_of, params.comparison.confidence)
     write_json(Path(folders.metrics) / f"{model}.json", means_of(summaries[0]))
     content = summary_content(
         model,
@@ -138,9 +136,13 @@ def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
     has_scores = "score" in pl.read_parquet_schema(files["lists"])
     with reading(files.values()) as connection:
         id_views(connection, files)
-        ks = gathered.task.cutoffs
         return validity(
-            connection, gathered.lists, has_train=has_train, has_scores=has_scores, ks=ks
+            connection,
+            gathered.lists,
+            has_train=has_train,
+            has_scores=has_scores,
+            ks=gathered.task.cutoffs,
+            of_requests=params.pinned.unit_mean is not None,
         )
 
 

@@ -41,6 +41,7 @@ class Asked:
     settings    : how a fix names the settings that led here
     replicates  : model -> number of the training -> name of its lists; `paired`: is the same number the same seed or
                   fold in all models?
+    unit        : the columns that name a request, where values are those of requests
     """
 
     title: str
@@ -61,6 +62,7 @@ class Asked:
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     paired: bool = False
+    unit: tuple[str, ...] = ()
 
     @property
     def of_primary(self) -> list[Label]:

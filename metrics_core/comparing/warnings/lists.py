@@ -24,7 +24,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *data_warnings(ground, asked.settings),
+        *data_warnings(ground, asked.settings, of_requests=bool(asked.unit)),
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
         *user_warnings(models, asked.conventions),

@@ -1,17 +1,20 @@
 """Requests of users: a mean over them, and its error where the requests of one user hang together."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
+from concord.metrics_core.checking.units import owners
+from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.numerics.student import half_width
 
-UnitMean = Literal["requests", "users"]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +73,11 @@ class Ratio:
         return np.asarray(self.above * (self.n / self._total))
 
     @cached_property
-    def spread(self) -> float:
-        """The standard deviation of the errors: √n times the standard error; NaN for fewer than two users."""
+    def standard_error(self) -> float:
+        """√(Σ errors² / (n (n - 1))); NaN for fewer than two users."""
         if self.n < 2 or math.isnan(self.value):  # noqa: PLR2004 - one has no spread
             return math.nan
-        return math.sqrt(exact_sum(self.errors * self.errors) / (self.n - 1))
+        return math.sqrt(exact_sum(self.errors * self.errors) / (self.n - 1) / self.n)
 
     @cached_property
     def effective(self) -> float:
@@ -98,10 +101,10 @@ class Ratio:
         return own * own / beside + 1
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """R ± t · spread / √n, t on `effective` - 1 degrees of freedom; NaN where there is no spread."""
-        if math.isnan(self.spread):
+        """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
+        if math.isnan(self.standard_error):
             return math.nan, math.nan
-        half = half_width(self.effective, confidence) * self.spread / math.sqrt(self.n)
+        half = half_width(self.effective, confidence) * self.standard_error
         return self.value - half, self.value + half
 
 
@@ -117,6 +120,22 @@ class Clusters:
     n_users: int
     mean: UnitMean
 
+    @classmethod
+    def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
+        """Those of the ids of requests; users are numbered in the order of their ids."""
+        users = owners(units)
+        number = users.rank("dense").to_numpy().astype(np.int64) - 1
+        return cls(number, users.n_unique(), mean)
+
+    def some(self, rows: Flags) -> "Clusters":
+        """Those of these rows."""
+        return replace(self, user=self.user[rows])
+
+    @property
+    def alone(self) -> bool:
+        """Has no user two requests, so that they are as users?"""
+        return len(self.user) == self.n_users
+
     def ratio(self, values: Floats) -> Ratio:
         """The mean of a column over those who have a value; NaN: the request does not count."""
         above, below = self._of_users(values)
@@ -127,6 +146,12 @@ class Clusters:
     def scores(self, values: Floats) -> Floats:
         """(n_users,) as `Ratio.scores`, NaN for users of whom no request counts."""
         return self._placed(values, self.ratio(values).scores)
+
+    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """(n_users,) the scores of both over the requests that both have a value for."""
+        missing = np.isnan(a - b)
+        of_a, of_b = (self.scores(np.where(missing, np.nan, each)) for each in (a, b))
+        return of_a, of_b
 
     def linearised(self, values: Floats) -> Floats:
         """(n_users,) as `Ratio.linearised`, NaN for users of whom no request counts."""

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio, UnitMean
+from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
 
 Requests = list[list[float]]  # of each user
@@ -42,7 +43,7 @@ def test_a_mean_over_requests_by_hand() -> None:
     errors = [(1 - 2 * mean) * 2 / 2, (1 - mean) * 2 / 3, (0 - mean) * 2 / 3]
     assert ratio.value == mean
     assert ratio.errors.tolist() == pytest.approx(errors)
-    assert ratio.spread == pytest.approx(math.sqrt(sum(e * e for e in errors) / 2))
+    assert ratio.standard_error == pytest.approx(math.sqrt(sum(e * e for e in errors) / 2 / 3))
     assert ratio.linearised.tolist() == pytest.approx([mean + (1 - 2 * mean) * 3 / 4, mean + (1 - mean) * 3 / 4, mean - mean * 3 / 4])  # fmt: skip
     assert ratio.scores.tolist() == pytest.approx([1 * 3 / 4, 1 * 3 / 4, 0])
 
@@ -74,7 +75,7 @@ def test_errors_are_those_of_a_jackknife_over_users(requests: Requests) -> None:
 
     assert ratio.value == pytest.approx(float(whole), abs=1e-15)
     assert ratio.errors.tolist() == pytest.approx([float((n - 1) * (whole - each)) for each in without])  # fmt: skip
-    assert ratio.spread / math.sqrt(n) == pytest.approx(math.sqrt(variance), abs=1e-12)
+    assert ratio.standard_error == pytest.approx(math.sqrt(variance), abs=1e-12)
 
 
 @given(some_requests)
@@ -101,9 +102,7 @@ def test_errors_are_those_of_statsmodels() -> None:
 
     assert ratio.value == pytest.approx(0.4868421052631581, abs=1e-15)
     assert np.std(ratio.linearised, ddof=1) / math.sqrt(n) == pytest.approx(0.056228678404671835)
-    assert ratio.spread / math.sqrt(n) * math.sqrt(n / (n - 1)) == pytest.approx(
-        0.06830239532392782
-    )
+    assert ratio.standard_error * math.sqrt(n / (n - 1)) == pytest.approx(0.06830239532392782)
 
 
 @given(st.lists(eighths, min_size=2, max_size=30))
@@ -121,7 +120,7 @@ def test_the_order_of_users_changes_no_bit(requests: Requests, random: object) -
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     before, after = ratio_of(requests, "requests"), ratio_of(shuffled, "requests")
 
-    assert (before.value, before.spread, before.effective) == (after.value, after.spread, after.effective)  # fmt: skip
+    assert (before.value, before.standard_error, before.effective) == (after.value, after.standard_error, after.effective)  # fmt: skip
 
 
 def test_a_pair_is_over_the_requests_that_both_have() -> None:
