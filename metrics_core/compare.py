@@ -166,7 +166,6 @@ def compare(
         gate=None if gate is None else gate_of(gate),
         replicates=replicates,
         paired=paired_replicates,
-        unit=tuple(unit),
     )
     if asked.gate is not None:
         _refuse(gate_findings(asked.gate, asked, list(models)))
@@ -184,6 +183,7 @@ def compare(
         policies_of(input or {}),
         columns_named(of_lists(columns or {}, replicates), roles),
         panels,
+        unit,
     )
     data = reader.data(truths, background)
     fold_of = {name: n for of_model in replicates.values() for n, name in of_model.items() if folds}

@@ -66,6 +66,11 @@ class Result(Told):
         """The users in `per_user`."""
         return self.per_user["user"].n_unique()
 
+    @property
+    def _whom(self) -> str:
+        requests = f"{len(self.per_user):,} requests of " if self.unit else ""
+        return f"{requests}{super()._whom}"
+
     @cached_property
     def means(self) -> dict[str, Summary]:
         """The summary of each label, at full precision."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of, nobody_there
+from concord.metrics_core.checking.id_match import Met, fit_in, nobody_there
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.row_checks import only_row
@@ -136,7 +136,7 @@ def open_inputs(
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share(connection)
     met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
-    fit = fit_of(InDuckDB(connection), met)
+    fit = fit_in(connection, met, of_requests=bool(unit))
     if users is not None:
         _refuse_nobody(connection)
     return Opened(connection, allowed, source, parts, fit, train is not None, catalogue)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 USER = "user"
 _NAMED = frozenset({"item", "rank", "score", "grade", "time", "position", "place"})  # columns of tables  # fmt: skip
 _FIRST = r"(?s)^((?:[^/\\]|\\.)*)/.*$"
+_AFTER = r"(?s)^(?:[^/\\]|\\.)*/"
 _ESCAPED = r"(?s)\\(.)"
 
 
@@ -37,6 +38,11 @@ def unit_sql(columns: Sequence[str]) -> str:
 def owner_sql(unit: str) -> str:
     """SQL of the user whose request it is, as text."""
     return f"regexp_replace(regexp_extract({unit}, '{_FIRST}', 1), '{_ESCAPED}', '\\1', 'g')"
+
+
+def rest_sql(unit: str) -> str:
+    """SQL of what comes after the user."""
+    return f"regexp_replace({unit}, '{_AFTER}', '')"
 
 
 def owners(units: "pl.Series") -> "pl.Series":

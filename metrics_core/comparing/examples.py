@@ -99,7 +99,7 @@ class _Known:
         self._ground, self._users, self._k = ground, users, asked.main_k
         self._least = label.conventions(asked.conventions).relevance_threshold
         self._ranking = label.ranking_number(asked.conventions)
-        self._of_requests = bool(asked.unit)
+        self._of_requests = asked.of_requests
         self._titles = self._read_titles()
         self._relevant: dict[tuple[str, str], float] = {}
 

@@ -51,6 +51,7 @@ def evaluate(params: Params, model: str) -> str:
     remove_background(params)
     refuse_misgraded(params, model)
     fit = refuse_misfit(params, model)
+    _refuse_other_unit(params, model)
     labels, folders = labels_of(params), params.results
     asked = params.comparison.primary if params.evaluation.panel else []
     panels = panels_of(labels, [spelled(text) for text in asked], params.pinned)
@@ -78,6 +79,17 @@ def evaluate(params: Params, model: str) -> str:
     )
     write_json(Path(folders.summary) / f"{model}.json", content)
     return f"{len(task.labels)} metrics for {gathered.counts['in_truth']:,} users"
+
+
+def _refuse_other_unit(params: Params, model: str) -> None:
+    """Lists and truth that were read as those of users are not those of requests, nor the other way round."""
+    lists = json.loads((Path(params.results.quality) / f"{model}.json").read_text(encoding="utf-8"))
+    read = {"load-truth": _truth_quality(params, model), f"load@{model}": lists}
+    for stage, quality in read.items():
+        if (known := quality.get("unit", [])) != params.data.unit:
+            what = f"is {params.data.unit}, and {quality['path']} was read with {known}"
+            fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
+            raise refuse(f"{PARAMS}: data.unit", what, fix)
 
 
 def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:

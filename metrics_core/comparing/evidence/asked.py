@@ -41,7 +41,6 @@ class Asked:
     settings    : how a fix names the settings that led here
     replicates  : model -> number of the training -> name of its lists; `paired`: is the same number the same seed or
                   fold in all models?
-    unit        : the columns that name a request, where values are those of requests
     """
 
     title: str
@@ -62,7 +61,6 @@ class Asked:
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     paired: bool = False
-    unit: tuple[str, ...] = ()
 
     @property
     def of_primary(self) -> list[Label]:
@@ -75,6 +73,11 @@ class Asked:
         known = [label.k for label in self.of_primary if label.k is not None]
         every = [label.k for label in self.labels if label.k is not None]
         return known[0] if known else max(every, default=None)
+
+    @property
+    def of_requests(self) -> bool:
+        """Are values those of requests, and not of users?"""
+        return self.conventions.unit_mean is not None
 
     @property
     def alpha(self) -> float:

@@ -24,7 +24,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *data_warnings(ground, asked.settings, of_requests=bool(asked.unit)),
+        *data_warnings(ground, asked.settings, of_requests=asked.of_requests),
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
         *user_warnings(models, asked.conventions),

@@ -66,6 +66,11 @@ class InputTable:
     def theirs(self, name: str) -> str:
         return self.columns.get(name, self.unit.get(name, name))
 
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """The columns that name a request, the user's first."""
+        return ("user", *self.unit.values())
+
     def of_requests(self, unit: Sequence[str]) -> "InputTable":
         """The same table, each of whose rows belongs to a request that these columns name; none: to a user."""
         others = {f"{UNIT}{place}": name for place, name in enumerate(unit) if place}
