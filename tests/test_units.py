@@ -333,7 +333,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     change_params(
         project,
         {
-            "data": {"unit": UNIT, "truth": {"path": "truth.parquet"}},
+            "data.unit": UNIT,
+            "data.truth": {"path": "truth.parquet"},
             "background": {"train": {"path": "train.parquet"}, "items": {"path": "items.parquet"}},
             "models": models,
             "evaluation.metrics": ["nDCG", "R", "Coverage@10"],
@@ -395,7 +396,7 @@ def test_a_request_is_explained_by_its_id(project: Path) -> None:
 @pytest.mark.whole
 def test_another_unit_reads_lists_and_truth_again(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
-    change_params(copy, {"data": {"truth": {"path": "truth.parquet"}}})
+    change_params(copy, {"data.unit": []})
     refused = attempt(copy, "concord", "validate")
 
     assert "conventions.unit_mean: is requests, and no unit is named" in refused.stdout + refused.stderr  # fmt: skip
