@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import binomtest, wilcoxon
 
 from benchmarks import simulated_calibration as calibration
+from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -64,6 +65,7 @@ def main() -> None:
         *reuse.PARTS,
         *calibration.PARTS,
         *studies.PARTS,
+        *clusters.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

@@ -39,6 +39,7 @@ from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by, refuse_unread
+from concord.metrics_core.inputs import refuse_unit
 from concord.metrics_core.metrics.catalogue import spelled, with_own
 from concord.metrics_core.model_tables import ModelTables, given_of
 from concord.metrics_core.reading.formats.frames import Data
@@ -71,6 +72,7 @@ def compare(
     seed: int = 1,
     panel: bool = True,
     paired_replicates: bool = False,
+    unit: Sequence[str] = (),
 ) -> Comparison:
     """Every model against every other, on the same users, under the same conventions.
 
@@ -106,6 +108,7 @@ def compare(
     resamples   : of bootstrap, sign flips and list swaps, which begin at `seed`
     panel       : tell the primary labels under the definitions of all presets too
     paired_replicates : is replicate 1 of all models the same seed or fold, so that they are compared one by one?
+    unit        : of requests: the columns of lists and truth that name one, the user's first, as `evaluate` takes them
 
     Raises
     ------
@@ -113,6 +116,7 @@ def compare(
     """
     labels = labels_of(metrics)
     pinned = with_own(pinned_by(conventions), labels)
+    refuse_unit(unit, pinned)
     refuse_unread(columns, labels)
     deciding = [str(labels[0])] if primary is None else primary
     settings, names = Arguments("truth"), [str(label) for label in labels]
@@ -180,6 +184,7 @@ def compare(
         policies_of(input or {}),
         columns_named(of_lists(columns or {}, replicates), roles),
         panels,
+        unit,
     )
     data = reader.data(truths, background)
     fold_of = {name: n for of_model in replicates.values() for n, name in of_model.items() if folds}

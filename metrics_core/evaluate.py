@@ -9,6 +9,7 @@ import polars as pl
 
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparison.parts import Warned
@@ -23,9 +24,11 @@ from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing, with_shelf
 from concord.metrics_core.scoring.listing import number_items
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
     KNOWN,
+    LISTED,
     Task,
     evaluate_partition,
     evaluated,
@@ -48,16 +51,26 @@ class Result(Told):
     task: Task
     exposures: Mapping[str, Exposure]
     warnings: tuple[Warned, ...] = ()
+    unit: tuple[str, ...] = ()
 
     @property
     def per_user(self) -> pl.DataFrame:
-        """user, then one Float64 column a label: NaN where undefined, null where the user is left out."""
-        return evaluated(self.values, self.task)
+        """user, then one Float64 column a label: NaN where undefined, null where the user is left out.
+
+        Of requests: a row each, with the columns of `unit` as text in the place of user.
+        """
+        found = evaluated(self.values, self.task)
+        return with_parts(found, self.unit) if self.unit else found
 
     @property
     def n_users(self) -> int:
-        """The rows of `per_user`."""
-        return len(self.per_user)
+        """The users in `per_user`."""
+        return self.per_user["user"].n_unique()
+
+    @property
+    def _whom(self) -> str:
+        requests = f"{len(self.per_user):,} requests of " if self.unit else ""
+        return f"{requests}{super()._whom}"
 
     @cached_property
     def means(self) -> dict[str, Summary]:
@@ -66,7 +79,11 @@ class Result(Told):
 
     def _summary(self, label: Label) -> Summary:
         if label.metric.of_catalogue:
-            return summarise_catalogue(label, self.exposures[str(label)], self.task.conventions)
+            n_users = None
+            if self.unit:
+                n_users = owners(self.values.filter(pl.col(LISTED) > 0)["user"]).n_unique()
+            exposure = self.exposures[str(label)]
+            return summarise_catalogue(label, exposure, self.task.conventions, n_users)
         return summarise_column(
             self.values, str(label), label, self.task.conventions, confidence=CONFIDENCE
         )
@@ -83,6 +100,7 @@ def evaluate(
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> Result:
     """Every metric for every user, under the conventions given.
 
@@ -106,6 +124,8 @@ def evaluate(
                   every row counts alike
     input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}: the policies of `input`
                   in params.yaml
+    unit        : of requests: the columns of lists and truth that name one, the user's first: ["user", "session"]; the
+                  conventions then say `unit_mean`. Frames and files, not dicts; see docs/how-to/sessions.md
 
     Raises
     ------
@@ -119,6 +139,9 @@ def evaluate(
         from concord.metrics_core.spark.evaluate import evaluate_frames
 
         how = {"users": users, "train": train, "items": items}
+        if unit:
+            what = "is given, and lists or truth are Spark DataFrames"
+            raise refuse("unit", what, "write them to files and give their paths")
         found = evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
         return cast("Result", found)  # the same but for `per_user`; no type tells frames apart
     with in_memory() as connection:
@@ -126,9 +149,8 @@ def evaluate(
         passing = (
             task if items is None and not task.needs_items else None
         )  # else: rows, all of them
-        opened = open_inputs(
-            connection, recs, truth, pinned, columns=columns, policies=input, task=passing, **how
-        )
+        given = {"columns": columns, "policies": input, "unit": unit}
+        opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
         grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
@@ -141,7 +163,7 @@ def evaluate(
         part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
-    return Result(part.values, task, part.exposures, (*warnings, *lacking))
+    return Result(part.values, task, part.exposures, (*warnings, *lacking), tuple(unit))
 
 
 def refuse_unread(columns: Columns | None, labels: Sequence[Label]) -> None:
@@ -199,13 +221,15 @@ def summarise_column(
     """The summary of one column of a frame of values; users who are left out do not count."""
     counted = values.filter(pl.col(name).is_not_null())
     parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
-    column = counted[name].to_numpy()
-    return summarise(label, column, conventions, confidence=confidence, parts=parts)
+    column, mean = counted[name].to_numpy(), conventions.unit_mean
+    clusters = None if mean is None else Clusters.of(counted["user"], mean)
+    how: dict[str, Any] = {"confidence": confidence, "parts": parts, "clusters": clusters}
+    return summarise(label, column, conventions, **how)
 
 
 def mean_of(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
     """The mean of a definition over the values of all partitions."""
     columns = [name for name in frames[0].columns if name.startswith(f"#{definition.column}#")]
-    values = pl.concat([frame.select(definition.column, *columns) for frame in frames])
+    values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])
     how = (definition.label, definition.conventions)
     return summarise_column(values, definition.column, *how, confidence=CONFIDENCE).mean

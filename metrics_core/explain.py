@@ -1,6 +1,6 @@
 """`explain`: how one user's number came about, line by line, under one or two definitions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of, preset
 from concord.metrics_core.explaining.derivation import One, Steps, steps
@@ -118,6 +119,7 @@ def explain(
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> Derivation: ...
 
 
@@ -133,6 +135,7 @@ def explain(
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> Versus: ...
 
 
@@ -147,13 +150,14 @@ def explain(
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,  # as params.yaml calls it
+    unit: Sequence[str] = (),
 ) -> Derivation | Versus:
     """Prints and returns the derivation of one user's value.
 
     `value` is NaN where the metric is undefined and None where the conventions leave the user out.
     With `versus`: both derivations, and the knobs that make them differ. A preset's name takes the scale of the data
     (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) from `conventions`; other conventions count as they are.
-    The other arguments are those of `evaluate`.
+    The other arguments are those of `evaluate`; with `unit`, `user` is a request: `("u1", "s7")`, or its id `"u1/s7"`.
 
     Raises
     ------
@@ -164,16 +168,10 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
     with in_memory() as connection:
-        opened = open_inputs(
-            connection,
-            recs,
-            truth,
-            pinned,
-            items=items,
-            columns=columns,
-            policies=input,
-            again=True,
-        )
+        how = {"items": items, "columns": columns, "policies": input, "unit": unit}
+        opened = open_inputs(connection, recs, truth, pinned, again=True, **how)
+        if unit and isinstance(user, tuple | list):
+            user = unit_id(user)
         opened.keep_user(user)
         data = _One(user, connection, lambda own: opened.rank(own.rankings), opened.catalogue)
         found = _explained(data, label, pinned, other)

@@ -6,10 +6,11 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of, nobody_there
+from concord.metrics_core.checking.id_match import Met, fit_in, nobody_there
 from concord.metrics_core.checking.id_types import share_id_types
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.checking.units import mean_findings, unit_findings
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.passing import Passing
 from concord.metrics_core.reading.background import read_items, read_train, read_users
@@ -89,24 +90,27 @@ def open_inputs(
     policies: Mapping[str, Any] | None = None,
     again: bool = False,
     task: Task | None = None,
+    unit: Sequence[str] = (),
 ) -> Opened:
     """Read, check and register everything.
 
     again : will the lists be ranked anew?
     task  : evaluate the lists as they are read, if no part is refused
+    unit  : the columns that name a request, where lists are those of requests
 
     Raises
     ------
     InputError : what is wrong, where, and what to do
     """
+    refuse_unit(unit, conventions)
     allowed, named = policies_of(policies or {}), columns_named(columns or {})
     if isinstance(recs, Mapping):  # it says no ranks of its own: those that it is given begin at 1
         allowed = replace(allowed, rank_base=1)
-    table = table_given("recs", recs, named)
+    table = table_given("recs", recs, named).of_requests(unit)
     wrong = None
     try:
-        _read_truth(connection, judgements, allowed, named)
-        _register_known(connection, judgements, users, named)
+        _read_truth(connection, judgements, allowed, named, unit)
+        _register_known(connection, judgements, users, named, unit)
     except InputError as error:  # what is wrong with the lists is said first
         wrong, task = error, None
     source: Source | None = None
@@ -132,7 +136,7 @@ def open_inputs(
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share(connection)
     met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
-    fit = fit_of(InDuckDB(connection), met)
+    fit = fit_in(connection, met, of_requests=bool(unit))
     if users is not None:
         _refuse_nobody(connection)
     return Opened(connection, allowed, source, parts, fit, train is not None, catalogue)
@@ -166,22 +170,38 @@ def _share(connection: DuckDBPyConnection) -> None:
     share_id_types(connection, views)
 
 
+def refuse_unit(unit: Sequence[str], conventions: Conventions) -> None:
+    """Raises an InputError where the unit is none, or the convention `unit_mean` does not fit it."""
+    found = [("unit", *each) for each in (unit_findings(unit) if unit else ())]
+    found += [("conventions: unit_mean", *each) for each in mean_findings(unit, conventions.unit_mean)]  # fmt: skip
+    if found:
+        raise InputError(Problem(*each) for each in found)
+
+
 def _read_truth(
-    connection: DuckDBPyConnection, given: Data, policies: Policies, named: Columns
+    connection: DuckDBPyConnection,
+    given: Data,
+    policies: Policies,
+    named: Columns,
+    unit: Sequence[str],
 ) -> None:
     nobody_judged = isinstance(given, Mapping) and bool(given)  # each user may be without an item
-    table = table_given("truth", given, named)
+    table = table_given("truth", given, named).of_requests(unit)
     kept = InMemory()
     keep_truth(connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged)
     connection.from_arrow(kept.table).create("judgements")
 
 
 def _register_known(
-    connection: DuckDBPyConnection, judgements: Data, users: Any, named: Columns
+    connection: DuckDBPyConnection,
+    judgements: Data,
+    users: Any,
+    named: Columns,
+    unit: Sequence[str],
 ) -> None:
     """Whom the truth knows, or who is named; in a dict a user may have no judged item."""
     if users is not None:
-        table = table_given("users", users, named)
+        table = table_given("users", users, named).of_requests(unit)
         read_users(connection, table)
         connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
         return

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of
+from concord.metrics_core.checking.id_match import Met, fit_in
 from concord.metrics_core.checking.known_by import WHOLE, known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
@@ -83,6 +83,7 @@ class ModelTables:
     policies: Policies
     columns: Columns
     panels: Mapping[str, Panel]
+    unit: Sequence[str] = ()
 
     def data(self, truths: Mapping[str, Data], background: Mapping[str, Data | None]) -> _Data:
         """The truth, or that of each fold, and what else is given."""
@@ -111,7 +112,7 @@ class ModelTables:
 
     def _read_truth(self, truth: Data) -> _Truth:
         asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
-        table = table_given("truth", truth, self.columns)
+        table = table_given("truth", truth, self.columns).of_requests(self.unit)
         kept, place = InMemory(), order_counts(asked.conventions)
         with in_memory() as c:
             found = keep_truth(c, table, self.policies, kept.keep, place=place, may_be_empty=nobody)()  # fmt: skip
@@ -138,7 +139,7 @@ class ModelTables:
         """One model's results, by the truth of a fold."""
         asked, pinned, ground = self.asked, self.asked.conventions, data.ground
         truth = data.truths[fold]
-        table = table_given(model, recs, self.columns, role="recs")
+        table = table_given(model, recs, self.columns, role="recs").of_requests(self.unit)
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
         with in_memory() as connection:
@@ -161,9 +162,7 @@ class ModelTables:
         summary = summary_content(
             model,
             gathered,
-            gathered.summaries(
-                lambda name: part.values[name].drop_nulls().to_numpy(), asked.confidence
-            ),
+            gathered.summaries(lambda _: part.values, asked.confidence),
             self.panels,
             validity=_validity(gathered, lists, truth, ground.train),
             fit=fit,
@@ -184,7 +183,7 @@ class ModelTables:
         tables = {"lists": lists, "truth": truth.judgements}
         with in_memory() as connection:
             id_views(connection, _there(tables, items=data.ground.items))
-            return fit_of(InDuckDB(connection), met)
+            return fit_in(connection, met, of_requests=self.asked.of_requests)
 
 
 def _validity(
@@ -199,6 +198,7 @@ def _validity(
             has_train=train is not None,
             has_scores="score" in lists.columns,
             ks=gathered.task.cutoffs,
+            of_requests=gathered.task.conventions.unit_mean is not None,
         )
 
 

@@ -100,6 +100,7 @@ def reconcile(
     conventions: Chosen,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
 ) -> list[Found]:
     """Definitions under which the lists give a number got elsewhere, nearest first; then the nearest of the others.
 
@@ -107,7 +108,7 @@ def reconcile(
     ----------
     value          : the number as it was printed, such as "0.330"; its last digit says how exact a match must be
     conventions    : what is pinned here; the lists are ranked as it says, whatever the definition
-    columns, input : as for `evaluate`
+    columns, input, unit : as for `evaluate`
 
     Raises
     ------
@@ -116,7 +117,8 @@ def reconcile(
     label, pinned = of_lists_and_truth(metric, asks="reconcile"), conventions_of(conventions)
     given(value)
     with in_memory() as connection:
-        open_inputs(connection, recs, truth, pinned, columns=columns, policies=input, again=True)
+        how = {"columns": columns, "policies": input, "unit": unit}
+        open_inputs(connection, recs, truth, pinned, again=True, **how)
         query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
         grades = [grade for (grade,) in connection.execute(query).fetchall()]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.reports.sections.summary import confidence, how_adjusted
+from concord.reports.sections.summary import confidence, how_adjusted, means_over
 from concord.reports.sections.tables import main_labels
 from concord.reports.writing import numbers
 
@@ -108,7 +108,10 @@ def _caption(comparison: Comparison) -> str:
     conventions = comparison.conventions
     rows = comparison.primary_pairs
     users = sorted({row.n_users for row in rows})
-    told = [f"{comparison.title}: means over users, the best in bold."]
+    over = means_over(comparison)
+    told = [
+        f"{comparison.title}: {over[:1].lower()}{over[1:].removesuffix(',')}, the best in bold."
+    ]
     if rows:
         what = (
             f"A dagger marks a mean that is significantly better than that of {comparison.baseline}, the baseline,"

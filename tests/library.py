@@ -32,5 +32,6 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
         segments=params["segments"],
         title=params["report"]["title"],
         panel=evaluation["panel"],
+        unit=params["data"].get("unit", ()),
         **comparison,
     )

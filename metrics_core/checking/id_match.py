@@ -9,6 +9,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.checking.units import owner_sql, rest_sql
 
 _DISTINCT = """
 CREATE OR REPLACE TEMP TABLE {id}s_listed AS SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL;
@@ -29,6 +30,16 @@ _UNKNOWN = """
 SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
 FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
 ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL
+"""
+
+
+# Where no two users share what comes after the user in the id of a request, it tells requests apart alone.
+_OF_OTHERS = """
+WITH listed AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM lists WHERE user IS NOT NULL),
+     known AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM truth)
+SELECT count(*), min((rest, listed.owner, known.owner)) FROM listed JOIN known USING (rest)
+WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FROM listed)
+      AND (SELECT count(*) = count(DISTINCT rest) FROM known)
 """
 
 
@@ -104,6 +115,25 @@ class InDuckDB:
     def unknown(self) -> tuple[Any, ...]:
         """See `Ids`."""
         return only_row(self.connection, _UNKNOWN)
+
+
+def fit_in(
+    connection: DuckDBPyConnection, met: Met, *, of_requests: bool = False
+) -> dict[str, Any]:
+    """`fit_of` the views `lists`, `truth` and `items`.
+
+    Raises
+    ------
+    InputError : as `fit_of`; where they are of requests: one that has another user in the truth
+    """
+    if of_requests:
+        query = _OF_OTHERS.format(owner=owner_sql("user"), rest=rest_sql("user"))
+        count, first = only_row(connection, query)
+        if count:
+            rest, here, there = first
+            what = f"{in_words(count, 'request')}, such as {rest!r}, is of user {here!r} here and of user {there!r} in the truth"  # fmt: skip
+            raise refuse(met.where("user"), what, "name the same user in both, or mend the ids of requests")  # fmt: skip
+    return fit_of(InDuckDB(connection), met)
 
 
 def fit_of(ids: Ids, met: Met) -> dict[str, Any]:

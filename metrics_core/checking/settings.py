@@ -19,6 +19,9 @@ class Settings(Protocol):
     def format(self, form: str = "") -> str:
         """The setting that says in which format a file is."""
 
+    def unit(self) -> str:
+        """The setting that says which columns name a request."""
+
     def order(self) -> str:
         """What to do where nothing says in which order the items of a list stand."""
 
@@ -65,6 +68,9 @@ class Arguments:
 
     def format(self, form: str = "") -> str:
         return f"the ending .{form}" if form else "the ending of its name"
+
+    def unit(self) -> str:
+        return "`unit`"
 
     def order(self) -> str:
         named = self.columns("score")

@@ -5,7 +5,8 @@ from dataclasses import replace
 from concord.metrics_core.comparing.best_chances import best_chances
 from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.distributions import distributions
-from concord.metrics_core.comparing.evidence.evaluated import lists_of
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Ground, lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.examples import examples
 from concord.metrics_core.comparing.gate_evidence import decided
@@ -26,6 +27,7 @@ from concord.metrics_core.comparing.tradeoffs import tradeoffs
 from concord.metrics_core.comparing.warnings.lists import warnings
 from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Unit
 
 
 def compared(evidence: Evidence) -> Comparison:
@@ -61,6 +63,7 @@ def compared(evidence: Evidence) -> Comparison:
         provenance=provenance(asked, lists),
         covers=COVERS_TRAININGS if asked.replicates else COVERS,
         replicates=replicates(evidence, means, pairs),
+        unit=_unit(asked, ground),
     )
     return replace(
         comparison,
@@ -68,3 +71,10 @@ def compared(evidence: Evidence) -> Comparison:
         examples=examples(evidence, comparison),
         replicates=answered(comparison),
     )
+
+
+def _unit(asked: Asked, ground: Ground) -> Unit | None:
+    """What values are of, where it is no user; the columns as the truth was read."""
+    mean, folds = asked.conventions.unit_mean, ground.truth_quality.get("folds", {})
+    read = next(iter(folds.values()), ground.truth_quality)
+    return None if mean is None else Unit(tuple(read["unit"]), mean)

@@ -65,12 +65,13 @@ def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]
         means = {model: or_nan(evaluated.mean(text)) for model, evaluated in models.items()}
         effect = absolute(asked.min_effects[text], means[asked.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
-        results = compare(values, named, confidence=asked.confidence)
+        clusters = aligned.clusters
+        results = compare(values, named, confidence=asked.confidence, clusters=clusters)
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
             tested = asked.wilcoxon and not math.isnan(kept.p)
-            p_wilcoxon = wilcoxon(values[a], values[b]) if tested else math.nan
+            p_wilcoxon = wilcoxon(*aligned.pair(values[a], values[b])) if tested else math.nan
             yield _Found(label, a, b, kept, effect, p_wilcoxon)
 
 
@@ -84,7 +85,7 @@ def _jointly(asked: Asked, family: Sequence[_Found], aligned: Aligned) -> Floats
     }
     compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
     adjusted[tested] = max_t(
-        [(values[label][a], values[label][b]) for label, a, b in compared],
+        [aligned.pair(values[label][a], values[label][b]) for label, a, b in compared],
         resamples=asked.resamples,
         seed=asked.seed,
     )

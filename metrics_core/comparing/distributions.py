@@ -18,7 +18,7 @@ def distributions(asked: Asked, aligned: Aligned) -> Iterator[Distribution]:
         values = aligned.values(str(label), label.conventions(asked.conventions).undefined)
         for model in values:
             if model != asked.baseline:
-                gaps = values[model] - values[asked.baseline]
+                gaps = aligned.by_user(values[model] - values[asked.baseline])
                 yield _of_pair(str(label), model, asked.baseline, gaps)
 
 

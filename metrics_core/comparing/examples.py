@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.checking.relations import Table, scan, schema
+from concord.metrics_core.checking.units import parts_of
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
@@ -49,7 +50,7 @@ def examples(evidence: Evidence, comparison: Comparison) -> Examples | None:
                 value_a=of_a,
                 value_b=of_b,
                 difference=of_a - of_b,
-                n_train=n_train.get(user, 0) if n_train is not None else None,
+                n_train=n_train.get(known.owner(user), 0) if n_train is not None else None,
                 truth=tuple(truth.get(user, ())),
                 list_a=tuple(list_a.get(user, ())),
                 list_b=tuple(list_b.get(user, ())),
@@ -98,6 +99,7 @@ class _Known:
         self._ground, self._users, self._k = ground, users, asked.main_k
         self._least = label.conventions(asked.conventions).relevance_threshold
         self._ranking = label.ranking_number(asked.conventions)
+        self._of_requests = asked.of_requests
         self._titles = self._read_titles()
         self._relevant: dict[tuple[str, str], float] = {}
 
@@ -126,17 +128,23 @@ class _Known:
         if self._ground.train is None:
             return None
         counts: dict[str, int] = {}
-        for user, _ in self._rows(self._ground.train, ["item"]):
+        for user, _ in self._rows(self._ground.train, ["item"], list(map(self.owner, self._users))):
             counts[user] = counts.get(user, 0) + 1
         return counts
 
-    def _rows(self, table: Table, columns: list[str]) -> list[tuple[Any, ...]]:
+    def owner(self, user: str) -> str:
+        """The user whose request it is; of users they themselves."""
+        return parts_of(user)[0] if self._of_requests else user
+
+    def _rows(
+        self, table: Table, columns: list[str], users: Sequence[str] | None = None
+    ) -> list[tuple[Any, ...]]:
         """user, then the columns, as the table is sorted."""
         frame = scan(table)
         if "ranking" in schema(table):
             frame = frame.filter(pl.col("ranking") == self._ranking)
         ids = pl.col("user", "item").cast(pl.String)
-        text = frame.with_columns(ids).filter(pl.col("user").is_in(list(self._users)))
+        text = frame.with_columns(ids).filter(pl.col("user").is_in(list(users or self._users)))
         return text.select("user", *columns).collect().rows()
 
     def _read_titles(self) -> dict[str, str]:

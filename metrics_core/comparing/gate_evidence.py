@@ -131,8 +131,11 @@ def _over_all_users(
 
 def _n_of_reference(evidence: Evidence, text: str) -> int:
     """How many users have a value with the reference."""
-    policy = parse(text).conventions(evidence.asked.conventions).undefined
-    return Column(evidence.aligned.values(text, policy)[evidence.asked.baseline]).n_defined
+    policy, aligned = (
+        parse(text).conventions(evidence.asked.conventions).undefined,
+        evidence.aligned,
+    )
+    return Column(aligned.values(text, policy)[evidence.asked.baseline], aligned.clusters).n_defined
 
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
@@ -148,15 +151,16 @@ def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]
         for text in margins:
             label = parse(text)
             values = aligned.values(text, label.conventions(asked.conventions).undefined)
-            yield name, Grouped(text, label, split(values, groups.names, groups.of_user))
+            of_groups = split(values, groups.names, groups.of_user)
+            yield name, Grouped(text, label, of_groups, aligned.clusters)
 
 
 def _in_segment(
     evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
 ) -> Measured | None:
     """A model in a group; None where nobody in it has a value with the model or with the reference."""
-    asked, values = evidence.asked, grouped.values[segment]
-    ours, theirs = Column(values[model]), Column(values[asked.baseline])
+    asked = evidence.asked
+    ours, theirs = (grouped.column(segment, name) for name in (model, asked.baseline))
     if not (ours.n_defined or theirs.n_defined):
         return None
     pair = paired(ours, theirs, confidence=asked.confidence)

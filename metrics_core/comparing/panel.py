@@ -39,7 +39,7 @@ def panels(
     if not asked.panel:
         return []
     tables = {model: [each.panel for each in found.each] for model, found in models.items()}
-    aligned = align(tables, pinned.told)
+    aligned = align(tables, pinned.told, pinned.mean)
     found = _Found(asked, models, differences, pinned, aligned)
     labels = {str(label): label for label in asked.labels}
     return [_entry(found, labels[text]) for text in asked.primary]
@@ -53,7 +53,7 @@ def _entry(found: _Found, label: Label) -> PanelEntry:
         means = _means(found, definition)
         own = label.conventions(definition.conventions)
         values = found.aligned.values(definition.column, own.undefined)
-        verdicts = _verdicts(found, definition, values, means)
+        verdicts = _verdicts(found, definition, values, means, found.aligned)
         others.append(_told(found.asked, definition, means, verdicts, pinned))
     merged = _merged([pinned, *others])
     return PanelEntry(
@@ -68,7 +68,8 @@ def _pinned(found: _Found, definition: Definition) -> parts.Definition:
     text = str(definition.label)
     means = {model: evaluated.mean(text) for model, evaluated in found.models.items()}
     undefined = definition.label.conventions(found.asked.conventions).undefined
-    verdicts = _verdicts(found, definition, found.pinned.values(text, undefined), means)
+    values = found.pinned.values(text, undefined)
+    verdicts = _verdicts(found, definition, values, means, found.pinned)
     return _told(found.asked, definition, means, verdicts, None)
 
 
@@ -89,11 +90,12 @@ def _verdicts(
     definition: Definition,
     values: Mapping[str, Floats],
     means: Mapping[str, float | None],
+    aligned: Aligned,
 ) -> dict[str, parts.Verdict]:
     """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
     label, asked = definition.label, found.asked
     named = pairs(list(means), asked.baseline)
-    results = compare(values, named, confidence=asked.confidence)
+    results = compare(values, named, confidence=asked.confidence, clusters=aligned.clusters)
     if is_pooled(label, definition.conventions):
         results = [
             result.of_means(or_nan(means[a]), or_nan(means[b]))

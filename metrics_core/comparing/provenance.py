@@ -13,7 +13,7 @@ from concord.metrics_core.comparison.parts import (
     PinnedKnob,
     Provenance,
 )
-from concord.metrics_core.conventions.conventions import KNOBS
+from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS
 from concord.metrics_core.metrics.catalogue import changed_by
 
 COVERS = (
@@ -47,6 +47,10 @@ def conventions(asked: Asked) -> PinnedConventions:
         )
         for knob, value in zip(KNOBS, pinned.knobs().values(), strict=True)
     ]
+    if pinned.unit_mean is not None:
+        meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
+        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_catalogue))  # fmt: skip
+        knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 

@@ -15,9 +15,11 @@ from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.scoring.judge import fetch
 from concord.metrics_core.scoring.listing import number_items
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.statistics.jackknife import jackknife_intervals
 from concord.metrics_core.statistics.swap import Measure, Shown, Swapped, swap_tests
 
@@ -90,12 +92,12 @@ def _lists_of(
     if not of_catalogue or not others or asked.baseline not in once:
         return
     with _numbered(once, evidence.ground) as connection:
-        items = number_items(connection, None)
+        items, owner = number_items(connection, None), _owner(connection, asked.conventions)
         for (k, ranking), group in _alike(of_catalogue, asked.conventions).items():
             measures = {str(label): _measure(label, asked.conventions) for label in group}
-            ours = _shown(connection, _view(names, asked.baseline), k, ranking)
+            ours = _shown(connection, _view(names, asked.baseline), k, ranking, owner)
             for model in others:
-                shown = _shown(connection, _view(names, model), k, ranking)
+                shown = _shown(connection, _view(names, model), k, ranking, owner)
                 yield _Lists(model, shown, ours, measures, items, k)
 
 
@@ -144,8 +146,18 @@ def _view(models: Sequence[str], model: str) -> str:
     return f"lists_of_{models.index(model)}"
 
 
-def _shown(connection: DuckDBPyConnection, view: str, k: int | None, ranking: int) -> Shown:
+def _owner(connection: DuckDBPyConnection, pinned: Conventions) -> Ints | None:
+    """The number of whose request each user number is; None where they are users."""
+    if pinned.unit_mean is None:
+        return None
+    units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()["user"]
+    return Clusters.of(units, pinned.unit_mean).user
+
+
+def _shown(
+    connection: DuckDBPyConnection, view: str, k: int | None, ranking: int, owner: Ints | None
+) -> Shown:
     lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {ranking})")
     query = _SHOWN.format(lists=lists, k=_ALL if k is None else k)
     rows = fetch(connection, query)
-    return Shown(rows["user_number"], rows["item_number"])
+    return Shown(rows["user_number"], rows["item_number"], owner)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
+    LEFT_OUT,
     BestChance,
     Difference,
     Distribution,
@@ -21,6 +22,7 @@ from concord.metrics_core.comparison.parts import (
     Score,
     Segmentation,
     Tradeoff,
+    Unit,
     Warned,
 )
 from concord.metrics_core.comparison.rendering import rendered
@@ -52,6 +54,7 @@ class Comparison:
     quality     : lists, or `truth` -> what was found in the table, as quality files have it; not to be changed
     covers      : what the intervals cover, and what not
     replicates  : models that were trained several times; None where none was
+    unit        : what values are of, where they are not of users
     """
 
     title: str
@@ -78,6 +81,7 @@ class Comparison:
     provenance: Provenance = NO_PROVENANCE
     covers: str = ""
     replicates: Replicates | None = None
+    unit: Unit | None = field(default=None, metadata=LEFT_OUT)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report as one HTML page that needs no network; written to `path`, if one is given."""

@@ -6,7 +6,7 @@ that does not exist, null in JSON.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Verdict = Literal[
@@ -23,6 +23,9 @@ Verdict = Literal[
     "worse",
 ]
 Severity = Literal["serious", "notice"]
+LEFT_OUT: Mapping[str, bool] = {
+    "left_out": True
+}  # of fields that are not written where they are None
 
 MIRROR: Mapping[Verdict, Verdict] = {
     "better": "worse",
@@ -60,9 +63,21 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Unit:
+    """What a value is of, where it is no user: a request, which these columns name, the user's first.
+
+    mean : is a mean over `requests`, all alike, or over `users`, of each user's mean?
+    """
+
+    columns: tuple[str, ...]
+    mean: Literal["requests", "users"]
+
+
+@dataclass(frozen=True)
 class Score:
     """A row of the leaderboard: the mean of a model over its users, with its t interval.
 
+    n_requests                    : of these users, where values are those of requests, as `n_undefined` then is
     best                          : has no model a better mean? Models of equal mean share it
     indistinguishable_from_best   : is no best model significantly better? None where nothing was tested
     """
@@ -76,6 +91,7 @@ class Score:
     n_undefined: int
     best: bool
     indistinguishable_from_best: bool | None
+    n_requests: int | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

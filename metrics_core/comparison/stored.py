@@ -95,7 +95,12 @@ def _of_another_version(where: str, found: Any) -> InputError:
 def plain(part: Any) -> Any:
     """Types as JSON has them; `dataclasses.asdict` would copy every leaf."""
     if is_dataclass(part):
-        return {field.name: plain(getattr(part, field.name)) for field in fields(part)}
+        values = ((field, getattr(part, field.name)) for field in fields(part))
+        return {
+            field.name: plain(value)
+            for field, value in values
+            if value is not None or not field.metadata
+        }
     if isinstance(part, tuple | list):
         return [plain(each) for each in part]
     if isinstance(part, Mapping):

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 
 def frame_of(kind: type[Any], rows: Iterable[Any]) -> "pl.DataFrame":
-    """One row a part, one column a field."""
+    """One row a part, one column a field; without those that are left out where no part has a value."""
     import polars as pl  # 0.1 s that only those who want frames spend
 
     schema = schema_of(kind)  # type: ignore[arg-type] # a class can be hashed
-    return pl.DataFrame([vars(row) for row in rows], schema=schema)
+    found = pl.DataFrame([vars(row) for row in rows], schema=schema)
+    left_out = (field.name for field in fields(kind) if field.metadata)
+    return found.drop(name for name in left_out if found[name].is_null().all())
 
 
 @cache

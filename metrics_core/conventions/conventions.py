@@ -9,9 +9,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
+UnitMean = Literal["requests", "users"]
+UNIT_MEANS: Mapping[UnitMean, str] = {
+    "requests": "all requests count alike",
+    "users": "all users count alike: the mean of each user's mean",
+}
 ANY_CUTOFF = "@k"  # ends the key of an override that is for labels with a cutoff
 BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
@@ -390,6 +395,9 @@ KNOBS: tuple[Knob, ...] = (
 KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
+WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, "unit_mean": None}  # and else left out
+
+
 class Ranking(NamedTuple):
     """The conventions that decide the order of a list, before any metric."""
 
@@ -403,8 +411,13 @@ class Conventions:
     """Every knob by value, without defaults.
 
     `overrides` says what single metrics have otherwise: {key: {knob: value}}. The key `RR` is for every label of RR,
-    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`. `own_metrics`: name -> SHA-256 of the code that
-    computes a metric of one's own; nobody writes it, and it stands nowhere where there is none.
+    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`.
+
+    What follows is left out of all that is written where it is not asked for:
+
+    own_metrics : name -> SHA-256 of the code that computes a metric of one's own; nobody writes it
+    unit_mean   : over what means are taken where values are those of requests: of all alike, or first of each user's;
+                  None where they are those of users
     """
 
     preset: str
@@ -449,6 +462,7 @@ class Conventions:
     round: Mapping[str, int] | None
     overrides: Mapping[str, Mapping[str, Value]]
     own_metrics: Mapping[str, str] = field(default_factory=dict)
+    unit_mean: UnitMean | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
@@ -460,6 +474,7 @@ class Conventions:
         ]
         for key, changed in self.overrides.items():
             problems += _wrong_overrides(key, changed)
+        problems += _wrong_mean(self.unit_mean)
         if problems:
             raise ConventionError(problems)
 
@@ -467,7 +482,7 @@ class Conventions:
     def from_mapping(cls, mapping: Mapping[str, Value]) -> Self:
         """Conventions from plain data; every missing, unknown or wrong key is reported at once."""
         known = {field.name for field in fields(cls)}
-        optional: dict[str, Value] = {"overrides": {}, "own_metrics": {}}
+        optional: dict[str, Value] = {"overrides": {}, **WHERE_ASKED}
         problems = [_unknown(str(key), known) for key in mapping if key not in known]
         problems += [
             (
@@ -483,6 +498,7 @@ class Conventions:
             if name in KNOB
             for problem in _wrong_value(name, value, where=name)
         ]
+        problems += _wrong_mean(mapping.get("unit_mean"))
         given = {**optional, "preset": "custom", **mapping}
         shapes = _wrong_shapes(given)
         problems += shapes or [
@@ -522,17 +538,13 @@ class Conventions:
     def as_dict(self) -> dict[str, Value]:
         """Plain data: what stands in params.yaml, and in every result."""
         content = asdict(self)
-        return (
-            content
-            if self.own_metrics
-            else {k: v for k, v in content.items() if k != "own_metrics"}
-        )
+        return {k: v for k, v in content.items() if v or k not in WHERE_ASKED}
 
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
-        own = {"own_metrics": self.own_metrics} if self.own_metrics else {}
-        content = {"knobs": self.knobs(), "overrides": self.overrides, **own}
+        asked = {name: value for name in WHERE_ASKED if (value := getattr(self, name))}
+        content = {"knobs": self.knobs(), "overrides": self.overrides, **asked}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -546,6 +558,12 @@ def nearest(word: str, words: set[str]) -> str:
 
 def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
     return key, "is not a convention", nearest(key, known)
+
+
+def _wrong_mean(value: Value) -> list[tuple[str, str, str]]:
+    if value is None or value in get_args(UnitMean):
+        return []
+    return [("unit_mean", f"is {shown(value)}", f"choose one of: {' | '.join(get_args(UnitMean))}")]
 
 
 def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, str]]:

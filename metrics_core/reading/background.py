@@ -99,5 +99,6 @@ def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
     """
     source = read_source(connection, table, may_be_empty=True)
     connection.execute("ALTER TABLE source ADD COLUMN item VARCHAR")
-    if problems := value_problems(connection, source, id_checks(source, "user")):
+    checks = [check for column in source.ids for check in id_checks(source, column)]
+    if problems := value_problems(connection, source, checks):
         raise InputError(problems)

@@ -138,7 +138,9 @@ def _passed_on(
     watch: Watch,
 ) -> tuple[Source, Passed] | None:
     """What a table was, and what was seen of its rows, where they were handed to `keep` in one pass; else None."""
-    for pass_on in (in_order, by_user):
+    for pass_on in (
+        (in_order, by_user) if not table.unit else ()
+    ):  # their ids are put together first
         passed = Passed()
         try:
             with (

@@ -37,6 +37,7 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
         "items": items,
         "user_type": "text" if source.is_text("user") else "integer",
         "item_type": "text" if source.is_text("item") else "integer",
+        **({"unit": list(source.file.requests)} if source.file.unit else {}),
     }
 
 
@@ -71,10 +72,15 @@ def of_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def in_numbers(quality: dict[str, Any]) -> str:
-    """`120,000 rows, 1,192 users`."""
+    """`120,000 rows, 1,192 users`, or requests."""
     counted = [in_words(quality["rows"], "row")]
-    counted += [in_words(quality["users"], "user")] if "users" in quality else []
+    counted += [in_words(quality["users"], unit_of(quality))] if "users" in quality else []
     return ", ".join(counted)
+
+
+def unit_of(quality: Mapping[str, Any]) -> str:
+    """What is counted as `users` in a table: users, or requests."""
+    return "request" if "unit" in quality else "user"
 
 
 def describe_lists(

@@ -11,12 +11,15 @@ from typing import Any
 
 import polars as pl
 
+from concord.metrics_core.checking.relations import Table, column
+from concord.metrics_core.checking.units import owners
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Panel, panel
-from concord.metrics_core.scoring.partition import Part, Task, count_users, part_names
+from concord.metrics_core.scoring.partition import LISTED, Part, Task, count_users, part_names
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.scoring.validity import Lists
 
@@ -39,13 +42,17 @@ def panels_of(
 
 @dataclass
 class Gathered:
-    """What is kept of all partitions beside the users' values."""
+    """What is kept of all partitions beside the users' values.
+
+    owners : the users who have a list, where lists are those of requests
+    """
 
     task: Task
     counts: Counter[str] = field(default_factory=Counter)
     pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     exposures: dict[str, Exposure] = field(default_factory=dict)
     lists: Lists = field(default_factory=Lists)
+    owners: set[str] = field(default_factory=set)
 
     @property
     def definitions(self) -> list[str]:
@@ -56,6 +63,8 @@ class Gathered:
         """Count another partition in."""
         self.counts.update(count_users(part.values, self.task))
         self.lists.add(part.values)
+        if self.task.conventions.unit_mean is not None:
+            self.owners.update(owners(part.values.filter(pl.col(LISTED) > 0)["user"]))
         for name in self.task.columns:
             if set(part_names(name)) <= set(part.values.columns):
                 kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
@@ -65,24 +74,36 @@ class Gathered:
             self.exposures[label] = exposure if before is None else before + exposure
 
     def summaries(
-        self, values: Callable[[str], Floats], confidence: float
+        self, table_of: Callable[[str], Table], confidence: float
     ) -> tuple[dict[str, Summary], dict[str, Summary]]:
         """Label -> summary, and column of a definition -> summary.
 
-        values : the values of a column that are not null; one column at a time, so that memory does not grow with
-                 their number
+        table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
+                   with their number
         """
-        pinned = self.task.conventions
-        found = {
-            name: summarise(
-                label, values(name), conventions, confidence=confidence, parts=self._parts(name)
+        pinned, mean = self.task.conventions, self.task.conventions.unit_mean
+        n_users = None if mean is None else len(self.owners)
+        found: dict[str, Summary] = {}
+        whose: Clusters | None = None
+        of: Table | None = None
+        for name, (label, conventions) in self.task.columns.items():
+            table = table_of(name)
+            if mean is not None and table is not of:
+                whose, of = Clusters.of(column(table, "user"), mean), table
+            values = column(table, name)
+            counts = values.is_not_null()
+            found[name] = summarise(
+                label,
+                values.filter(counts).to_numpy(),
+                conventions,
+                confidence=confidence,
+                parts=self._parts(name),
+                clusters=None if whose is None else whose.some(counts.to_numpy()),
             )
-            for name, (label, conventions) in self.task.columns.items()
-        }
         for label in self.task.labels:
             if label.metric.of_catalogue:
                 exposure = self.exposures[str(label)]
-                found[str(label)] = summarise_catalogue(label, exposure, pinned)
+                found[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
         labels = {name: found[name] for name in map(str, self.task.labels)}
         return labels, {name: found[name] for name in self.definitions}
 
@@ -164,8 +185,8 @@ def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
 
 
 def _numbers(summary: Summary) -> dict[str, float | None]:
-    return {name: _or_none(value) for name, value in vars(summary).items()}
+    return {name: _or_none(value) for name, value in summary.numbers.items()}
 
 
-def _or_none(number: float) -> float | None:
-    return None if math.isnan(number) else number
+def _or_none(number: float | None) -> float | None:
+    return None if number is None or math.isnan(number) else number

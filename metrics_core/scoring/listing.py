@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.checking.units import owners
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
 from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import fetch
@@ -47,7 +48,7 @@ ORDER BY number, rank
 """
 _HISTORY = """
 SELECT DISTINCT number, item_number
-FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = CAST(listed_users.user AS VARCHAR)
+FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = listed_users.owner
 JOIN item_numbers ON CAST(train.item AS VARCHAR) = item_numbers.item
 ORDER BY number, item_number
 """
@@ -105,10 +106,16 @@ def listed(
     *,
     number: int,
     threshold: float | None,
+    of_requests: bool = False,
 ) -> Listed:
-    """The lists of one partition as they are; `number` says which ranking, where `lists` holds several."""
+    """The lists of one partition as they are; `number` says which ranking, where `lists` holds several.
+
+    of_requests : are they those of requests, whose users the train knows?
+    """
     users = judged.users.tolist() if judged.users.dtype == object else judged.users
     numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
+    owner = owners(numbered["user"]) if of_requests else numbered["user"].cast(pl.String)
+    numbered = numbered.with_columns(owner.alias("owner"))
     connection.register("listed_users", numbered.to_arrow())
     several = "ranking" in connection.view("lists").columns
     lists = f"(SELECT * FROM lists WHERE ranking = {number})" if several else "lists"

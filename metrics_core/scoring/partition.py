@@ -202,7 +202,14 @@ def _whole(
         if task.items is None or connection is None:
             msg = "metrics beyond accuracy need `train` or `items`"
             raise ValueError(msg)
-        return listed(connection, judged, task.items, number=number, threshold=threshold)
+        return listed(
+            connection,
+            judged,
+            task.items,
+            number=number,
+            threshold=threshold,
+            of_requests=task.conventions.unit_mean is not None,
+        )
 
     return whole
 

@@ -42,7 +42,12 @@ class Told:
     def __repr__(self) -> str:
         means = ", ".join(f"{label} {mean:.4f}" for label, mean in self._means.items())
         said = "".join(f"; beware: {each.sentence.removesuffix('.')}" for each in self.warnings)
-        return f"<Result for {self.n_users:,} users: {means}{said}>"
+        return f"<Result for {self._whom}: {means}{said}>"
+
+    @property
+    def _whom(self) -> str:
+        """Over whom the means are taken, in words."""
+        return f"{self.n_users:,} users"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the warnings and the summary."""
@@ -65,5 +70,5 @@ class Told:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined; one row a label."""
-        return pl.DataFrame([{"metric": label, **vars(row)} for label, row in self.means.items()])
+        """metric, mean, ci_low, ci_high (95 %, t), n_users, n_undefined [, n_requests]; one row a label."""
+        return pl.DataFrame([{"metric": label, **row.numbers} for label, row in self.means.items()])

@@ -10,19 +10,30 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum, exactly
 from concord.metrics_core.scoring.numerics.student import half_width
 
 
 @dataclass(frozen=True)
 class Summary:
-    """NaN where a number does not exist; `n_users` stand behind the mean, `n_undefined` had 0/0."""
+    """NaN where a number does not exist; `n_users` stand behind the mean, `n_undefined` had 0/0.
+
+    n_requests : of these users, where values are those of requests; `n_undefined` are requests then
+    """
 
     mean: float
     ci_low: float
     ci_high: float
     n_users: int
     n_undefined: int
+    n_requests: int | None = None
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """The fields; without the number of requests where there are none."""
+        found = vars(self)
+        return found if self.n_requests is not None else {n: found[n] for n in found if n != "n_requests"}  # fmt: skip
 
 
 def summarise(
@@ -32,6 +43,7 @@ def summarise(
     *,
     confidence: float,
     parts: tuple[Floats, ...] = (),
+    clusters: Clusters | None = None,
 ) -> Summary:
     """Mean over the users that are not left out, with its t interval.
 
@@ -41,10 +53,20 @@ def summarise(
     confidence : of the interval, such as 0.95
     parts      : (users,) each; hits and divisors of a micro mean, or precision and recall of an F1 of means.
                  A pooled mean has no interval of this closed form.
+    clusters   : whose requests they are, where values are those of requests
     """
     own = label.conventions(conventions)
     totals = totals_of(values, parts, own.undefined)
     mean = mean_of(label, totals)
+    if clusters is not None:
+        ratio = clusters.ratio(_zeroed(values, own.undefined))
+        low, high = ratio.interval(confidence)
+        if parts or math.isnan(mean):  # pooled, or undefined as soon as one is
+            low = high = math.nan
+        else:
+            mean = ratio.value
+        counts = (ratio.n, totals.n_undefined, totals.n_users)
+        return Summary(_rounded(mean, own), low, high, *counts)
     squares = squared(counted(values, own.undefined), mean) if not parts else []
     return summary_of(label, totals, squares, own, confidence=confidence)
 
@@ -113,28 +135,42 @@ def summary_of(
     pooled = len(totals.sums) > 1
     half = math.nan if pooled else _half_width(totals.n_users, mean, squares, confidence)
     low, high = mean - half, mean + half
+    return Summary(_rounded(mean, own), low, high, totals.n_users, totals.n_undefined)
+
+
+def _rounded(mean: float, own: Conventions) -> float:
     if own.round is not None and "mean" in own.round and math.isfinite(mean):
-        mean = round(mean, own.round["mean"])
-    return Summary(mean, low, high, totals.n_users, totals.n_undefined)
+        return round(mean, own.round["mean"])
+    return mean
 
 
-def interval_of(values: Floats, confidence: float) -> tuple[float, float]:
+def interval_of(
+    values: Floats, confidence: float, clusters: Clusters | None = None
+) -> tuple[float, float]:
     """The t interval of the mean over the users who have a value; NaN where there are none or one."""
+    if clusters is not None:
+        return clusters.ratio(values).interval(confidence)
     known = values[~np.isnan(values)]
     mean = exact_sum(known) / len(known) if len(known) else math.nan
     half = _half_width(len(known), mean, squared(known, mean), confidence)
     return mean - half, mean + half
 
 
-def summarise_catalogue(label: Label, exposure: Exposure, conventions: Conventions) -> Summary:
-    """The one number of a metric over all users; it has no interval over users."""
+def summarise_catalogue(
+    label: Label, exposure: Exposure, conventions: Conventions, n_users: int | None = None
+) -> Summary:
+    """The one number of a metric over all users; it has no interval over users.
+
+    n_users : whose requests they are, where lists are those of requests
+    """
     own = label.conventions(conventions)
     value = label.metric.function(
         exposure, **{knob: getattr(own, knob) for knob in label.metric.knobs}
     )
-    if own.round is not None and "mean" in own.round and math.isfinite(value):
-        value = round(value, own.round["mean"])
-    return Summary(value, math.nan, math.nan, exposure.n_users, 0)
+    listed = exposure.n_users
+    if n_users is not None:
+        return Summary(_rounded(value, own), math.nan, math.nan, n_users, 0, listed)
+    return Summary(_rounded(value, own), math.nan, math.nan, listed, 0)
 
 
 def _zeroed(values: Floats, undefined: str) -> Floats:

@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.relations import view
 from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.checking.units import owner_sql
 from concord.metrics_core.scoring.partition import FOUND, KNOWN, LISTED, RELEVANT
 
 _USERS = "SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0) FROM listed"
@@ -22,7 +23,8 @@ SELECT rank, count(*) FROM lists {_KNOWN} WHERE item IS NULL AND rank <= $deepes
 _KNOWN_ITEMS = """
 SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
 FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
-      FROM lists JOIN ends USING (user) LEFT JOIN train USING (user, item) LEFT JOIN begins USING (item)
+      FROM lists JOIN ends USING (user)
+      LEFT JOIN train ON train.user = {owner} AND train.item = lists.item LEFT JOIN begins ON begins.item = lists.item
       WHERE rank <= $deepest AND lists.item IS NOT NULL)
 GROUP BY rank ORDER BY rank
 """
@@ -70,6 +72,7 @@ def validity(
     has_train: bool,
     has_scores: bool,
     ks: Sequence[int],
+    of_requests: bool = False,
 ) -> dict[str, Any]:
     """What the views `lists`, `truth` and, if there is one, `train` tell of one model, over the users whom the truth knows.
 
@@ -79,12 +82,15 @@ def validity(
     by_cutoff   : k -> `shown` places; of them `in_train`, items that the user had in the train, and `future`, items
                   that first appear in the train after the user's last row of the truth (null without times);
                   `tied`: users whose scores at k and k + 1 are equal
+
+    of_requests : are lists and truth those of requests, of which users are counted above, and whose users the train knows?
     """
     deepest = {"deepest": max(ks, default=0)}
     lacking = only_row(connection, _LACKING)[0]  # told by the file
     misses = dict(connection.execute(_MISSES, deepest).fetchall()) if lacking else {}
     timed = has_train and _times(connection)
-    ranks = connection.execute(_KNOWN_ITEMS, deepest).fetchall() if has_train else []
+    known = _KNOWN_ITEMS.format(owner=owner_sql("lists.user") if of_requests else "lists.user")
+    ranks = connection.execute(known, deepest).fetchall() if has_train else []
     tied = dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()) if has_scores and ks else {}
     return {
         "users": f"{lists.users:016x}",

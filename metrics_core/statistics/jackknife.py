@@ -31,14 +31,14 @@ def jackknife_intervals(
 ) -> dict[str, tuple[float, float]]:
     """(a - b) ± t · √((G - 1) / G · Σ (d₋g - mean)²), for each measure; d₋g is a - b without the users of group g.
 
-    Both lists of a user stand in the same group, so the interval is paired. NaN where it does not exist, or where there
+    All lists of a user stand in the same group, so the interval is paired. NaN where it does not exist, or where there
     are fewer groups than an interval needs.
 
     References
     ----------
     Efron & Stein (1981), Annals of Statistics 9(3), 586-596.  doi:10.1214/aos/1176345462
     """
-    users = np.unique(np.concatenate([a.user, b.user]))
+    users = np.unique(np.concatenate([a.owner_of(a.user), b.owner_of(b.user)]))
     groups = min(GROUPS, len(users))
     if groups < FEWEST_INFORMATIVE:
         return dict.fromkeys(measures, (math.nan, math.nan))
@@ -66,11 +66,12 @@ class _Side:
     """The counts of one model's items and users, and how to leave a group out; users fall into groups by their number."""
 
     def __init__(self, shown: Shown, users: Ints, groups: int, n_items: int) -> None:
-        group = np.searchsorted(users, shown.user) % groups
+        group = np.searchsorted(users, shown.owner_of(shown.user)) % groups
         order = np.argsort(group, kind="stable")
         self._items = shown.item[order]
         self._ends = np.searchsorted(group[order], np.arange(groups + 1))
-        self._listed = np.bincount(np.searchsorted(users, np.unique(shown.user)) % groups, minlength=groups)  # fmt: skip
+        owners = shown.owner_of(np.unique(shown.user))
+        self._listed = np.bincount(np.searchsorted(users, owners) % groups, minlength=groups)
         self._counts = np.bincount(shown.item, minlength=n_items)
 
     def without(self, group: int | None) -> tuple[Ints, int]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
 from concord.metrics_core.scoring.numerics.exact import AT_ONCE, exact_sum, exact_sum_of
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
@@ -88,9 +89,10 @@ class Paired:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """(users,) values of one model, NaN where the user does not count."""
+    """(users,) values of one model, NaN where the user does not count; with `clusters` (requests,) values."""
 
     values: Floats
+    clusters: Clusters | None = None
 
     @cached_property
     def defined(self) -> NDArray[np.bool_]:
@@ -100,12 +102,22 @@ class Column:
     @cached_property
     def n_defined(self) -> int:
         """How many users count."""
-        return int(self.defined.sum())
+        return int(self.defined.sum()) if self.clusters is None else self._ratio.n
 
     @cached_property
     def mean(self) -> float:
-        """Over all users who count."""
-        return _mean(self.values[self.defined])
+        """Over all users, or requests, that count."""
+        return _mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
+
+    @cached_property
+    def _ratio(self) -> Ratio:
+        assert self.clusters is not None
+        return self.clusters.ratio(self.values)
+
+    @property
+    def by_user(self) -> Floats:
+        """(users,) values whose mean is that of the column, and which vary as it does."""
+        return self.values if self.clusters is None else self.clusters.linearised(self.values)
 
     def mean_over(self, users: NDArray[np.bool_], n_users: int) -> float:
         """Over some of the users who count; all of them, if there are as many."""
@@ -113,7 +125,11 @@ class Column:
 
 
 def compare(
-    values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]], *, confidence: float
+    values: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    confidence: float,
+    clusters: Clusters | None = None,
 ) -> list[Paired]:
     """Every pair (a, b) on one metric.
 
@@ -121,16 +137,19 @@ def compare(
     ----------
     values     : model -> (users,) float64, the same users in the same places; NaN where a user does not count
     confidence : of the intervals, such as 0.95
+    clusters   : whose requests they are, where values are those of requests
     """
-    columns = {model: Column(column) for model, column in values.items()}
+    columns = {model: Column(column, clusters) for model, column in values.items()}
     return [paired(columns[a], columns[b], confidence=confidence) for a, b in pairs]
 
 
 def paired(a: Column, b: Column, *, confidence: float) -> Paired:
     """mean(a - b) ± t · sd(a - b) / √n, over the users whom both have a value for.
 
-    All sums are exact, so the order of the users changes no bit.
+    All sums are exact, so the order of the users changes no bit. Values of requests have the errors of `Ratio`.
     """
+    if a.clusters is not None:
+        return _paired_requests(a.values, b.values, a.clusters, confidence)
     gaps, n = _gaps(a.values, b.values)
     n_nonzero = sum(map(len, gaps))
     above = sum(int(np.count_nonzero(block > 0)) for block in gaps)
@@ -147,6 +166,38 @@ def paired(a: Column, b: Column, *, confidence: float) -> Paired:
         below=_share(n_nonzero - above, n),
     )
     return result if n_nonzero < FEWEST_INFORMATIVE else _tested(result, gaps, confidence)
+
+
+def _paired_requests(a: Floats, b: Floats, clusters: Clusters, confidence: float) -> Paired:
+    """Over the requests that both have a value for; a user is above where more is gained than lost."""
+    gap = a - b
+    missing = np.isnan(gap)
+    ratio = clusters.ratio(gap)
+    n, above, below = ratio.n, int((ratio.above > 0).sum()), int((ratio.above < 0).sum())
+    of_a, of_b = (clusters.ratio(np.where(missing, np.nan, each)).value for each in (a, b))
+    result = Paired(
+        mean_a=of_a,
+        mean_b=of_b,
+        difference=ratio.value,
+        n_users=n,
+        n_nonzero=above + below,
+        above=_share(above, n),
+        equal=_share(n - above - below, n),
+        below=_share(below, n),
+    )
+    if result.n_nonzero < FEWEST_INFORMATIVE:
+        return result
+    low, high = ratio.interval(confidence)
+    known = gap[~missing]
+    if known.min() == known.max():  # the rounding of the mean must not look like a spread
+        return replace(result, ci_low=ratio.value, ci_high=ratio.value, p=0.0)
+    return replace(
+        result,
+        ci_low=low,
+        ci_high=high,
+        effect_size=ratio.value / (ratio.standard_error * math.sqrt(n)),
+        p=two_sided_p(ratio.effective, ratio.value / ratio.standard_error),
+    )
 
 
 def _gaps(a: Floats, b: Floats) -> tuple[list[Floats], int]:

@@ -29,10 +29,16 @@ class Shown:
     """Who is shown what by one model: a row a user and item of the top k, each item once for a user.
 
     user, item : (rows,) numbers; both models number users and items alike
+    owner      : (users,) where lists are those of requests, by which `user` numbers them: the number of whose they are
     """
 
     user: Ints
     item: Ints
+    owner: Ints | None = None
+
+    def owner_of(self, users: Ints) -> Ints:
+        """Whose lists they are: users themselves, unless they are requests."""
+        return users if self.owner is None else self.owner[users]
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,8 @@ def swap_tests(
     """P = (1 + resamples whose |difference| is at least the observed one) / (1 + resamples), for each measure.
 
     Differences that are equal but for rounding count as equal: of a share of items, many are.
-    In a resample every user's lists change places with probability 1/2; a list and no list change places too.
+    In a resample every user's lists change places with probability 1/2; a list and no list change places too. All lists of
+    a user change places together.
     Counts are whole numbers, so nothing depends on the order of rows or on the number of threads.
 
     References
@@ -108,6 +115,7 @@ def _reaches(gap: float, observed: float) -> bool:
 class _Pair:
     """The counts of both models, and what the swap of each user's lists does to those of a.
 
+    differing : lists that differ; `owner`: whose they are
     moves : (items, users whose lists differ) +1 for an item of b alone, -1 for an item of a alone
     gains : (users whose lists differ) 1 for a list from b alone, -1 for a list from a alone
     """
@@ -118,6 +126,7 @@ class _Pair:
     users_b: int
     n_users: int
     differing: Ints
+    owner: Ints
     moves: Any  # a scipy.sparse.csc_array
     gains: Ints
 
@@ -139,22 +148,23 @@ class _Pair:
             np.bincount(b.item, minlength=n_items),
             int(has_a.sum()),
             int(has_b.sum()),
-            int((has_a | has_b).sum()),
+            len(np.unique(a.owner_of(np.flatnonzero(has_a | has_b)))),
             differing,
+            a.owner_of(differing),
             sparse.csc_array((sign, (moved % n_items, place)), shape=(n_items, len(differing))),
             has_b[differing].astype(np.int64) - has_a[differing].astype(np.int64),
         )
 
     @property
     def n_differing(self) -> int:
-        return len(self.differing)
+        return len(np.unique(self.owner))
 
     def observed(self) -> _Counts:
         return self.of_a, self.users_a, self.of_b, self.users_b
 
     def swapped(self, resamples: int, seed: int) -> Iterator[_Counts]:
         """The counts after each resample's swaps; what a gains, b loses."""
-        for bits in _blocks(self.differing, resamples, seed):
+        for bits in _blocks(self.owner, resamples, seed):
             moved = self.moves @ bits
             gained = self.gains @ bits
             for n in range(bits.shape[1]):

@@ -52,9 +52,10 @@ class _Compared:
 def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
     """Why the numbers of the two revisions are no comparison: other conventions, another truth."""
     whats: dict[str, list[str]] = {}
-    plain = json.loads(json.dumps(pinned.as_dict()))
+    of_users = {"unit_mean": None}  # is left out where values are those of users
+    plain = of_users | json.loads(json.dumps(pinned.as_dict()))
     for model, then in before.evaluations.items():
-        known = then.summary["conventions"]  # an older version knew fewer
+        known = of_users | then.summary["conventions"]  # an older version knew fewer
         changed = [
             f"{knob} was {known[knob]!r} and is {value!r}"
             for knob, value in plain.items()
@@ -139,7 +140,8 @@ def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[s
 
 def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
     aligned = align(
-        {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))}
+        {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
+        mean=asked.conventions.unit_mean,
     )
     columns = schema(then.values)
     for label in asked.labels:
@@ -147,7 +149,9 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
         if text not in columns or text not in then.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(asked.conventions).undefined)
-        (paired,) = compare(values, [(NOW, THEN)], confidence=asked.confidence)
+        (paired,) = compare(
+            values, [(NOW, THEN)], confidence=asked.confidence, clusters=aligned.clusters
+        )
         means = [or_nan(each.mean(text)) for each in (now, then)]
         if is_pooled(label, asked.conventions):
             paired = paired.of_means(*means)

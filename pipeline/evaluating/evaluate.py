@@ -14,7 +14,6 @@ from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.evaluation import (
     Gathered,
     means_of,
@@ -52,6 +51,7 @@ def evaluate(params: Params, model: str) -> str:
     remove_background(params)
     refuse_misgraded(params, model)
     fit = refuse_misfit(params, model)
+    _refuse_other_unit(params, model)
     labels, folders = labels_of(params), params.results
     asked = params.comparison.primary if params.evaluation.panel else []
     panels = panels_of(labels, [spelled(text) for text in asked], params.pinned)
@@ -59,11 +59,10 @@ def evaluate(params: Params, model: str) -> str:
     files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
     gathered = _write_values(params, model, task, files)
 
-    def values(name: str) -> Floats:
-        path = files[name in gathered.definitions]
-        return pl.read_parquet(path, columns=[name], glob=False)[name].drop_nulls().to_numpy()
+    def file_of(name: str) -> Path:
+        return files[name in gathered.definitions]
 
-    summaries = gathered.summaries(values, params.comparison.confidence)
+    summaries = gathered.summaries(file_of, params.comparison.confidence)
     write_json(Path(folders.metrics) / f"{model}.json", means_of(summaries[0]))
     content = summary_content(
         model,
@@ -80,6 +79,17 @@ def evaluate(params: Params, model: str) -> str:
     )
     write_json(Path(folders.summary) / f"{model}.json", content)
     return f"{len(task.labels)} metrics for {gathered.counts['in_truth']:,} users"
+
+
+def _refuse_other_unit(params: Params, model: str) -> None:
+    """Lists and truth that were read as those of users are not those of requests, nor the other way round."""
+    lists = json.loads((Path(params.results.quality) / f"{model}.json").read_text(encoding="utf-8"))
+    read = {"load-truth": _truth_quality(params, model), f"load@{model}": lists}
+    for stage, quality in read.items():
+        if (known := quality.get("unit", [])) != params.data.unit:
+            what = f"is {params.data.unit}, and {quality['path']} was read with {known}"
+            fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
+            raise refuse(f"{PARAMS}: data.unit", what, fix)
 
 
 def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:
@@ -138,9 +148,13 @@ def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
     has_scores = "score" in pl.read_parquet_schema(files["lists"])
     with reading(files.values()) as connection:
         id_views(connection, files)
-        ks = gathered.task.cutoffs
         return validity(
-            connection, gathered.lists, has_train=has_train, has_scores=has_scores, ks=ks
+            connection,
+            gathered.lists,
+            has_train=has_train,
+            has_scores=has_scores,
+            ks=gathered.task.cutoffs,
+            of_requests=params.pinned.unit_mean is not None,
         )
 
 

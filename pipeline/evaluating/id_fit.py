@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.id_match import InDuckDB, Met, fit_of
+from concord.metrics_core.checking.id_match import Met, fit_in
 from concord.metrics_core.checking.relations import id_views
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import Params
@@ -32,4 +32,4 @@ def refuse_misfit(params: Params, model: str) -> dict[str, Any]:
     )
     with reading(files.values()) as connection:
         id_views(connection, files)
-        return fit_of(InDuckDB(connection), met)
+        return fit_in(connection, met, of_requests=bool(params.data.unit))

@@ -27,7 +27,8 @@ def lists_file(params: Params, model: str) -> InputTable:
     ------
     InputError : the file is not there, is empty, lies outside the project, or its format is not known
     """
-    return _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
+    table = _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
+    return table.of_requests(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
@@ -35,7 +36,9 @@ def truth_files(params: Params) -> dict[str, InputTable]:
     entry = params.data.truth
     files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
     return {
-        fold: _table(params, "data.truth", entry.model_copy(update={"path": path}), truth.COLUMNS)
+        fold: _table(
+            params, "data.truth", entry.model_copy(update={"path": path}), truth.COLUMNS
+        ).of_requests(params.data.unit)
         for fold, path in (files or {WHOLE: entry.path}).items()
     }
 

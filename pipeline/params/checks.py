@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from concord.metrics_core.checking.units import mean_findings
 from concord.metrics_core.comparing.evidence.asked import baseline_findings
 from concord.metrics_core.comparing.evidence.folds import fold_findings, unpaired_folds
 from concord.metrics_core.comparing.evidence.gating import gate_findings
@@ -196,6 +197,7 @@ def value_findings(params: Params) -> list[Finding]:
     """What the values say of each other, once their shape is right."""
     found = [
         *convention_findings(params.conventions),
+        *_unit_findings(params),
         *label_findings(params),
         *_segment_findings(params),
         *_replicate_findings(params),
@@ -224,6 +226,11 @@ def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
         )
         for knob, (value, named) in differing.items()
     ]
+
+
+def _unit_findings(params: Params) -> Iterator[Finding]:
+    for what, fix in mean_findings(params.data.unit, params.conventions.get("unit_mean")):
+        yield ("conventions", "unit_mean"), what, fix
 
 
 def _segment_findings(params: Params) -> Iterator[Finding]:

@@ -28,6 +28,9 @@ class Keys:
     def format(self, form: str = "") -> str:
         return f"`{self.key}.format{_given(form)}`"
 
+    def unit(self) -> str:
+        return "`data.unit`"
+
     def order(self) -> str:
         return "set `order: file` if the rows stand in rank order"
 

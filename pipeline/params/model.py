@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
+from concord.metrics_core.checking.units import unit_findings
 from concord.metrics_core.comparing.evidence import gating, segmentations
 from concord.metrics_core.comparing.evidence.asked import (
     FEWEST_RESAMPLES,
@@ -151,10 +152,22 @@ Segmentation = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminat
 
 
 class Data(_Section):
-    """`columns`: what every table calls user and item, unless its own `columns` say otherwise."""
+    """`columns`: what every table calls user and item, unless its own `columns` say otherwise.
+
+    `unit`: the columns of lists and truth that name a request, the user's first, where values are those of requests.
+    """
 
     columns: dict[Literal["user", "item"], str] = {}
+    unit: list[str] = []
     truth: TruthFile
+
+    @field_validator("unit")
+    @classmethod
+    def _named(cls, given: list[str]) -> list[str]:
+        for what, fix in unit_findings(given) if given else ():
+            msg = f"{what}: {fix}"
+            raise ValueError(msg)
+        return given
 
 
 class Input(_Section):

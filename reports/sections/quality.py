@@ -27,10 +27,10 @@ class Found:
 
 
 def columns(comparison: Comparison) -> list[str]:
-    k = comparison.main_k
+    k, whose = comparison.main_k, "Requests" if comparison.unit else "Users"
     return [
-        "Users with a list",
-        "Users without a list",
+        f"{whose} with a list",
+        f"{whose} without a list",
         f"Lists shorter than {k}",
         "Tied rows",
         "Duplicates",
@@ -49,9 +49,9 @@ def found_in(comparison: Comparison, lists: str) -> list[Found]:
         Found(count(with_list), f"of {count(evaluated)}", False, with_list),
         _part(users["without_list"], evaluated),
         _part(users["shorter_than"].get(k), evaluated),
-        _under_policy(quality["ties"]),
-        _under_policy(quality["duplicates"]),
-        _users_only(quality["rank_score_disagreements"]["users"]),
+        _under_policy(quality["ties"], _whose(quality)),
+        _under_policy(quality["duplicates"], _whose(quality)),
+        _users_only(quality["rank_score_disagreements"]["users"], _whose(quality)),
         Found(share(judged), "", False, judged),
     ]
 
@@ -60,14 +60,19 @@ def _part(n: int | None, of: int) -> Found:
     return Found(count(n), share(n / of) if n and of else "", bool(n), n)
 
 
-def _under_policy(finding: Mapping[str, Any]) -> Found:
+def _whose(quality: Mapping[str, Any]) -> str:
+    """What a table counts under `users`."""
+    return "requests" if "unit" in quality else "users"
+
+
+def _under_policy(finding: Mapping[str, Any], whose: str) -> Found:
     n = finding["rows"]
-    beside = f"{count(finding['users'])} users; {finding['policy']}" if n else ""
+    beside = f"{count(finding['users'])} {whose}; {finding['policy']}" if n else ""
     return Found(count(n), beside, bool(n), n)
 
 
-def _users_only(n: int) -> Found:
-    return Found(count(n), "users" if n else "", bool(n), n)
+def _users_only(n: int, whose: str) -> Found:
+    return Found(count(n), whose if n else "", bool(n), n)
 
 
 def warnings(comparison: Comparison) -> list[tuple[str, str]]:
@@ -86,7 +91,8 @@ def _counted(quality: Mapping[str, Any]) -> list[str]:
     if not isinstance(users, Mapping) or not users["without_list"]:
         return []
     n, evaluated = users["without_list"], users["evaluated"]
-    are = "user has" if n == 1 else "users have"
+    one = _whose(quality).removesuffix("s")
+    are = f"{one} has" if n == 1 else f"{one}s have"
     return [f"{count(n)} of {count(evaluated)} evaluated {are} no list ({share(n / evaluated)})."]
 
 
@@ -99,6 +105,9 @@ def evaluated_users(comparison: Comparison) -> int | None:
 def truth_facts(comparison: Comparison) -> list[tuple[str, str]]:
     truth = comparison.quality.get("truth", {})
     facts = [(word, _plain(truth[key])) for key, word in _TRUTH_WORDS.items() if key in truth]
+    if unit := truth.get("unit"):
+        facts = [("Requests" if word == "Users" else word, fact) for word, fact in facts]
+        facts.append(("A request is named by", ", ".join(unit)))
     facts = [(word, "in memory" if fact == "held" else fact) for word, fact in facts]
     if folds := truth.get("folds"):
         facts.append(("Folds", ", ".join(folds)))

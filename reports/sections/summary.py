@@ -99,6 +99,8 @@ def how_sure(comparison: Comparison) -> str:
         else " to ".join(map(numbers.count, counts[:: len(counts) - 1]))
     )
     tests = sum(row.p is not None for row in rows)
+    unit = "request by request" if comparison.unit else "user by user"
+    users = f"{_requests(comparison)}{users}"
     if not tests:
         return (
             f"Models are compared over {users} users. "
@@ -107,9 +109,25 @@ def how_sure(comparison: Comparison) -> str:
     how = how_adjusted(comparison)
     compared = f"{tests} comparison" + ("" if tests == 1 else "s")
     return (
-        f"Differences are paired, user by user, over {users} users, with {confidence(comparison)} intervals. "
+        f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} intervals"
+        f"{' clustered by user' if comparison.unit else ''}. "
         f"The p values of the primary metrics are adjusted for {compared} ({how})."
     )
+
+
+def _requests(comparison: Comparison) -> str:
+    """`12,345 requests of `, the most that a primary mean is over; nothing where values are those of users."""
+    counts = [row.n_requests for label in comparison.primary for row in comparison.scores_of(label)]
+    known = [each for each in counts if each is not None]
+    return f"{numbers.count(max(known))} requests of " if known else ""
+
+
+def means_over(comparison: Comparison) -> str:
+    """Over what means are taken, and what their intervals allow for."""
+    if comparison.unit is None:
+        return "Means over users"
+    over = {"requests": "Means over requests", "users": "Means over users, of each user's mean over requests"}  # fmt: skip
+    return f"{over[comparison.unit.mean]}, clustered by user,"
 
 
 def how_adjusted(comparison: Comparison) -> str:

@@ -85,7 +85,7 @@ def _cell(comparison: Comparison, row: Score, column: Column) -> Cell:
 def users(row: Score) -> str:
     """How many users the mean is over, and for how many the value is undefined."""
     undefined = f", {numbers.count(row.n_undefined)} undefined" if row.n_undefined else ""
-    return f"{numbers.count(row.n_users)} users{undefined}"
+    return f"{numbers.who(row.n_users, row.n_requests)}{undefined}"
 
 
 def _users_of_all(comparison: Comparison, label: str) -> str:

@@ -78,6 +78,12 @@ def share(value: float | None) -> str:
     return ("< 0.1" if 0 < value < 0.0005 else _fixed(100 * value, 1)) + PERCENT  # noqa: PLR2004 - half of 0.1 %
 
 
+def who(users: int, requests: int | None) -> str:
+    """`1,192 users`, or of requests `12,345 requests of 1,192 users`."""
+    of = "" if requests is None else f"{count(requests)} requests of "
+    return f"{of}{count(users)} users"
+
+
 def count(value: int | None) -> str:
     return MISSING if value is None else f"{value:,}"
 

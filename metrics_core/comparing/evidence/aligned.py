@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from concord.metrics_core.checking.relations import Table, column
+from concord.metrics_core.checking.units import owners
+from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
 _AT_ONCE = 2  # models whose values are read
@@ -24,12 +28,25 @@ class Aligned:
 
     tables : model -> a table for each of its trainings; a user's value is the mean of those that count
     told   : is called when the values of a label are read, which is what a comparison spends its time on
+    mean   : over what means are taken, where `users` are ids of requests; None where they are those of users
     """
 
     tables: Mapping[str, Sequence[Table]]
     places: Mapping[str, Sequence[Places | None]]
     users: pl.Series
     told: Callable[[], None]
+    mean: UnitMean | None = None
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """Whose requests they are; None where they are users, or no user has two."""
+        found = None if self.mean is None else Clusters.of(self.users, self.mean)
+        return None if found is None or found.alone else found
+
+    @cached_property
+    def owners(self) -> pl.Series:
+        """The user in each place, as text."""
+        return self.users.cast(pl.String) if self.mean is None else owners(self.users)
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
@@ -38,6 +55,14 @@ class Aligned:
             columns = pool.map(lambda model: self.column(model, label, undefined), self.tables)
             return dict(zip(self.tables, columns, strict=True))
 
+    def by_user(self, values: Floats) -> Floats:
+        """Values of users as they are; of requests, the mean of each user's that count."""
+        return values if self.clusters is None else self.clusters.means(values)
+
+    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Values of two models by user; of requests, what each user adds to the means over those that both have."""
+        return (a, b) if self.clusters is None else self.clusters.pair(a, b)
+
     def column(self, model: str, label: str, undefined: str) -> Floats:
         """Those of one model."""
         rows = self._rows(model, label, undefined)
@@ -45,8 +70,9 @@ class Aligned:
         return mean_of_defined([first, *rows]) if len(self.tables[model]) > 1 else first
 
     def trainings(self, model: str, label: str, undefined: str) -> Floats:
-        """(trainings, users) those of each training of one model."""
-        return np.stack(list(self._rows(model, label, undefined)))
+        """(trainings, users) those of each training of one model; of requests, values of their users that vary so."""
+        rows, clusters = self._rows(model, label, undefined), self.clusters
+        return np.stack([row if clusters is None else clusters.linearised(row) for row in rows])
 
     def _rows(self, model: str, label: str, undefined: str) -> Iterator[Floats]:
         for table, places in zip(self.tables[model], self.places[model], strict=True):
@@ -70,18 +96,22 @@ def nobody() -> None:
     """Nobody is told."""
 
 
-def align(tables: Mapping[str, Sequence[Table]], told: Callable[[], None] = nobody) -> Aligned:
+def align(
+    tables: Mapping[str, Sequence[Table]],
+    told: Callable[[], None] = nobody,
+    mean: UnitMean | None = None,
+) -> Aligned:
     """The users of all tables in the order of the first one; ids of different types meet as decimal text."""
     users = {model: [column(table, "user") for table in held] for model, held in tables.items()}
     first, *others = chain.from_iterable(users.values())
     if all(first.dtype == other.dtype and first.equals(other) for other in others):
         nowhere = {model: [None] * len(held) for model, held in tables.items()}
-        return Aligned(tables, nowhere, first, told)
+        return Aligned(tables, nowhere, first, told, mean)
     texts = {model: [each.cast(pl.String) for each in held] for model, held in users.items()}
     every = pl.concat(chain.from_iterable(texts.values())).unique().sort()
     index = pl.DataFrame({"user": every, "place": np.arange(len(every))})
     places = {model: [_places(text, index) for text in held] for model, held in texts.items()}
-    return Aligned(tables, places, every, told)
+    return Aligned(tables, places, every, told, mean)
 
 
 def _places(users: pl.Series, index: pl.DataFrame) -> Any:

@@ -75,6 +75,11 @@ class Asked:
         return known[0] if known else max(every, default=None)
 
     @property
+    def of_requests(self) -> bool:
+        """Are values those of requests, and not of users?"""
+        return self.conventions.unit_mean is not None
+
+    @property
     def alpha(self) -> float:
         """The level of the tests."""
         return 1 - self.confidence

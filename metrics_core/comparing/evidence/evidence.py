@@ -25,4 +25,4 @@ class Evidence:
     def aligned(self) -> Aligned:
         """The users' values of all models."""
         values = {m: [each.values for each in found.each] for m, found in self.models.items()}
-        return align(values, self.told)
+        return align(values, self.told, self.asked.conventions.unit_mean)

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
@@ -13,8 +11,8 @@ from concord.metrics_core.comparing.evidence.replicating import models_of
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.summary import interval_of
+from concord.metrics_core.statistics.paired import Column
 
 
 def with_replicates(lists: Models, asked: Asked) -> dict[str, Evaluated]:
@@ -42,8 +40,8 @@ def replicated(
 ) -> Evaluated:
     """One model from its trainings."""
     every = list(trainings.values())
-    values = align({"": [each.values for each in every]})
-    metrics = {}
+    values = align({"": [each.values for each in every]}, mean=conventions.unit_mean)
+    metrics: dict[str, Any] = {}
     for label in labels:
         text, own = str(label), label.conventions(conventions)
         means = [each.mean(text) for each in every]
@@ -52,18 +50,20 @@ def replicated(
             metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
             continue
         column = values.column("", text, own.undefined)
-        known = column[~np.isnan(column)]
-        mean = exact_sum(known) / len(known) if len(known) else math.nan
-        low, high = interval_of(column, confidence)
+        found_mean = Column(column, values.clusters)
+        low, high = interval_of(column, confidence, values.clusters)
+        mean = found_mean.mean
         if own.round is not None and "mean" in own.round and math.isfinite(mean):
             mean = round(mean, own.round["mean"])
         metrics[text] = {
             "mean": or_none(mean),
             "ci_low": or_none(low),
             "ci_high": or_none(high),
-            "n_users": len(known),
+            "n_users": found_mean.n_defined,
             "n_undefined": max(each["n_undefined"] for each in found),
         }
+        if values.mean is not None:
+            metrics[text]["n_requests"] = int(found_mean.defined.sum())
     panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
     first = every[0]
     summary = {**first.summary, "metrics": metrics, "panel": panel}

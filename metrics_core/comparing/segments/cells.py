@@ -44,17 +44,17 @@ def _cells(asked: Asked, grouped: Grouped) -> list[_Cell]:
     for segment, values in grouped.values.items():
         others = [model for model in values if model != asked.baseline]
         named = [(model, asked.baseline) for model in others]
-        compared = compare(values, named, confidence=asked.confidence)
+        compared = compare(values, named, confidence=asked.confidence, clusters=grouped.whose)
         against = dict(zip(others, compared, strict=True))
         found += [
-            _Cell(grouped, segment, model, Column(column), against.get(model))
-            for model, column in values.items()
+            _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
+            for model in values
         ]
     return found
 
 
 def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | None) -> SegmentCell:
-    low, high = interval_of(cell.column.values, asked.confidence)
+    low, high = interval_of(cell.column.values, asked.confidence, cell.grouped.whose)
     found, label = cell.against, cell.grouped.label
     told = None
     if found is not None and label is not None:
@@ -87,8 +87,7 @@ def _effect(asked: Asked, cell: _Cell) -> float:
     """The smallest difference that matters on the label, or on the first primary one where it is not evaluated."""
     text = cell.grouped.text
     effect = asked.min_effects.get(text, asked.min_effects[asked.primary[0]])
-    baseline = cell.grouped.values[cell.segment][asked.baseline]
-    return absolute(effect, Column(baseline).mean)
+    return absolute(effect, cell.grouped.column(cell.segment, asked.baseline).mean)
 
 
 def _turned(difference: float, overall: Difference | None) -> bool:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters
+from concord.metrics_core.statistics.paired import Column
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,17 @@ class Grouped:
 
     text   : the label as it is shown; `label` is None where the values have no better or worse
     values : group -> model -> (users,) values, NaN where a user does not count in that group
+    whose  : whose requests they are, where they are values of requests
     """
 
     text: str
     label: Label | None
     values: Mapping[str, Mapping[str, Floats]]
+    whose: Clusters | None = None
+
+    def column(self, segment: str, model: str) -> Column:
+        """The values of a model in a group."""
+        return Column(self.values[segment][model], self.whose)
 
 
 def up_to(edges: Sequence[int]) -> list[str]:

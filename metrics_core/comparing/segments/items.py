@@ -68,7 +68,8 @@ def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Group
         for group, of_models in values.items()
         if any(_occurs(column, shares=label is None) for column in of_models.values())
     }
-    return Grouped(f"Share@{k}" if label is None else str(label), label, known)
+    text = f"Share@{k}" if label is None else str(label)
+    return Grouped(text, label, known, evidence.aligned.clusters)
 
 
 def _names(models: Models) -> dict[str, list[str]]:

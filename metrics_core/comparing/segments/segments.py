@@ -17,7 +17,6 @@ from concord.metrics_core.comparison import parts
 from concord.metrics_core.comparison.parts import Difference, Gap, Segment
 from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.statistics.bootstrap import interval, weighted_means
-from concord.metrics_core.statistics.paired import Column
 
 # Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
 # of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.
@@ -69,7 +68,8 @@ def _in_groups(asked: Asked, aligned: Aligned, groups: UserGroups) -> list[Group
         if not is_pooled(label, asked.conventions):
             undefined = label.conventions(asked.conventions).undefined
             values = aligned.values(str(label), undefined)
-            found.append(Grouped(str(label), label, split(values, groups.names, groups.of_user)))
+            of_groups = split(values, groups.names, groups.of_user)
+            found.append(Grouped(str(label), label, of_groups, aligned.clusters))
     return found
 
 
@@ -81,7 +81,8 @@ def _segments(labels: Sequence[Grouped]) -> list[Segment]:
 
 def _users(grouped: Grouped, group: str) -> int:
     columns = grouped.values.get(group, {}).values()
-    return int(np.logical_or.reduce([~np.isnan(column) for column in columns]).sum())
+    known = np.logical_or.reduce([~np.isnan(column) for column in columns])
+    return int(known.sum()) if grouped.whose is None else len(np.unique(grouped.whose.user[known]))
 
 
 def _gaps(asked: Asked, grouped: Grouped) -> Iterator[Gap]:
@@ -90,12 +91,12 @@ def _gaps(asked: Asked, grouped: Grouped) -> Iterator[Gap]:
     The interval is by bootstrap, with the groups held fixed.
     """
     for model in next(iter(grouped.values.values()), {}):
-        columns = {group: Column(of_models[model]) for group, of_models in grouped.values.items()}
+        columns = {group: grouped.column(group, model) for group in grouped.values}
         means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
         if len(means) < 2:  # noqa: PLR2004 - a gap is between two
             continue
         low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        both = np.column_stack([columns[high].values, columns[low].values])
+        both = np.column_stack([columns[high].by_user, columns[low].by_user])
         samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
         ends = interval(samples[:, 0] - samples[:, 1], asked.confidence)
         yield Gap(grouped.text, model, low, high, means[high] - means[low], *ends)

@@ -39,7 +39,7 @@ def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColu
     ------
     InputError : there is no such column, its values are too many, or no numbers where edges cut them
     """
-    ground, users = evidence.ground, evidence.aligned.users
+    ground, users = evidence.ground, evidence.aligned.owners
     if isinstance(segmentation, ByActivity):
         assert ground.train is not None, "refused before"
         return _by_activity(ground.train, segmentation, users)

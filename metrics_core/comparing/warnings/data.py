@@ -5,29 +5,31 @@ from collections.abc import Iterator
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.checking.relations import files, view
 from concord.metrics_core.checking.settings import Settings
+from concord.metrics_core.checking.units import owner_sql
 from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import percent
 
 _TWICE = """
-SELECT count(*), count(DISTINCT CAST(user AS VARCHAR)) FROM truth
-SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR)
+SELECT count(*), count(DISTINCT owner) FROM truth
+SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
                AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
 """
 _SHARED = """
-SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user FROM truth
-                      SEMI JOIN train ON CAST(truth.user AS VARCHAR) = CAST(train.user AS VARCHAR) LIMIT 1)
+SELECT count(*) FROM (SELECT owner FROM truth SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
 """
 _OVERLAPPING = """
-SELECT count(*) FROM (SELECT CAST(user AS VARCHAR) AS user, min(time) AS began FROM truth GROUP BY ALL)
+SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM truth GROUP BY ALL)
 JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
 WHERE began < ended
 """
 
 
-def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
-    """What train and truth say of each other."""
+def data_warnings(
+    ground: Ground, settings: Settings, *, of_requests: bool = False
+) -> Iterator[Warned]:
+    """What train and truth say of each other; of_requests: is the truth that of requests, whose users the train knows?"""
     if ground.train is None:
         return
     truths = tuple(ground.folds.values()) or (ground.truth,)
@@ -36,7 +38,8 @@ def data_warnings(ground: Ground, settings: Settings) -> Iterator[Warned]:
         for number, truth in enumerate(truths):
             view(connection, f"truth_{number}", truth)
         every = " UNION ALL BY NAME ".join(f"FROM truth_{number}" for number in range(len(truths)))
-        connection.execute(f"CREATE VIEW truth AS {every}")
+        owner = owner_sql("user") if of_requests else "CAST(user AS VARCHAR)"
+        connection.execute(f"CREATE VIEW truth AS SELECT *, {owner} AS owner FROM ({every})")
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
         timed = all("time" in connection.view(name).columns for name in ("train", "truth"))

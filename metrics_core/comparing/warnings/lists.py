@@ -9,7 +9,7 @@ from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground,
 from concord.metrics_core.comparing.warnings.data import data_warnings
 from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
-from concord.metrics_core.comparing.warnings.users import user_warnings
+from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import percent
@@ -24,7 +24,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *data_warnings(ground, asked.settings),
+        *data_warnings(ground, asked.settings, of_requests=asked.of_requests),
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
         *user_warnings(models, asked.conventions),
@@ -127,7 +127,7 @@ class _Found:
                 "ties_at_cutoff",
                 "notice",
                 who,
-                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the users ({most}): "
+                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the {unit_word(self.asked.conventions)}s ({most}): "
                 f"`ties: {self.asked.conventions.ties}` decides which item is in the list.",
                 "write scores with more digits; `ties: average` counts all orders alike",
             )
@@ -144,7 +144,7 @@ class _Found:
                 "short_lists",
                 "notice",
                 who,
-                f"Lists end before rank {k} for up to {percent(shares[most])} of the users ({most}).",
+                f"Lists end before rank {k} for up to {percent(shares[most])} of the {unit_word(self.asked.conventions)}s ({most}).",
                 "leave longer lists on disk, or choose smaller cutoffs",
             )
 

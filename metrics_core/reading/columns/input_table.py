@@ -4,7 +4,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -25,6 +25,9 @@ NAME_OF_GRADES = f"({GRADES})s?|(.*[^a-z])?(grade|rating|relevance)s?[^a-z]*"
 LINES = 1 << 32
 # What columns and keys of lists are called.
 PLURAL = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}
+UNIT = (
+    "unit_"  # what we call the columns that name a request, by their place; the first is the user's
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class InputTable:
                `time` only if it is named in `columns`
     columns  : ours -> theirs, where they differ
     settings : how a fix names the settings of this table
+    unit     : what we call the columns that with the user name a request -> what the reader of messages does
     held     : the table itself, where it is no file
     row_name : what messages call a row of `held`, by its number from 0; else they number it
     """
@@ -47,6 +51,7 @@ class InputTable:
     may_have: tuple[str, ...]
     columns: Mapping[str, str]
     settings: Settings
+    unit: Mapping[str, str] = field(default_factory=dict)
     held: pa.Table | None = None
     row_name: Callable[[int], str] | None = None
 
@@ -59,7 +64,18 @@ class InputTable:
         return (*self.needs, *(n for n in self.may_have if n != "time" or n in self.columns))
 
     def theirs(self, name: str) -> str:
-        return self.columns.get(name, name)
+        return self.columns.get(name, self.unit.get(name, name))
+
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """The columns that name a request, the user's first."""
+        return ("user", *self.unit.values())
+
+    def of_requests(self, unit: Sequence[str]) -> "InputTable":
+        """The same table, each of whose rows belongs to a request that these columns name; none: to a user."""
+        others = {f"{UNIT}{place}": name for place, name in enumerate(unit) if place}
+        needs = ("user", *others, *(name for name in self.needs if name != "user"))
+        return replace(self, needs=needs, unit=others) if others else self
 
 
 def columns_of(
@@ -91,8 +107,15 @@ class Raw:
     too_long: bool = False
 
 
+def is_of_row(name: str) -> bool:
+    """Does a column of ours hold one value a row, also where rows hold lists?"""
+    return name == "user" or name.startswith(UNIT)
+
+
 def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
     """What a column of ours holds."""
+    if name.startswith(UNIT):
+        return "id"
     roles = {"user": "id", "item": "id", "rank": "rank", "time": "time"}
     return roles.get(name, "number")  # type: ignore[return-value]
 
@@ -112,6 +135,8 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             near = difflib.get_close_matches(file.theirs(name), found, n=1, cutoff=0.7)
             meant = f"did you mean {near[0]!r}? Else " if near else ""
             fix = f"{meant}name its own column: {file.settings.columns(name)}"
+            if name in file.unit:
+                fix = f"{meant}add it where the table is made, or mend {file.settings.unit()}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}

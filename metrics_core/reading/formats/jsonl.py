@@ -17,6 +17,7 @@ from concord.metrics_core.reading.columns.input_table import (
     Kind,
     Raw,
     choose_columns,
+    is_of_row,
 )
 from concord.metrics_core.reading.formats.text import first_line, read_lines
 
@@ -89,10 +90,11 @@ def _nested(
     listed: bool,
 ) -> tuple[str, dict[str, Kind]]:
     """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
-    lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name != "user"}
+    of_row = {name: key for name, key in chosen.items() if is_of_row(name)}
+    lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name not in of_row}
     numbered = listed and "rank" not in lists
     rank = f", place + {rank_base - 1} AS rank" if numbered else ""
-    shape = {key: ["JSON"] for name, key in chosen.items() if name != "user"}
+    shape = {key: ["JSON"] for name, key in chosen.items() if name not in of_row}
     wrong = [
         ("j IS NULL", "is no JSON object"),
         (f"{lists['item']} IS NULL", f"has no list `{chosen['item']}`"),
@@ -105,13 +107,15 @@ def _nested(
         f"unnest(CASE WHEN line_wrong IS NULL THEN {values} ELSE [NULL] END) AS {name}"
         for name, values in lists.items()
     )
+    ids = ", ".join(f"j.{_quoted(key)} AS {name}" for name, key in of_row.items())
+    parsed = _parsed(dict.fromkeys(of_row.values(), "JSON") | shape | late, wrong)
     places = f"CASE WHEN line_wrong IS NULL THEN range(1, len({lists['item']}) + 1) ELSE [1] END"
     query = f"""
-        SELECT line * {LINES} + place AS position, user, {", ".join(lists)}{rank}, line_wrong
+        SELECT line * {LINES} + place AS position, {", ".join([*of_row, *lists])}{rank}, line_wrong
         FROM (
-            SELECT line, j.{_quoted(chosen["user"])} AS user, {unnested},
+            SELECT line, {ids}, {unnested},
                 unnest({places}) AS place, line_wrong
-            FROM ({_parsed({chosen["user"]: "JSON"} | shape | late, wrong)}))"""
+            FROM ({parsed}))"""
     kinds: dict[str, Kind] = dict.fromkeys(chosen, "json")
     return query, kinds | (dict.fromkeys(["rank"], "integer") if numbered else {})
 

@@ -12,6 +12,7 @@ from concord.metrics_core.reading.columns.input_table import (
     PLURAL,
     InputTable,
     choose_columns,
+    is_of_row,
     unnamed_grade,
 )
 
@@ -40,21 +41,24 @@ class Shape:
     def reads(self) -> list[str]:
         """The columns of the table that are read."""
         if self.within:
-            return [*self.chosen["user"], self.within]
+            return [
+                *(names[0] for name, names in self.chosen.items() if is_of_row(name)),
+                self.within,
+            ]
         return [name for names in self.chosen.values() for name in names]
 
     def named(self, name: str) -> str:
         """What the table calls a column of ours."""
         theirs = self.chosen[name][0]
-        return f"{self.within}.{theirs}" if self.within and name != "user" else theirs
+        return f"{self.within}.{theirs}" if self.within and not is_of_row(name) else theirs
 
     def types(self, schema: pa.Schema, name: str) -> list[pa.DataType] | None:
         """The bare types of a column of ours, inside lists; None: it is not there, or in another shape."""
         fields = {field.name: bare_type(field.type) for field in schema}
-        if self.within and name != "user":
+        if self.within and not is_of_row(name):
             return _of_field(fields.get(self.within), self.chosen[name][0])
         found = [fields.get(theirs) for theirs in self.chosen[name]]
-        if self.lists and name != "user":
+        if self.lists and not is_of_row(name):
             found = [
                 kind.value_type if kind is not None and is_list(kind) else None for kind in found
             ]
@@ -96,9 +100,9 @@ def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape | N
             f"the columns {' and '.join(map(repr, holding))} have a field {file.theirs('item')!r}"
         )
         raise refuse(file.name, what, "keep one of them")
-    user = file.theirs("user")
-    fields = [name for name in _fields(types[holding[0]]) if name != user]
-    chosen = choose_columns(file, [*([user] if user in types else []), *fields])
+    beside = [file.theirs(name) for name in file.needs if is_of_row(name)]
+    fields = [name for name in _fields(types[holding[0]]) if name not in beside]
+    chosen = choose_columns(file, [*(name for name in beside if name in types), *fields])
     return Shape(_alone(chosen), lists=True, within=holding[0])
 
 
@@ -114,12 +118,13 @@ def _by_place(file: InputTable, names: list[str]) -> Shape | None:
         raise refuse(
             where, f"is missing, and {items[max(items)]!r} is there", "number them without a gap"
         )
-    user = choose_columns(
-        replace(file, needs=("user",), may_have=(), columns=_only(file, "user")), names
+    ids = tuple(name for name in file.needs if is_of_row(name))
+    of_row = choose_columns(
+        replace(file, needs=ids, may_have=(), columns=_only(file, "user")), names
     )
-    chosen = _alone(user) | {"item": tuple(items[n] for n in sorted(items))}
+    chosen = _alone(of_row) | {"item": tuple(items[n] for n in sorted(items))}
     for name in file.fields:
-        if name in ("user", "item"):
+        if is_of_row(name) or name == "item":
             continue
         found = _numbered(file, name, names)
         if sorted(found) == sorted(items):

@@ -13,7 +13,8 @@ import pyarrow as pa
 from concord.metrics_core.checking.addresses import STORES, is_address, shown
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
-from concord.metrics_core.reading.columns.input_table import InputTable, Raw, role_of
+from concord.metrics_core.checking.units import unit_sql
+from concord.metrics_core.reading.columns.input_table import UNIT, InputTable, Raw, role_of
 from concord.metrics_core.reading.columns.readable import is_sure, value, wrong
 from concord.metrics_core.reading.formats.columnar import read_columnar
 from concord.metrics_core.reading.formats.jsonl import read_jsonl
@@ -61,6 +62,11 @@ class Source:
     unsure: tuple[str, ...]
     rows: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that hold ids; those that name a request in the place of the user's."""
+        return tuple(name for name in self.columns if role_of(name) == "id")
 
     def is_text(self, column: str) -> bool:
         return self.raw.kinds[column] in ("text", "json")
@@ -110,9 +116,27 @@ def read_source(
         setting = file.settings.input("empty_lists", "keep")
         keep = f", or set {setting}" if "score" in file.may_have else ""
         raise refuse(file.name, "holds no rows", f"check what made it{keep}")
-    ids = [name for name in source.columns if role_of(name) == "id" and source.is_text(name)]
+    ids = [name for name in source.ids if source.is_text(name)]
     notes = settle_whole_ids(connection, ids, source.unsure)
-    return replace(source, rows=rows, notes=tuple(notes))
+    found = replace(source, rows=rows, notes=tuple(notes))
+    return _of_requests(connection, found) if file.unit else found
+
+
+def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Source:
+    """The table with the ids of requests as `user`; NULL where a column that names them is."""
+    first, kinds = f"{UNIT}0", source.raw.kinds
+    columns = [f"user AS {first}", f"{unit_sql(['user', *source.file.unit])} AS user"]
+    columns += [f"user_wrong AS {first}_wrong"] if "user" in source.unsure else []
+    gone = ", ".join(["user", *(["user_wrong"] if "user" in source.unsure else [])])
+    query = f"SELECT {', '.join(columns)}, * EXCLUDE ({gone}) FROM source"
+    connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+    source.raw.kinds = {**kinds, first: kinds["user"], "user": "text"}
+
+    def named(columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(first if name == "user" else name for name in columns)
+
+    file = replace(source.file, columns={first: source.file.theirs("user"), **source.file.columns})
+    return replace(source, file=file, columns=named(source.columns), unsure=named(source.unsure))
 
 
 def _read_in_blocks(

@@ -2,6 +2,7 @@
 
 import duckdb
 
+from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.reading.columns.input_table import InputTable, Raw, refuse_columns_mapping
 from concord.metrics_core.reading.formats.text import read_lines
 
@@ -15,6 +16,9 @@ SHAPES = {
 
 def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable, block: int) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
+    if file.unit:
+        what = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
+        raise refuse(file.name, what, f"write another format, or mend {file.settings.unit()}")
     judged = "grade" in file.fields or ".qrels" in file.path.suffixes
     places, width, shape = SHAPES["grade" if judged else "score"]
     places = {name: place for name, place in places.items() if name in file.fields}

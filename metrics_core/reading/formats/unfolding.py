@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from concord.metrics_core.reading.columns.arrow_types import HELD, bare, held, lengths
-from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind
+from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Kind, is_of_row
 from concord.metrics_core.reading.columns.numbers import as_arrow
 from concord.metrics_core.reading.formats.shapes import Shape
 
@@ -75,8 +75,18 @@ def _unfolded(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) ->
     rows = np.repeat(np.arange(len(each)), each)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
     values = {name: held(inside, kinds[name]) for name, inside in _inside(shape, batch).items()}
-    user = held(batch.column(shape.chosen["user"][0]), kinds["user"])
-    return _Unfolded({"user": user.take(as_arrow(rows)), **values}, rows, places)
+    return _Unfolded(_of_rows(shape, batch, kinds, rows) | values, rows, places)
+
+
+def _of_rows(
+    shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind], rows: Numbers
+) -> dict[str, pa.Array]:
+    """What stands once a row, for each of these rows."""
+    return {
+        name: held(batch.column(names[0]), kinds[name]).take(as_arrow(rows))
+        for name, names in shape.chosen.items()
+        if is_of_row(name)
+    }
 
 
 def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
@@ -98,7 +108,9 @@ def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]
 def _lists(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
     if shape.within:
         return {"item": batch.column(shape.within)}
-    return {name: batch.column(names[0]) for name, names in shape.chosen.items() if name != "user"}
+    return {
+        name: batch.column(names[0]) for name, names in shape.chosen.items() if not is_of_row(name)
+    }
 
 
 def _inside(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -109,7 +121,7 @@ def _inside(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
     return {
         name: pc.struct_field(structs, names[0])
         for name, names in shape.chosen.items()
-        if name != "user"
+        if not is_of_row(name)
     }
 
 
@@ -118,16 +130,16 @@ def _from_places(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind])
     arrays = {
         name: [held(batch.column(theirs), kinds[name]) for theirs in names]
         for name, names in shape.chosen.items()
+        if not is_of_row(name)
     }
     n_rows, n_places = len(batch), len(arrays["item"])
     there = np.stack([_is_there(items) for items in arrays["item"]], axis=1)
     each = n_places - np.argmax(there[:, ::-1], axis=1)
     each[~there.any(axis=1)] = 0
     rows, places = np.nonzero(np.arange(n_places) < each[:, np.newaxis])
-    columns = {"user": arrays["user"][0].take(as_arrow(rows))}
+    columns = _of_rows(shape, batch, kinds, rows)
     for name, columns_of in arrays.items():
-        if name != "user":
-            columns[name] = pa.concat_arrays(columns_of).take(as_arrow(places * n_rows + rows))
+        columns[name] = pa.concat_arrays(columns_of).take(as_arrow(places * n_rows + rows))
     return _Unfolded(columns, rows, places + 1)
 
 

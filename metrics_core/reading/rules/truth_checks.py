@@ -11,7 +11,7 @@ from concord.metrics_core.reading.rules.value_checks import id_checks, number_ch
 
 
 def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
-    checks = [check for column in ("user", "item") for check in id_checks(source, column)]
+    checks = [check for column in source.ids for check in id_checks(source, column)]
     if "grade" in source.columns:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
         checks += number_checks(source, "grade", "is no number")

@@ -20,7 +20,7 @@ DROP = "drop the row where the table is made"
 
 def list_checks(source: Source, *, nan_last: bool = False) -> list[RowCheck]:
     """The checks that the columns of these lists need."""
-    checks = [check for column in ("user", "item") for check in id_checks(source, column)]
+    checks = [check for column in source.ids for check in id_checks(source, column)]
     if "rank" in source.columns:
         checks += number_checks(source, "rank", "is no whole number")
     if "score" in source.columns:

@@ -8,7 +8,7 @@ def half_width(n: float, confidence: float) -> float:
     return float(stdtrit(n - 1, (1 + confidence) / 2))
 
 
-def two_sided_p(n: int, t: float) -> float:
+def two_sided_p(n: float, t: float) -> float:
     """The probability of a t at least as far from 0, on n - 1 degrees of freedom."""
     from scipy.special import stdtr
 

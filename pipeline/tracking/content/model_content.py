@@ -50,7 +50,9 @@ def model_content(
         tags={
             "concord.kind": "model",
             **_tags(summary),
-            "mlflow.note.content": model_note(summary["users"]),
+            "mlflow.note.content": model_note(
+                summary["users"], of_requests="unit_mean" in summary["conventions"]
+            ),
         },
         datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(metrics_file, "metrics"),),

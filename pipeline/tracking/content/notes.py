@@ -11,10 +11,10 @@ Json = Mapping[str, Any]
 _ROOM = 7000  # characters; MLflow cuts a tag at 8,000 without a word
 
 
-def model_note(users: Json) -> str:
+def model_note(users: Json, *, of_requests: bool = False) -> str:
     """What concerns one model alone: a run outlives the comparison that it was first part of."""
     return (
-        f"{_who(users)}\nHow it compares with other models: `report.html` under Artifacts of the run `comparison` "
+        f"{_who(users, of_requests=of_requests)}\nHow it compares with other models: `report.html` under Artifacts of the run `comparison` "
         "whose id is the tag `concord.comparison`."
     )
 
@@ -66,7 +66,7 @@ def _numbers(pair: Difference, confidence: float) -> str:
     return f"{text} ({100 * confidence:g} % interval {pair.ci_low:+.4f} to {pair.ci_high:+.4f})"
 
 
-def _who(users: Json) -> str:
+def _who(users: Json, *, of_requests: bool) -> str:
     without = users["without_list"]
     missing = f", {without:,} of them without a list" if without else ""
-    return f"{users['evaluated']:,} users{missing}."
+    return f"{users['evaluated']:,} {'requests' if of_requests else 'users'}{missing}."

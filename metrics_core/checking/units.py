@@ -1,0 +1,84 @@
+"""Requests: several columns name one, of which the first is the user. Its id is their values with `/` between them.
+
+A `/` or a backslash in a value has a backslash before it, so that ids are told apart, and the user is read back from one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+USER = "user"
+_NAMED = frozenset({"item", "rank", "score", "grade", "time", "position", "place"})  # columns of tables  # fmt: skip
+_FIRST = r"(?s)^((?:[^/\\]|\\.)*)/.*$"
+_AFTER = r"(?s)^(?:[^/\\]|\\.)*/"
+_ESCAPED = r"(?s)\\(.)"
+
+
+def unit_id(values: Sequence[Any]) -> str:
+    r"""`u1/s7` of u1 and s7; `a\/b/c` of a/b and c."""
+    return "/".join(re.sub(r"([/\\])", r"\\\1", str(value)) for value in values)
+
+
+def parts_of(unit: str) -> list[str]:
+    """The values of an id."""
+    return [re.sub(_ESCAPED, r"\1", part) for part in re.findall(r"(?s)(?:[^/\\]|\\.)+", unit)]
+
+
+def unit_sql(columns: Sequence[str]) -> str:
+    """SQL of the id; NULL where a column is."""
+    escaped = (
+        f"replace(replace(CAST({name} AS VARCHAR), '\\', '\\\\'), '/', '\\/')" for name in columns
+    )
+    return " || '/' || ".join(escaped)
+
+
+def owner_sql(unit: str) -> str:
+    """SQL of the user whose request it is, as text."""
+    return f"regexp_replace(regexp_extract({unit}, '{_FIRST}', 1), '{_ESCAPED}', '\\1', 'g')"
+
+
+def rest_sql(unit: str) -> str:
+    """SQL of what comes after the user."""
+    return f"regexp_replace({unit}, '{_AFTER}', '')"
+
+
+def owners(units: "pl.Series") -> "pl.Series":
+    """The user whose request each is, as text."""
+    return units.str.extract(_FIRST, 1).str.replace_all(_ESCAPED, "$1")
+
+
+def with_parts(table: "pl.DataFrame", unit: Sequence[str]) -> "pl.DataFrame":
+    """The table with a column of text for each of the unit's in the place of the id in `user`."""
+    import polars as pl  # a library that people wait for: only those who have requests do
+
+    parts = [parts_of(each) for each in table[USER].to_list()]
+    columns = [
+        pl.Series(name, [part[place] for part in parts], dtype=pl.String)
+        for place, name in enumerate(unit)
+    ]
+    return pl.DataFrame([*columns, *(column for column in table if column.name != USER)])
+
+
+def unit_findings(unit: Any) -> Iterator[tuple[str, str]]:
+    """What is wrong with the columns that name a request, and what to do."""
+    fix = "name the user's column first, then those that tell a user's requests apart: [user, session]"
+    texts = isinstance(unit, Sequence) and all(isinstance(name, str) and name for name in unit)
+    if isinstance(unit, str) or not texts:
+        yield f"{unit!r} is no list of columns", fix
+    elif len(unit) < 2 or unit[0] != USER:  # noqa: PLR2004 - the user and something else
+        yield f"is [{', '.join(unit)}]", fix
+    elif len(set(unit)) < len(unit):
+        yield f"names a column twice: [{', '.join(unit)}]", "name each column once"
+    elif taken := sorted(_NAMED.intersection(unit)):
+        yield f"names {taken[0]!r}, which is something else in lists or truth", "give the column another name"  # fmt: skip
+
+
+def mean_findings(unit: Sequence[str], unit_mean: str | None) -> Iterator[tuple[str, str]]:
+    """What is wrong with the convention `unit_mean` where there is such a unit."""
+    if unit and unit_mean is None:
+        yield "is missing, and the unit is a request", "add `unit_mean: requests`, or `users` where all users are to count alike"  # fmt: skip
+    if unit_mean is not None and not unit:
+        yield f"is {unit_mean}, and no unit is named", "name the unit, such as [user, session], or remove it"  # fmt: skip

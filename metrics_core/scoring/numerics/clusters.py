@@ -1,0 +1,180 @@
+"""Requests of users: a mean over them, and its error where the requests of one user hang together."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from concord.metrics_core.checking.units import owners
+from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.numerics.student import half_width
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """R = Σ aᵤ / Σ bᵤ over independent users u; NaN where there is nobody, or nothing to divide by.
+
+    A mean over requests has the sums of a user's values in `above` and their number in `below`; a mean over users has
+    the user's own mean and 1.
+
+    above, below : (users,) float64; what stands below is not negative
+    """
+
+    above: Floats
+    below: Floats
+
+    @property
+    def n(self) -> int:
+        """How many users."""
+        return len(self.above)
+
+    @cached_property
+    def value(self) -> float:
+        """R."""
+        return exact_sum(self.above) / self._total if self._total else math.nan
+
+    @cached_property
+    def _total(self) -> float:
+        return exact_sum(self.below)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """(users,) (n - 1) (aᵤ - R bᵤ) / (B - bᵤ), B = Σ b: n - 1 times what R gains by user u.
+
+        Their squares, added and divided by n (n - 1), are the jackknife's variance about R itself, which is CR3 of a mean
+        with users as clusters. Where all bᵤ are equal they are the deviations from the mean.
+
+        References
+        ----------
+        Bell & McCaffrey (2002), Survey Methodology 28(2), 169-181; MacKinnon, Nielsen & Webb (2023), Journal of Applied
+        Econometrics 38(5), 671-694.  doi:10.1002/jae.2969
+        """
+        left = self._total - self.below
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.above - self.value * self.below) * ((self.n - 1) / left))
+
+    @property
+    def linearised(self) -> Floats:
+        """(users,) R + (aᵤ - R bᵤ) n / B: values whose mean is R, and which vary as it does (delta method)."""
+        return np.asarray(
+            self.value + (self.above - self.value * self.below) * (self.n / self._total)
+        )
+
+    @property
+    def scores(self) -> Floats:
+        """(users,) aᵤ n / B: values whose mean is R, 0 for who adds nothing to it."""
+        return np.asarray(self.above * (self.n / self._total))
+
+    @cached_property
+    def standard_error(self) -> float:
+        """√(Σ errors² / (n (n - 1))); NaN for fewer than two users."""
+        if self.n < 2 or math.isnan(self.value):  # noqa: PLR2004 - one has no spread
+            return math.nan
+        return math.sqrt(exact_sum(self.errors * self.errors) / (self.n - 1) / self.n)
+
+    @cached_property
+    def effective(self) -> float:
+        """Users on whom the interval rests, its degrees of freedom plus 1: fewer than `n` where few have most requests.
+
+        By Satterthwaite, as if the values of all requests were independent and varied alike: (Σ p)² / (Σ p² + (Σ q)² -
+        Σ q²), p = w² b (1 - b / B), q = w² b² / B, w = (n - 1) / (B - b).
+
+        References
+        ----------
+        Bell & McCaffrey (2002), as above; Imbens & Kolesár (2016), Review of Economics and Statistics 98(4), 701-712.
+        """
+        if np.all(self.below == self.below[:1]):
+            return self.n
+        share = self.below / self._total
+        weight = (self.n - 1) / (self._total - self.below)
+        all_alike = weight * weight * self.below
+        p, q = all_alike * (1 - share), all_alike * share
+        own, of_others = exact_sum(p), exact_sum(q)
+        beside = exact_sum(p * p) + of_others * of_others - exact_sum(q * q)
+        return own * own / beside + 1
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
+        if math.isnan(self.standard_error):
+            return math.nan, math.nan
+        half = half_width(self.effective, confidence) * self.standard_error
+        return self.value - half, self.value + half
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Whose requests stand in the rows of columns of values.
+
+    user : (rows,) the number of each row's user, from 0 to n_users - 1
+    mean : over what a mean is taken: all requests alike, or first those of each user, so that users count alike
+    """
+
+    user: Ints
+    n_users: int
+    mean: UnitMean
+
+    @classmethod
+    def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
+        """Those of the ids of requests; users are numbered in the order of their ids."""
+        users = owners(units)
+        number = users.rank("dense").to_numpy().astype(np.int64) - 1
+        return cls(number, users.n_unique(), mean)
+
+    def some(self, rows: Flags) -> "Clusters":
+        """Those of these rows."""
+        return replace(self, user=self.user[rows])
+
+    @property
+    def alone(self) -> bool:
+        """Has no user two requests, so that they are as users?"""
+        return len(self.user) == self.n_users
+
+    def ratio(self, values: Floats) -> Ratio:
+        """The mean of a column over those who have a value; NaN: the request does not count."""
+        above, below = self._of_users(values)
+        there = below > 0
+        above, below = above[there], below[there]
+        return Ratio(above, below) if self.mean == "requests" else _over_users(above, below)
+
+    def scores(self, values: Floats) -> Floats:
+        """(n_users,) as `Ratio.scores`, NaN for users of whom no request counts."""
+        return self._placed(values, self.ratio(values).scores)
+
+    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """(n_users,) the scores of both over the requests that both have a value for."""
+        missing = np.isnan(a - b)
+        of_a, of_b = (self.scores(np.where(missing, np.nan, each)) for each in (a, b))
+        return of_a, of_b
+
+    def linearised(self, values: Floats) -> Floats:
+        """(n_users,) as `Ratio.linearised`, NaN for users of whom no request counts."""
+        return self._placed(values, self.ratio(values).linearised)
+
+    def means(self, values: Floats) -> Floats:
+        """(n_users,) the mean of each user's requests that count; NaN where none does."""
+        above, below = self._of_users(values)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(above / below)
+
+    def _of_users(self, values: Floats) -> tuple[Floats, Floats]:
+        """(n_users,) sums of the values, and how many they are; added in the order of the rows."""
+        known = ~np.isnan(values)
+        user = self.user[known]
+        sums = np.bincount(user, values[known], minlength=self.n_users)
+        return sums, np.bincount(user, minlength=self.n_users).astype(np.float64)
+
+    def _placed(self, values: Floats, found: Floats) -> Floats:
+        placed = np.full(self.n_users, np.nan)
+        placed[self._of_users(values)[1] > 0] = found
+        return placed
+
+
+def _over_users(sums: Floats, counts: Floats) -> Ratio:
+    return Ratio(sums / counts, np.ones(len(counts)))

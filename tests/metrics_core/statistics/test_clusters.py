@@ -1,0 +1,159 @@
+"""Requests of users: means, errors and degrees of freedom against sums by hand, a jackknife in plain Python and statsmodels."""
+
+import math
+from fractions import Fraction
+from statistics import fmean
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
+
+Requests = list[list[float]]  # of each user
+SHOP: Requests = [
+    [1, 0, 1, 0.5],
+    [0],
+    [0.25, 0.75],
+    [1, 1, 1, 0, 0.5, 0.5, 0, 0, 1, 0.25],
+    [0, 0.5],
+]
+eighths = st.integers(0, 8).map(lambda n: n / 8)
+some_requests = st.lists(st.lists(eighths, min_size=1, max_size=6), min_size=2, max_size=8)
+
+
+def ratio_of(requests: Requests, mean: UnitMean) -> Ratio:
+    return clusters_of(requests, mean).ratio(np.array([v for each in requests for v in each], dtype=float))  # fmt: skip
+
+
+def clusters_of(requests: Requests, mean: UnitMean) -> Clusters:
+    user = np.repeat(np.arange(len(requests)), [len(each) for each in requests])
+    return Clusters(user, len(requests), mean)
+
+
+def test_a_mean_over_requests_by_hand() -> None:
+    """Three users with 2, 1 and 1 requests."""
+    ratio = ratio_of([[1, 0], [1], [0]], "requests")
+
+    mean = (1 + 0 + 1 + 0) / 4
+    errors = [(1 - 2 * mean) * 2 / 2, (1 - mean) * 2 / 3, (0 - mean) * 2 / 3]
+    assert ratio.value == mean
+    assert ratio.errors.tolist() == pytest.approx(errors)
+    assert ratio.standard_error == pytest.approx(math.sqrt(sum(e * e for e in errors) / 2 / 3))
+    assert ratio.linearised.tolist() == pytest.approx([mean + (1 - 2 * mean) * 3 / 4, mean + (1 - mean) * 3 / 4, mean - mean * 3 / 4])  # fmt: skip
+    assert ratio.scores.tolist() == pytest.approx([1 * 3 / 4, 1 * 3 / 4, 0])
+
+
+def test_a_mean_over_users_by_hand() -> None:
+    """Three users whose own means are 1/2, 1 and 0: a t interval of three numbers."""
+    ratio = ratio_of([[1, 0], [1], [0]], "users")
+    low, high = ratio.interval(0.95)
+
+    assert ratio.value == 0.5
+    assert ratio.effective == 3
+    half = student.ppf(0.975, 2) * math.sqrt((0 + 0.25 + 0.25) / 2 / 3)
+    assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
+
+
+@given(some_requests)
+def test_errors_are_those_of_a_jackknife_over_users(requests: Requests) -> None:
+    """n - 1 times the mean of all less the mean without the user, in fractions."""
+    ratio = ratio_of(requests, "requests")
+    exact = [[Fraction(value) for value in each] for each in requests]
+
+    def mean(users: list[list[Fraction]]) -> Fraction:
+        values = [value for each in users for value in each]
+        return sum(values, Fraction(0)) / len(values)
+
+    without = [mean(exact[:u] + exact[u + 1 :]) for u in range(len(exact))]
+    n, whole = len(exact), mean(exact)
+    variance = Fraction(n - 1, n) * sum((each - whole) ** 2 for each in without)
+
+    assert ratio.value == pytest.approx(float(whole), abs=1e-15)
+    assert ratio.errors.tolist() == pytest.approx([float((n - 1) * (whole - each)) for each in without])  # fmt: skip
+    assert ratio.standard_error == pytest.approx(math.sqrt(variance), abs=1e-12)
+
+
+@given(some_requests)
+def test_degrees_of_freedom_are_those_of_the_quadratic_form(requests: Requests) -> None:
+    """(tr G)² / tr G² of the matrix of the variance's quadratic form in all requests."""
+    ratio = ratio_of(requests, "requests")
+    user = np.repeat(np.arange(len(requests)), [len(each) for each in requests])
+    total, n = len(user), len(requests)
+    centred = np.eye(total) - 1 / total
+    of_user = (user == np.arange(n)[:, None]).astype(float)
+    weight = 1 / (total - of_user.sum(axis=1))
+    rows = weight[:, None] * (of_user @ centred)
+    form = rows @ rows.T
+
+    assert ratio.effective - 1 == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))
+    assert ratio.effective <= n + 1e-9
+
+
+def test_errors_are_those_of_statsmodels() -> None:
+    """statsmodels 0.15.0 on SHOP: OLS on a constant with cov_type="cluster" (CR1), and GEE with cov_type="bias_reduced"
+    (Mancl and DeRouen: CR3 without the factor (n - 1) / n)."""
+    ratio = ratio_of(SHOP, "requests")
+    n = len(SHOP)
+
+    assert ratio.value == pytest.approx(0.4868421052631581, abs=1e-15)
+    assert np.std(ratio.linearised, ddof=1) / math.sqrt(n) == pytest.approx(0.056228678404671835)
+    assert ratio.standard_error * math.sqrt(n / (n - 1)) == pytest.approx(0.06830239532392782)
+
+
+@given(st.lists(eighths, min_size=2, max_size=30))
+def test_one_request_a_user_gives_the_bits_of_users(values: list[float]) -> None:
+    alone = ratio_of([[value] for value in values], "requests")
+    users = ratio_of([[value] for value in values], "users")
+
+    assert alone.errors.tolist() == users.errors.tolist() == [v - users.value for v in values]
+    assert alone.interval(0.95) == users.interval(0.95) or math.isnan(alone.interval(0.95)[0])
+
+
+@given(some_requests, st.randoms())
+def test_the_order_of_users_changes_no_bit(requests: Requests, random: object) -> None:
+    shuffled = requests.copy()
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    before, after = ratio_of(requests, "requests"), ratio_of(shuffled, "requests")
+
+    assert (before.value, before.standard_error, before.effective) == (after.value, after.standard_error, after.effective)  # fmt: skip
+
+
+def test_a_pair_is_over_the_requests_that_both_have() -> None:
+    """Every user's first request counts with a alone."""
+    rng = np.random.default_rng(3)
+    user = np.repeat(np.arange(40), 3)
+    a, b = rng.random((2, len(user)))
+    both = np.arange(len(user)) % 3 > 0
+    for mean in ("requests", "users"):
+        clusters = Clusters(user, 40, mean)
+        found = paired(
+            Column(a, clusters), Column(np.where(both, b, np.nan), clusters), confidence=0.95
+        )
+        gaps = [fmean((a - b)[(user == u) & both]) for u in range(40)]
+
+        assert found.difference == pytest.approx(fmean(gaps))
+        assert found.mean_a == pytest.approx(a[both].mean())
+        assert found.above == sum(gap > 0 for gap in gaps) / 40
+        half = student.ppf(0.975, 39) * np.std(gaps, ddof=1) / math.sqrt(40)
+        assert found.ci_high - found.difference == pytest.approx(half)
+
+
+def test_few_users_who_differ_have_no_interval_however_many_requests() -> None:
+    user = np.repeat(np.arange(30), 50)
+    gap = np.where(user < FEWEST_INFORMATIVE - 1, 1.0, 0.0)
+    clusters = Clusters(user, 30, "requests")
+    found = paired(Column(gap, clusters), Column(np.zeros(len(gap)), clusters), confidence=0.95)
+
+    assert (found.n_users, found.n_nonzero) == (30, FEWEST_INFORMATIVE - 1)
+    assert math.isnan(found.ci_low)
+
+
+def test_one_user_has_no_interval() -> None:
+    assert ratio_of([[1, 0, 1]], "requests").value == 2 / 3
+    assert math.isnan(ratio_of([[1, 0, 1]], "requests").interval(0.95)[0])
+    assert math.isnan(ratio_of([[math.nan]], "requests").value)

@@ -1,0 +1,423 @@
+"""Requests as the unit of evaluation, through the library and through the whole `dvc repro`."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import t as student
+
+import concord as cc
+from concord.metrics_core.checking.units import owners, parts_of, unit_id
+from concord.metrics_core.comparison.stored import read_comparison, to_json
+from tests.library import compared_as_pinned
+from tests.project import attempt, change_params, copied, copied_from, run
+
+UNIT = ["user", "session"]
+N_USERS, N_ITEMS, K = 60, 40, 10
+LABEL = f"R@{K}"
+SKILLS = {"popularity": 0.0, "als": 0.2}
+MEANS = ("requests", "users")
+
+
+def sessions() -> list[tuple[int, int]]:
+    """User u has 1 + u % 4 sessions, and every tenth one has twelve more."""
+    return [(u, s) for u in range(N_USERS) for s in range(1 + u % 4 + 12 * (u % 10 == 9))]
+
+
+def truth() -> pl.DataFrame:
+    """Two items of each session."""
+    rows = [
+        (u, s, item)
+        for u, s in sessions()
+        for item in {(7 * u + 3 * s) % N_ITEMS, (11 * u + 5 * s + 1) % N_ITEMS}
+    ]
+    return pl.DataFrame(rows, schema=[*UNIT, "item"], orient="row")
+
+
+def lists(model: str) -> pl.DataFrame:
+    """Ten items a session; what is wanted comes the earlier, the more skilled the model."""
+    rng = np.random.default_rng(len(model))
+    wanted = {(u, s): items for u, s, items in truth().group_by(UNIT).agg("item").iter_rows()}
+    rows = []
+    for request in sessions():
+        scores = rng.random(N_ITEMS)
+        scores[wanted[request]] += SKILLS[model]
+        rows += [
+            (*request, int(item), rank) for rank, item in enumerate(np.argsort(-scores)[:K], 1)
+        ]
+    return pl.DataFrame(rows, schema=[*UNIT, "item", "rank"], orient="row")
+
+
+def train() -> pl.DataFrame:
+    users = np.repeat(np.arange(N_USERS), 4)
+    return pl.DataFrame({"user": users, "item": (users * users + np.tile([0, 1, 2, 17], N_USERS)) % N_ITEMS}).unique()  # fmt: skip
+
+
+def recalls(model: str) -> dict[int, list[float]]:
+    """R@10 of every session of each user, counted by hand."""
+    shown, wanted = (
+        {(u, s): set(items) for u, s, items in frame.group_by(UNIT).agg("item").iter_rows()}
+        for frame in (lists(model), truth())
+    )
+    found: dict[int, list[float]] = {}
+    for u, s in sessions():
+        found.setdefault(u, []).append(len(shown[u, s] & wanted[u, s]) / len(wanted[u, s]))
+    return found
+
+
+def pinned(mean: str) -> cc.Conventions:
+    return cc.preset("standard", unit_mean=mean)
+
+
+def compared(mean: str, **settings: Any) -> cc.Comparison:
+    how: dict[str, Any] = {"metrics": [LABEL], "baseline": "popularity", "resamples": 99}
+    models = {model: lists(model) for model in SKILLS}
+    return cc.compare(models, truth(), conventions=pinned(mean), unit=UNIT, **how | settings)
+
+
+def jackknife(values: dict[int, list[float]], mean: str) -> tuple[float, float]:
+    """The mean, and its standard error by leaving out one user after the other."""
+
+    def of(users: list[list[float]]) -> float:
+        return fmean(map(fmean, users)) if mean == "users" else fmean(v for each in users for v in each)  # fmt: skip
+
+    users = list(values.values())
+    whole, n = of(users), len(users)
+    without = [of(users[:u] + users[u + 1 :]) for u in range(n)]
+    return whole, math.sqrt((n - 1) / n * math.fsum((each - whole) ** 2 for each in without))
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: str) -> None:
+    result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)  # fmt: skip
+    row = result.summary.row(0, named=True)
+    whole, error = jackknife(recalls("als"), mean)
+
+    assert result[LABEL] == pytest.approx(whole, abs=1e-14)
+    assert (row["n_users"], row["n_requests"]) == (N_USERS, len(sessions()))
+    half = (row["ci_high"] - row["ci_low"]) / 2
+    if mean == "users":
+        assert half == pytest.approx(student.ppf(0.975, N_USERS - 1) * error)
+    else:
+        assert 2.02 * error < half < 2.3 * error  # on fewer degrees of freedom than 59
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_a_difference_is_clustered_by_user(mean: str) -> None:
+    ours, theirs = recalls("als"), recalls("popularity")
+    gaps = {u: [a - b for a, b in zip(ours[u], theirs[u], strict=True)] for u in ours}
+    whole, error = jackknife(gaps, mean)
+    sums = [math.fsum(each) for each in gaps.values()]
+
+    (row,) = compared(mean).differences.to_dicts()
+
+    assert row["difference"] == pytest.approx(whole, abs=1e-14)
+    assert row["n_users"] == N_USERS
+    assert row["better"] == pytest.approx(fmean(gap > 0 for gap in sums))
+    assert row["n_nonzero"] == sum(gap != 0 for gap in sums)
+    t = (row["ci_high"] - row["ci_low"]) / 2 / error
+    assert t == pytest.approx(student.ppf(0.975, N_USERS - 1)) or mean == "requests"
+    assert t < 2.3
+
+
+def test_per_user_has_the_columns_of_the_unit() -> None:
+    result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned("users"), unit=UNIT)  # fmt: skip
+    found = {(int(u), int(s)): value for u, s, value in result.per_user.iter_rows()}
+
+    assert result.per_user.columns == [*UNIT, LABEL]
+    assert found == {(u, s): v for u, values in recalls("als").items() for s, v in enumerate(values)}  # fmt: skip
+    assert repr(result).startswith(f"<Result for {len(sessions())} requests of {N_USERS} users: ")
+
+
+def one_session() -> dict[str, Any]:
+    """Everything, with one session a user."""
+    models = {model: lists(model).filter(pl.col("session") == 0) for model in SKILLS}
+    return {"models": models, "truth": truth().filter(pl.col("session") == 0)}
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_one_request_a_user_gives_the_bits_of_users(mean: str) -> None:
+    given = one_session()
+    names = pl.col("user").cast(pl.String).str.zfill(3)  # users in the order of requests
+    models = {model: frame.with_columns(names) for model, frame in given["models"].items()}
+    wanted, known = given["truth"].with_columns(names), train().with_columns(names)
+    how: dict[str, Any] = {
+        "metrics": [LABEL, "nDCG@5", "P@5"],
+        "baseline": "popularity",
+        "resamples": 199,
+        "train": known,
+        "segments": {"activity": {"by": "activity", "edges": [3]}},
+        "adjustment": "max_t",
+        "primary": [LABEL, "nDCG@5"],
+        "wilcoxon": True,
+    }
+    users = cc.compare(models, wanted, conventions="standard", **how)
+    requests = cc.compare(models, wanted, conventions=pinned(mean), unit=UNIT, **how)
+
+    assert requests.leaderboard.drop("n_requests").equals(users.leaderboard)
+    assert requests.differences.equals(users.differences)
+    assert requests.segments == users.segments
+    assert requests.best == users.best
+    assert requests.distributions == users.distributions
+
+
+def test_lists_of_a_user_are_swapped_together() -> None:
+    """Had all sessions of a user the same lists, the test is that of users, however many sessions there are."""
+    given, items = one_session(), {item: ["a"] for item in range(N_ITEMS)}
+    five = pl.DataFrame({"session": range(5)})
+    how: dict[str, Any] = {"metrics": [LABEL, f"Gini@{K}"], "baseline": "popularity", "items": items, "resamples": 199}  # fmt: skip
+    models = {model: frame.drop("session") for model, frame in given["models"].items()}
+    users = cc.compare(models, given["truth"].drop("session"), conventions="standard", **how)
+    requests = cc.compare(
+        {model: frame.join(five, how="cross") for model, frame in models.items()},
+        given["truth"].drop("session").join(five, how="cross"),
+        conventions=pinned("requests"),
+        unit=UNIT,
+        **how,
+    )
+    one, other = (found.differences.filter(label=f"Gini@{K}").row(0, named=True) for found in (users, requests))  # fmt: skip
+
+    assert (other["p"], other["n_users"], other["n_nonzero"]) == (one["p"], one["n_users"], one["n_nonzero"])  # fmt: skip
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_a_segment_has_the_means_of_its_own_requests(mean: str) -> None:
+    """Users with and without twelve more sessions, as a column knows them."""
+    known = pl.DataFrame({"user": range(N_USERS), "kind": ["many" if u % 10 == 9 else "few" for u in range(N_USERS)]})  # fmt: skip
+    found = compared(mean, users=known, segments={"kind": {"by": "user", "column": "kind"}})
+    cells = {(cell.segment, cell.model): cell for cell in found.segments[0].cells}
+
+    for kind, many in (("many", True), ("few", False)):
+        values = {u: v for u, v in recalls("als").items() if (u % 10 == 9) == many}
+        whole, error = jackknife(values, mean)
+        cell = cells[kind, "als"]
+        assert cell.mean == pytest.approx(whole, abs=1e-14)
+        assert cell.n_users == len(values)
+        assert cell.ci_high is not None
+        assert (cell.ci_high - whole) / error > 1.98
+    assert [segment.n_users for segment in found.segments[0].segments] == [54, 6]
+
+
+def test_the_train_knows_the_users_of_requests() -> None:
+    """Half of the lists are what the user has in the train."""
+    known = lists("als").filter(pl.col("rank") <= K / 2).select("user", "item").unique()
+    found = compared("requests", train=known)
+    told = {each.kind: each.sentence for each in found.warnings}
+    shown = lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
+
+    assert f"up to {100 * shown:.3g}" in told["train_items_recommended"]
+    assert "unrelated_train" not in told
+    assert found.examples is not None
+    first = found.examples.users[0]
+    assert first.n_train == known.filter(user=int(parts_of(first.user)[0])).height
+
+
+def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    how: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
+    named, told = (cc.explain(lists("als"), truth(), user=user, **how) for user in ((9, 3), "9/3"))
+
+    assert named.value == told.value == recalls("als")[9][3]
+    assert f"{LABEL} of user '9/3'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "by_place"])
+def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
+    rows, path = lists("als"), tmp_path / f"lists.{form.replace('by_place', 'csv')}"
+    folded = rows.sort("rank").group_by(UNIT, maintain_order=True).agg(items="item")
+    if form == "csv":
+        rows.write_csv(path)
+    elif form == "jsonl":
+        folded.write_ndjson(path)
+    elif form == "parquet":
+        folded.write_parquet(path)
+    else:
+        places = [pl.col("items").list.get(n).alias(f"item_{n + 1}") for n in range(K)]
+        folded.select(*UNIT, *places).write_csv(path)
+    how: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
+    wanted = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
+
+    assert cc.evaluate(path, wanted, **how).summary.equals(cc.evaluate(rows, truth(), **how).summary)  # fmt: skip
+
+
+ODD = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]
+
+
+def test_ids_are_told_apart_and_read_back() -> None:
+    every = [(u, s) for u in ODD for s in ODD]
+    ids = [unit_id(each) for each in every]
+
+    assert len(set(ids)) == len(every)
+    assert [tuple(parts_of(each)) for each in ids] == every
+    assert owners(pl.Series(ids)).to_list() == [u for u, _ in every]
+    assert unit_id(("u1", "s7")) == "u1/s7"
+
+
+def test_odd_ids_are_read_as_they_are() -> None:
+    rows = [(u, s, "i") for u in ODD for s in ODD]
+    frame = pl.DataFrame(rows, schema=[*UNIT, "item"], orient="row")
+    ranked = frame.with_columns(rank=pl.lit(1))
+    result = cc.evaluate(ranked, frame, metrics=["R@1"], conventions=pinned("users"), unit=UNIT)
+
+    assert sorted(result.per_user.select(UNIT).rows()) == sorted((u, s) for u, s, _ in rows)
+    assert result.n_users == len(ODD)
+
+
+STEPS = pl.DataFrame(
+    [("ann", "s1", 1, "b"), ("ann", "s1", 2, "c"), ("bob", "s1", 1, "b")],
+    schema=["user", "session", "step", "item"],
+    orient="row",
+)
+
+
+def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
+    """Two predictions in the session of ann, one in that of bob: RR 1/2, 1 and 1."""
+    shown = pl.DataFrame(
+        [("ann", "s1", 1, "a", 1), ("ann", "s1", 1, "b", 2), ("ann", "s1", 2, "c", 1), ("bob", "s1", 1, "b", 1)],
+        schema=["user", "session", "step", "item", "rank"],
+        orient="row",
+    )  # fmt: skip
+    unit = ["user", "session", "step"]
+    found = {
+        mean: cc.evaluate(shown, STEPS, metrics=["RR@10"], conventions=pinned(mean), unit=unit)
+        for mean in MEANS
+    }
+
+    assert found["requests"]["RR@10"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert found["users"]["RR@10"] == pytest.approx(((1 / 2 + 1) / 2 + 1) / 2)
+    assert found["users"].per_user["step"].to_list() == ["1", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"recs": lists("als").drop("session")}, "recs: column 'session': is missing; the columns are: user, item, rank\n  fix: add it where the table is made, or mend `unit`"),
+        ({"truth": truth().drop("session")}, "truth: column 'session': is missing"),
+        ({"recs": {"u": ["a"]}}, "recs: column 'session': is missing"),
+        ({"truth": truth().with_columns(session=None)}, "truth: row 1, column 'session'"),
+        ({"unit": ["session", "user"]}, "unit: is [session, user]"),
+        ({"unit": ["user"]}, "unit: is [user]"),
+        ({"unit": "user"}, "unit: 'user' is no list of columns"),
+        ({"unit": ["user", "item"]}, "unit: names 'item', which is something else"),
+        ({"unit": ["user", "session", "session"]}, "unit: names a column twice"),
+        ({"unit": []}, "conventions: unit_mean: is requests, and no unit is named"),
+        ({"conventions": "standard"}, "conventions: unit_mean: is missing, and the unit is a request"),
+        ({"conventions": {"preset": "standard", "unit_mean": "sessions"}}, "unit_mean: is 'sessions'"),
+        ({"truth": truth().with_columns(user=pl.col("user") + 1, session=pl.format("s{}-{}", "user", "session")),
+          "recs": lists("als").with_columns(session=pl.format("s{}-{}", "user", "session"))},
+         "is of user '0' here and of user '1' in the truth"),
+    ],
+)  # fmt: skip
+def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) -> None:
+    how: dict[str, Any] = {"recs": lists("als"), "truth": truth(), "unit": UNIT, "conventions": pinned("requests")}  # fmt: skip
+    with pytest.raises(ValueError, match=r"fix: ") as refused:
+        cc.evaluate(metrics=[LABEL], **how | settings)
+
+    assert said in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models, evaluated by request."""
+    project = copied(tmp_path_factory.mktemp("units"))
+    truth().write_parquet(project / "truth.parquet")
+    train().write_parquet(project / "train.parquet")
+    pl.DataFrame({"item": range(N_ITEMS)}).write_parquet(project / "items.parquet")
+    models = {}
+    for model in SKILLS:
+        lists(model).write_csv(project / f"{model}.csv")
+        models[model] = {"path": f"{model}.csv"}
+    change_params(
+        project,
+        {
+            "data.unit": UNIT,
+            "data.truth": {"path": "truth.parquet"},
+            "background": {"train": {"path": "train.parquet"}, "items": {"path": "items.parquet"}},
+            "models": models,
+            "evaluation.metrics": ["nDCG", "R", "Coverage@10"],
+            "evaluation.ks": [10],
+            "evaluation.rows_per_partition": 300,
+            "comparison.primary": [LABEL, "nDCG@10"],
+            "comparison.resamples": 199,
+            "segments": {
+                "activity": {"by": "activity", "edges": [3]},
+                "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
+            },
+            "conventions.unit_mean": "requests",
+        },
+    )
+    run(project, "dvc", "repro")
+    return project
+
+
+@pytest.mark.whole
+def test_the_pipeline_and_the_library_give_the_same_comparison(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    stored = project / "results" / "comparison" / "comparison.json"
+
+    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")
+    score = read_comparison(stored).score("als", LABEL)
+    assert (score.n_users, score.n_requests) == (N_USERS, len(sessions()))
+    assert score.mean == pytest.approx(jackknife(recalls("als"), "requests")[0])
+
+
+@pytest.mark.whole
+def test_the_report_says_what_means_are_over(project: Path) -> None:
+    said = f"{len(sessions())} requests of {N_USERS} users"
+
+    assert said in (project / "results/report/report.md").read_text(encoding="utf-8")
+    assert said in (project / "results/report/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
+    copy = copied_from(project, tmp_path)
+    before = (copy / "results/comparison/comparison.json").read_bytes()
+
+    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 5_000_000})
+    run(copy, "dvc", "repro", "compare")
+
+    assert (copy / "results/comparison/comparison.json").read_bytes() == before
+
+
+@pytest.mark.whole
+def test_a_request_is_explained_by_its_id(project: Path) -> None:
+    shown = run(project, "concord", "explain", "--model", "als", "9/3", LABEL)
+
+    assert f"{LABEL} = {recalls('als')[9][3]:g}" in shown
+
+
+@pytest.mark.whole
+def test_another_unit_reads_lists_and_truth_again(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"data.unit": []})
+    refused = attempt(copy, "concord", "validate")
+
+    assert "conventions.unit_mean: is requests, and no unit is named" in refused.stdout + refused.stderr  # fmt: skip
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"data.unit": ["user", "visit"]}, "column 'visit': is missing"),
+        ({"data.unit": ["session", "user"]}, "data.unit: is ['session', 'user']"),
+        ({"conventions.unit_mean": "sessions"}, "conventions.unit_mean: is 'sessions'"),
+    ],
+)
+def test_params_that_do_not_fit_are_refused(
+    project: Path, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, change)
+
+    refused = attempt(copy, "concord", "validate")
+
+    assert refused.returncode != 0
+    assert said in refused.stdout + refused.stderr
