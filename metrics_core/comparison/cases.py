@@ -63,7 +63,7 @@ class Case:
     n_train      : interactions in the train; None without a train
     segments     : segmentation -> the user's group
     seen         : one a metric shown
-    judged       : what the truth knows of the user, best grade first; at most so many, of `n_judged`
+    judged       : what the truth knows of the user, best grade first
     list_a, b    : down to the cutoff
     jaccard, rbo : how alike the two lists are
     """
@@ -74,7 +74,6 @@ class Case:
     segments: Mapping[str, str]
     seen: tuple[Seen, ...]
     judged: tuple[JudgedItem, ...]
-    n_judged: int
     list_a: tuple[ListedItem, ...]
     list_b: tuple[ListedItem, ...]
     jaccard: float | None
