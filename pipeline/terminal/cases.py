@@ -7,8 +7,6 @@ from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing import cases as written
 from concord.reports.writing import numbers
 
-MOST_WANTED = 12  # of a user
-
 
 def print_cases(cases: Cases) -> None:
     """The users, worst for the first list first; then the items."""
@@ -45,7 +43,7 @@ def _print_case(cases: Cases, number: int, case: Case) -> None:
     print_table(("metric", "model", "value", "what it saw"), rows)
     wanted = [
         (_item(each.item, each.title), written.grade(cases, each), written.rank(each.rank_a), written.rank(each.rank_b))
-        for each in written.found_first(case)[:MOST_WANTED]
+        for each in written.found_first(case)[: written.SHOWN]
     ]  # fmt: skip
     if wanted:
         print_table(("wanted", "", f"rank by {cases.a}", f"rank by {cases.b}"), wanted)

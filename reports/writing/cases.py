@@ -1,5 +1,6 @@
 """Cases in words: the same in the terminal and on the page."""
 
+import json
 import math
 
 from concord.metrics_core.comparison.cases import Case, Cases, JudgedItem, ListedItem
@@ -7,6 +8,7 @@ from concord.metrics_core.comparison.words import listed
 from concord.reports.writing import numbers
 
 DIGITS = 4  # of users' values
+SHOWN = 12  # wanted items of a user that are told at once
 HIT, UNDER = "\N{BLACK CIRCLE}", "\N{WHITE CIRCLE}"
 
 
@@ -46,6 +48,11 @@ def n_ahead(cases: Cases) -> str:
     """The users on the other side, and those in between."""
     equal = cases.n_users - cases.n_behind - cases.n_ahead
     return f"{cases.n_ahead:,} the other way round, {equal:,} the same"
+
+
+def groups(case: Case) -> str:
+    """The user's groups as JSON, each as `channel=app`."""
+    return json.dumps([f"{name}={group}" for name, group in case.segments.items()])
 
 
 def thresholds(cases: Cases) -> str:
