@@ -216,8 +216,8 @@ class Cases:
 
     def __repr__(self) -> str:
         return (
-            f"<Cases of {self.a} against {self.b} on {self.labels[0]}: {len(self.cases)} users "
-            f"of {self.n_behind:,} who have less with {self.a}>"
+            f"<{len(self.cases)} cases of {self.a} against {self.b}: of {self.n_users:,} users {self.n_behind:,} have "
+            f"a worse {self.labels[0]} with {self.a}, {self.n_ahead:,} with {self.b}>"
         )
 
 
