@@ -1,6 +1,6 @@
 """`cases`: where the lists of two models differ most, user by user and item by item."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.cases.found import Question, cases_of
@@ -9,7 +9,6 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.evidence.asked import (
     Asked,
-    Finding,
     baseline_findings,
     choice_findings,
     label_findings,
@@ -73,7 +72,7 @@ def cases(
     background = {"train": train, "items": items, "users": users}
     segmentations = segmentations_of(segments or {})
     _refuse([*model_findings(models), *label_findings(names, names)])
-    _refuse(choice_findings(names, "0%", names, settings))
+    _refuse(("metrics", *said) for _, *said in choice_findings(names, "0%", names, settings))
     _refuse(segment_findings(segmentations, given_of(background), settings))
     if type(worst) is not int or worst < 1:
         raise refuse("worst", f"is {worst!r}", "write a whole number from 1 on")
@@ -131,6 +130,6 @@ def refuse_same(a: str, b: str) -> None:
         raise refuse("versus", f"{b!r} is the model itself", "name another one")
 
 
-def _refuse(found: Collection[Finding] | Any) -> None:
+def _refuse(found: Iterable[tuple[str, ...]]) -> None:
     if problems := [Problem(*each) for each in found]:
         raise InputError(problems)

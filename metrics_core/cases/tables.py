@@ -22,10 +22,13 @@ SIDES = ("a", "b")
 
 # The users who are asked about, and the top of their lists: each item once, at its first rank. Where copies were taken
 # out or stand further below, places close up.
-_POOL = "CREATE OR REPLACE TEMP TABLE pool AS SELECT user, number FROM people JOIN which USING (number) WHERE kept"
+_POOL = """
+CREATE OR REPLACE TEMP TABLE pool AS
+SELECT user, CAST(number AS INTEGER) AS number FROM people JOIN which USING (number) WHERE kept
+"""
 _TOP = """
 CREATE OR REPLACE TEMP TABLE top_{side} AS
-SELECT number, item, {place} AS place FROM {ranked} JOIN pool USING (user) WHERE rank <= {k}
+SELECT number, item, CAST({place} AS INTEGER) AS place FROM {ranked} JOIN pool USING (user) WHERE rank <= {k}
 """
 _ONCE = " GROUP BY number, item"
 _PLACE = "row_number() OVER (PARTITION BY number ORDER BY min(rank))"
@@ -36,15 +39,18 @@ FROM top_a JOIN top_b USING (number, item) ORDER BY number, depth
 """
 _ITEMS = """
 WITH wanted AS (SELECT number, item FROM truth JOIN pool USING (user) WHERE {relevant}),
-     found AS (SELECT item, count(*) AS n_wanted, count(top_a.place) AS found_a, count(top_b.place) AS found_b
-               FROM wanted LEFT JOIN top_a USING (number, item) LEFT JOIN top_b USING (number, item) GROUP BY item),
+     wanting AS (SELECT item, count(*) AS n FROM wanted GROUP BY item),
+     found_a AS (SELECT item, count(*) AS n FROM top_a SEMI JOIN wanted USING (number, item) GROUP BY item),
+     found_b AS (SELECT item, count(*) AS n FROM top_b SEMI JOIN wanted USING (number, item) GROUP BY item),
      shown_a AS (SELECT item, count(*) AS n FROM top_a GROUP BY item),
-     shown_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item)
-SELECT CAST(item AS VARCHAR) AS item, coalesce(n_wanted, 0), coalesce(found_a, 0), coalesce(found_b, 0),
-       coalesce(shown_a.n, 0), coalesce(shown_b.n, 0)
-FROM found FULL JOIN shown_a USING (item) FULL JOIN shown_b USING (item)
-WHERE {which}
-ORDER BY coalesce(found_a, 0) - coalesce(found_b, 0), coalesce(n_wanted, 0) DESC, item LIMIT {most}
+     shown_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item),
+     counted AS (
+         SELECT item, coalesce(wanting.n, 0) AS n_wanted, coalesce(found_a.n, 0) AS a, coalesce(found_b.n, 0) AS b,
+                coalesce(shown_a.n, 0) AS by_a, coalesce(shown_b.n, 0) AS by_b
+         FROM wanting FULL JOIN shown_a USING (item) FULL JOIN shown_b USING (item)
+         LEFT JOIN found_a USING (item) LEFT JOIN found_b USING (item))
+SELECT CAST(item AS VARCHAR), n_wanted, a, b, by_a, by_b FROM counted
+WHERE {which} ORDER BY a - b, n_wanted DESC, counted.item LIMIT {most}
 """
 _TOUCHED = """
 SELECT DISTINCT number FROM people JOIN (
@@ -110,22 +116,21 @@ class Tables:
 
     def shared(self, n_users: int) -> Shared:
         """The tops of both lists, users numbered as they are."""
-        lengths = []
-        for side in SIDES:
-            rows = self.connection.sql(_LENGTHS.format(side=side)).pl()
-            length = np.zeros(n_users, dtype=np.int64)
-            length[rows["number"].to_numpy()] = rows["length"].to_numpy()
-            lengths.append(length)
         both = self.connection.sql(_SHARED).pl()
-        return Shared(*lengths, both["number"].to_numpy(), both["depth"].to_numpy())
+        number, depth = both["number"].to_numpy(), both["depth"].to_numpy()
+        length_a, length_b = (self._lengths(side, n_users) for side in SIDES)
+        return Shared(length_a, length_b, number, depth)
+
+    def _lengths(self, side: str, n_users: int) -> Ints:
+        rows = self.connection.sql(_LENGTHS.format(side=side)).pl()
+        lengths = np.zeros(n_users, dtype=np.int64)
+        lengths[rows["number"].to_numpy()] = rows["length"].to_numpy()
+        return lengths
 
     def items(self, least: float | None, most: int, item: str | None) -> list[Row]:
-        """(item, n_wanted, found_a, found_b, shown_a, shown_b), those first that a finds less often than b.
-
-        Without `item` only those that one of them finds more often.
-        """
+        """(item, n_wanted, found_a, found_b, shown_a, shown_b) of one item, or of those that a finds less often than b."""
         relevant = "TRUE" if least is None else f"grade >= {least!r}"
-        which = "found_a <> found_b" if item is None else "CAST(item AS VARCHAR) = $item"
+        which = "a < b" if item is None else "CAST(item AS VARCHAR) = $item"
         query = _ITEMS.format(relevant=relevant, which=which, most=most)
         given = None if item is None else {"item": item}
         return self.connection.execute(query, given).fetchall()

@@ -225,4 +225,5 @@ def _framed(rows: Iterable[Mapping[str, Any]], kind: type[Any], *before: str) ->
     """Rows with the fields of a part, and columns of text before them."""
     import polars as pl
 
-    return pl.DataFrame(list(rows), schema={**dict.fromkeys(before, pl.String), **schema_of(kind)})
+    own = schema_of(kind)  # type: ignore[arg-type] # a class can be hashed
+    return pl.DataFrame(list(rows), schema={**dict.fromkeys(before, pl.String), **own})
