@@ -102,6 +102,13 @@ def rank(number: int | None) -> str:
     return numbers.MISSING if number is None else str(number)
 
 
+def ranks(cases: Cases, item: JudgedItem) -> str:
+    """Where both lists have the item."""
+    if item.rank_a is None and item.rank_b is None:
+        return "in neither list"
+    return f"rank by {cases.a} {rank(item.rank_a)}, by {cases.b} {rank(item.rank_b)}"
+
+
 def mark(item: ListedItem) -> str:
     """Filled for a relevant item, hollow for one that was wanted too little to count."""
     return HIT if item.relevant else UNDER if item.grade is not None else ""
