@@ -9,6 +9,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.evidence.asked import (
     Asked,
+    Finding,
     baseline_findings,
     choice_findings,
     label_findings,
@@ -72,7 +73,8 @@ def cases(
     background = {"train": train, "items": items, "users": users}
     segmentations = segmentations_of(segments or {})
     _refuse([*model_findings(models), *label_findings(names, names)])
-    _refuse(("metrics", *said) for _, *said in choice_findings(names, "0%", names, settings))
+    chosen = choice_findings(names, "0%", names, settings)
+    _refuse(("metrics", what, fix) for _, what, fix in chosen)
     _refuse(segment_findings(segmentations, given_of(background), settings))
     if type(worst) is not int or worst < 1:
         raise refuse("worst", f"is {worst!r}", "write a whole number from 1 on")
@@ -130,6 +132,6 @@ def refuse_same(a: str, b: str) -> None:
         raise refuse("versus", f"{b!r} is the model itself", "name another one")
 
 
-def _refuse(found: Iterable[tuple[str, ...]]) -> None:
+def _refuse(found: Iterable[Finding]) -> None:
     if problems := [Problem(*each) for each in found]:
         raise InputError(problems)

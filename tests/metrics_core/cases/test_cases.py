@@ -54,7 +54,7 @@ def test_the_other_way_round_it_is_ahead() -> None:
 
 def test_where_lower_is_better_more_is_behind() -> None:
     lists = {"head": {"ann": ["b"], "bob": ["b"]}, "rare": {"ann": ["a"], "bob": ["b"]}}
-    how = {"train": {"t1": ["a", "b"], "t2": ["b"]}, "conventions": "standard"}
+    how: dict[str, Any] = {"train": {"t1": ["a", "b"], "t2": ["b"]}, "conventions": "standard"}
 
     found = cc.cases(lists, {"ann": ["a"], "bob": ["b"]}, model="head", versus="rare", metrics=["ARP@1"], **how)  # fmt: skip
 
@@ -216,7 +216,8 @@ def worlds(draw: st.DrawFn) -> World:
 def _plainly(world: World, k: int) -> dict[str, Any]:
     """The same in loops: who is behind on recall, and how often each item is found and shown."""
     lists, truth = world
-    behind, items = [], {}
+    behind: list[tuple[float, str]] = []
+    items: dict[str, list[int]] = {}
     for user, grades in truth.items():
         relevant = {item for item, grade in grades.items() if grade >= 4}
         tops = [lists[name][user][:k] for name in ("one", "two")]

@@ -32,8 +32,10 @@ def _shared(pairs: Sequence[Pair]) -> Shared:
         common = [max(a.index(item), b.index(item)) + 1 for item in a if item in b]
         user += [number] * len(common)
         depth += sorted(common)
-    lengths = [np.array([len(pair[side]) for pair in pairs], dtype=np.int64) for side in (0, 1)]
-    return Shared(*lengths, np.array(user, dtype=np.int64), np.array(depth, dtype=np.int64))
+    length_a, length_b = (np.array([len(pair[side]) for pair in pairs]) for side in (0, 1))
+    return Shared(
+        length_a, length_b, np.array(user, dtype=np.int64), np.array(depth, dtype=np.int64)
+    )
 
 
 def _rbo(a: Sequence[str], b: Sequence[str], p: float) -> float:
