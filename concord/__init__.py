@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
+    from concord.metrics_core.cases.cases import cases as cases
     from concord.metrics_core.check_metric import Property as Property
     from concord.metrics_core.check_metric import check_metric as check_metric
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
+    from concord.metrics_core.comparison.cases import Cases as Cases
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.conventions.presets import preset as preset
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Calibration": "calibrating.calibration",
+    "Cases": "comparison.cases",
     "Comparison": "comparison.comparison",
     "Conventions": "conventions.conventions",
     "Derivation": "explain",
@@ -51,6 +54,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Versus": "explain",
     "calibrate": "calibrate",
     "check_metric": "check_metric",
+    "cases": "cases.cases",
     "compare": "compare",
     "evaluate": "evaluate",
     "explain": "explain",

@@ -13,18 +13,15 @@ from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of, preset
-from concord.metrics_core.explaining.derivation import One, Steps, steps
+from concord.metrics_core.explaining.derivation import Steps, one_of, steps
 from concord.metrics_core.explaining.versus import Path, path_between
 from concord.metrics_core.inputs import nobody, open_inputs
-from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
-from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of, with_shelf
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
-from concord.metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # ranks of the list that are printed
 
@@ -256,14 +253,12 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
-    policy = _policy(judged, label, own)
-    judged = judged_only(judged) if label.judged_only else judged
-    lists = judged.relevant(own.relevance_threshold, own.truth_visible)
-    how = steps(One(judged.relevant(None, own.truth_visible), lists, label, own, policy))
+    one = one_of(judged, label, own)
+    how = steps(one)
     least = own.relevance_threshold
     head = (
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "
-        f"{int(lists.n_relevant[0])} relevant item(s) in the truth, {int(judged.n_listed[0])} in the list"
+        f"{one.n_relevant} relevant item(s) in the truth, {int(one.lists.n_listed[0])} in the list"
     )
     if label.judged_only:
         known = [row for row in rows if row[2] is not None]
@@ -271,11 +266,6 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     listed = _listed(rows, how, label.k, least)
     value = _value(data, label, conventions)
     return Derivation(data.user, str(label), value, conventions, head, listed, how.lines)
-
-
-def _policy(judged: Judged, label: Label, own: Conventions) -> str:
-    cases = [case for case, users in user_cases(judged, label, own).items() if users[0]]
-    return f"{cases[0]}: {getattr(own, cases[0])}" if cases else ""
 
 
 def _listed(

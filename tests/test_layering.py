@@ -27,6 +27,7 @@ FLOORS = (  # from the roof down
     "reports/charts reports/commenting",
     "reports/sections",
     "reports/writing",
+    "metrics_core/cases",
     "metrics_core",
     "metrics_core/spark",
     "metrics_core/calibrating metrics_core/splitting",

@@ -1,7 +1,7 @@
 """The steps from one user's list to a metric's value, as a person would write them on paper."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics import accuracy
+from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # terms of a sum that are written out
 
@@ -68,6 +70,29 @@ class One:
     def n_relevant(self) -> int:
         """Relevant items."""
         return int(self.lists.n_relevant[0])
+
+
+def one_of(judged: Judged, label: Label, own: Conventions) -> One:
+    """What a label reads of the one user of `judged`."""
+    cases = [case for case, users in user_cases(judged, label, own).items() if users[0]]
+    policy = f"{cases[0]}: {getattr(own, cases[0])}" if cases else ""
+    seen = judged_only(judged) if label.judged_only else judged
+    lists = seen.relevant(own.relevance_threshold, own.truth_visible)
+    return One(seen.relevant(None, own.truth_visible), lists, label, own, policy)
+
+
+def alone(judged: Judged, number: int) -> Judged:
+    """One of the users, without the others."""
+    kept = judged.keep(judged.hit_user == number, judged.truth_user == number)
+    only = slice(number, number + 1)
+    return replace(
+        kept,
+        users=judged.users[only],
+        known=judged.known[only],
+        n_listed=judged.n_listed[only],
+        hit_user=np.zeros_like(kept.hit_user),
+        truth_user=np.zeros_like(kept.truth_user),
+    )
 
 
 def steps(one: One) -> Steps:

@@ -72,6 +72,15 @@ def call_explain(chosen: argparse.Namespace) -> None:
     explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
+def call_cases(chosen: argparse.Namespace) -> None:
+    from concord.metrics_core.cases.found import Question
+    from concord.pipeline.commands.asking.cases import tell_cases
+
+    models = (chosen.model, chosen.other)
+    question = Question(models, chosen.worst, chosen.segment, chosen.item)
+    tell_cases(question, chosen.metric, chosen.html)
+
+
 def call_reconcile(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.reconcile import reconcile_number
 

@@ -127,6 +127,8 @@ def _values(action: argparse.Action | None, named: dict[str, str]) -> list[str]:
     of_background = named.get("stage") == "load-background"
     known: dict[str, Callable[[], list[str]]] = {
         "model": lambda: list(_section("models")),
+        "other": lambda: list(_section("models")),
+        "segment": lambda: [f"{name}=" for name in _section("segments")],
         "argument": lambda: list(_section("background" if of_background else "models")),
         "how_to": lambda: ["leave-last-out", "global-time", "users", "cold-items"],
         "metric": _labels,

@@ -110,6 +110,15 @@ def _add_results(commands: Any) -> None:
         help="beside it, as this preset defines it, on the scale of the data",
     )
     explain.add_argument("--markdown", action="store_true", help="as Markdown")
+    said = "the users and items for which two models differ most"
+    cases = _add(commands, "cases", called.call_cases, said)
+    cases.add_argument("model", help="a model of params.yaml")
+    cases.add_argument("--versus", required=True, dest="other", metavar="MODEL", help="the model beside it")  # fmt: skip
+    cases.add_argument("--worst", type=int, default=20, metavar="N", help="so many users, those first whom MODEL serves worst against the other (20)")  # fmt: skip
+    cases.add_argument("--metric", metavar="LABEL", help="sort users by this instead of the first primary metric")  # fmt: skip
+    cases.add_argument("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")  # fmt: skip
+    cases.add_argument("--item", metavar="ID", help="only users who wanted this item or were shown it")  # fmt: skip
+    cases.add_argument("--html", metavar="FILE", help="a page that can be filtered")
     said = "which definition gives this number?"
     reconcile = _add(commands, "reconcile", called.call_reconcile, said)
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Examples, ExampleUser
+from concord.metrics_core.comparison.parts import Examples, ExampleUser, WantedItem
 from concord.metrics_core.comparison.words import listed
 from concord.reports.writing import numbers
 
@@ -44,6 +44,15 @@ def users(comparison: Comparison, found: Examples) -> list[Shown]:
         )
         for user in found.users
     ]
+
+
+def grade(comparison: Comparison, item: WantedItem) -> str:
+    """The grade; a metric with a threshold of its own may count what is below that of all others."""
+    knobs = {knob.name: knob.value for knob in comparison.conventions.knobs}
+    least = knobs.get("relevance_threshold")
+    below = least is not None and item.grade < least
+    said = f", below relevance_threshold: {least:g}" if below else ""
+    return f"grade {item.grade:g}{said}"
 
 
 def first_training(comparison: Comparison, found: Examples) -> str:

@@ -249,6 +249,18 @@ def test_a_user_who_wanted_nothing_is_said_to() -> None:
     assert not Markup(section).all("ul")
 
 
+@pytest.mark.parametrize(("least", "said"), [(None, 0), (2, 0), (2.5, 10)])
+def test_what_only_the_metric_counts_as_relevant_says_so(least: float | None, said: int) -> None:
+    content = sample.five_models()
+    (knob,) = (k for k in content["conventions"]["knobs"] if k["name"] == "relevance_threshold")
+    knob["value"] = least
+
+    section = _section(html(content), "examples")
+
+    assert section.count("grade 2, below relevance_threshold: 2.5</span>") == said
+    assert section.count("grade 2</span>") == 10 - said
+
+
 @pytest.mark.parametrize("upwards", [True, False])
 def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
     content = sample.five_models()

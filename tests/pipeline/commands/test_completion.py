@@ -18,6 +18,7 @@ CASES = [
     ("concord explain u1 AP@5 --model e", ["ease", "ease-recent"]),
     ("concord explain u1 AP@5 --versus lenskit_", ["lenskit_java", "lenskit_log2"]),
     ("concord explain u1 AP@5 --v", ["--verbose", "--versus"]),
+    ("concord cases als --versus it", ["item-knn"]),
     ("concord leaderboard --metric Cov", ["Coverage@10"]),
     ("concord pin rectools_a", ["rectools_achievable"]),
     ("concord presets diff standard bel", ["bellei"]),

@@ -1,0 +1,126 @@
+"""Two evaluated lists -> their Cases: the users whom the choice between them concerns most, and the items behind it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from concord.metrics_core.cases.overlap import jaccard, rbo
+from concord.metrics_core.cases.tables import SIDES, Tables, opened
+from concord.metrics_core.cases.told import Teller, item_case
+from concord.metrics_core.cases.values import values_of
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
+from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
+from concord.metrics_core.comparison.cases import Cases
+from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+
+P = 0.9  # of rank-biased overlap: the top 10 has 86 % of the weight
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which cases: `models` names the models that the two lists are of; `segment` as `channel=app`."""
+
+    models: tuple[str, str]
+    worst: int
+    segment: str | None
+    item: str | None
+
+
+def cases_of(evidence: Evidence, question: Question) -> Cases:
+    """The cases of the first of two lists against the second, on the primary labels; users are sorted by the first.
+
+    Raises
+    ------
+    InputError : lists of different folds, a segment or an item that nobody knows, nobody with a value from both
+    """
+    _refuse_other_truth(evidence)
+    values, groups = values_of(evidence), _groups(evidence)
+    first, n_users = values.labels[0], len(values.users)
+    lists = dict(zip(SIDES, evidence.models.values(), strict=True))
+    pool = ~np.isnan(values.gaps) & _of_segment(groups, question.segment, n_users)
+    with opened(evidence, lists, first, evidence.asked.main_k) as tables:
+        if question.item is not None:
+            pool &= _of_item(tables, question.item, n_users)
+        if not pool.any():
+            what = f"none of the users that are asked for has a value of {first} from both"
+            raise refuse("cases", what, "ask for another segment, item or metric")
+        tables.restrict(pool)
+        behind = pool if question.item is not None else pool & (values.gaps < 0)
+        chosen = values.furthest_behind(behind, question.worst)
+        tables.choose(chosen)
+        shared = tables.shared(n_users)
+        alike = {"jaccard": jaccard(shared), "rbo": rbo(shared, P)}
+        users = tuple(Teller(values, tables, groups, alike).cases(chosen))
+        rows = tables.items(values.least(first), question.worst, question.item)
+        titles = tables.titles([row[0] for row in rows])
+    a, b = evidence.models
+    return Cases(
+        title=evidence.asked.title,
+        a=a,
+        b=b,
+        model_a=question.models[0],
+        model_b=question.models[1],
+        labels=tuple(map(str, values.labels)),
+        higher_is_better=first.metric.higher_is_better,
+        thresholds={str(label): values.least(label) for label in values.labels},
+        k=evidence.asked.main_k,
+        p=P,
+        segment=question.segment,
+        item=question.item,
+        n_users=int(pool.sum()),
+        n_behind=int((values.gaps[pool] < 0).sum()),
+        n_ahead=int((values.gaps[pool] > 0).sum()),
+        jaccard=_mean(alike["jaccard"][pool]),
+        rbo=_mean(alike["rbo"][pool]),
+        cases=users,
+        item_cases=tuple(item_case(row, titles, int(pool.sum())) for row in rows),
+    )
+
+
+def _refuse_other_truth(evidence: Evidence) -> None:
+    folds = {name: each.quality.get("fold") for name, each in evidence.models.items()}
+    if len(set(folds.values())) > 1:
+        said = " and ".join(f"{name} by that of fold {fold}" for name, fold in folds.items())
+        raise refuse("cases", f"the lists met other truths: {said}", "name trainings of one fold")
+
+
+def _groups(evidence: Evidence) -> dict[str, UserGroups]:
+    return {
+        name: user_groups(evidence, name, segmentation)
+        for name, segmentation in evidence.asked.segments.items()
+        if not isinstance(segmentation, ByPopularity)
+    }
+
+
+def _of_segment(groups: Mapping[str, UserGroups], segment: str | None, n_users: int) -> Bools:
+    """(users,) is the user in the group, named as `channel=app`?"""
+    if segment is None:
+        return np.ones(n_users, dtype=bool)
+    known = {
+        f"{name}={group}": of.of_user == number
+        for name, of in groups.items()
+        for number, group in enumerate(of.names)
+    }
+    if segment not in known:
+        fix = f"name one of: {', '.join(known)}" if known else "there are no segments of users"
+        raise refuse("segment", f"{segment!r} is no segment of users", fix)
+    return known[segment]
+
+
+def _of_item(tables: Tables, item: str, n_users: int) -> Bools:
+    found = tables.touched_by(item, n_users)
+    if not found.any():
+        what = f"nobody wanted {item!r}, and no list shows it"
+        raise refuse("item", what, "write the id of an item as the files have it")
+    return found
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return or_none(exact_sum(known) / len(known) if len(known) else math.nan)

@@ -1,0 +1,78 @@
+"""`concord cases`: the users and items behind the difference of two models, from the results on disk."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from concord.metrics_core.cases.cases import list_of, refuse_same
+from concord.metrics_core.cases.found import Question, cases_of
+from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.cases import Cases
+from concord.metrics_core.metrics.catalogue import parse
+from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.outputs import write_text
+from concord.pipeline.terminal.arguments import PLACE, evaluated_label
+from concord.pipeline.terminal.cases import print_cases
+from concord.pipeline.terminal.table import console
+
+OPTIONS = {"model": "MODEL", **{name: f"--{name}" for name in ("versus", "segment", "item")}}
+
+
+def tell_cases(question: Question, metric: str | None, html: str | None) -> None:
+    """Prints the cases; writes them as a page, where one is asked for.
+
+    Raises
+    ------
+    InputError : models, a metric, a segment or an item that are not there; results that are missing; no file to write
+    """
+    if question.worst < 1:
+        raise refuse(f"{PLACE}: --worst", f"is {question.worst}", "write a whole number from 1 on")
+    if html is not None and Path(html).is_dir():
+        raise refuse(f"{PLACE}: --html", f"{html!r} is a folder", "name a file to write")
+    params = read_params()
+    try:
+        found = _found(params, question, metric)
+    except InputError as error:
+        raise InputError(
+            replace(each, where=f"{PLACE}: {OPTIONS[each.where]}") if each.where in OPTIONS else each
+            for each in error.problems
+        ) from None  # fmt: skip
+    if stale := told_stale(params):
+        LOG.warning("beware, %s", stale)
+    if html is not None:
+        from concord.reports.cases_page import render_cases
+
+        write_text(Path(html), render_cases(found))
+    print_cases(found)
+    if html is not None:
+        console().print(f"wrote {html}")
+
+
+def _found(params: Params, question: Question, metric: str | None) -> Cases:
+    asked = asked_of(params)
+    asked = replace(asked, primary=_labels(asked, metric))
+    pair = [
+        list_of(name, params.models, asked.replicates, where)
+        for name, where in zip(question.models, ("model", "versus"), strict=True)
+    ]
+    refuse_same(*pair)
+    results = read_evaluations(params, asked.labels)
+    lists = {name: results[name] for name in pair}
+    return cases_of(Evidence(asked, lists, ground_of(params)), question)
+
+
+def _labels(asked: Asked, metric: str | None) -> list[str]:
+    """The primary metrics, after the one that users are to be sorted by."""
+    if metric is None:
+        return asked.primary
+    label = evaluated_label(metric, list(map(str, asked.labels)))
+    if parse(label).metric.of_catalogue:
+        what = f"{label} is one number over all users"
+        raise refuse(f"{PLACE}: --metric", what, "name a metric that has a value for each user")
+    return list(dict.fromkeys([label, *asked.primary]))

@@ -1,0 +1,297 @@
+"""The cases behind a difference: by hand, against plain Python on random worlds, and what is refused."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import concord as cc
+from concord.metrics_core.comparison.cases import Case
+
+STARS = cc.preset("standard", relevance_threshold=4, err_max_grade=5, overrides={"nDCG": {"relevance_threshold": 1}})  # fmt: skip
+LISTS = {
+    "als": {"ann": ["a", "b", "c"], "bob": ["x", "d"], "cyd": ["a", "b"], "dan": ["e"]},
+    "ease": {"ann": ["b", "a", "c"], "bob": ["d"], "cyd": ["a", "b"], "dan": ["e", "x"]},
+}
+TRUTH = {"ann": {"b": 5, "c": 2}, "bob": {"d": 4}, "cyd": {"a": 5}, "dan": {"x": 5}}
+USERS = pl.DataFrame({"user": ["ann", "bob", "cyd", "dan"], "channel": ["app", "app", "web", "web"]})  # fmt: skip
+TITLES = pl.DataFrame({"item": [*"abcdex"], "title": ["An apple", "A bell", None, "A door", "Earth", "X"]})  # fmt: skip
+SEGMENTS = {"channel": {"by": "user", "column": "channel"}}
+
+
+def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **how: Any) -> cc.Cases:
+    given = {"model": "als", "versus": "ease", "conventions": STARS, **how}
+    return cc.cases(given.pop("models", LISTS), given.pop("truth", TRUTH), metrics=metrics, **given)
+
+
+def _of(cases: tuple[Case, ...], user: str) -> list[Case]:
+    return [case for case in cases if case.user == user]
+
+
+def test_users_for_whom_the_model_is_behind_come_first() -> None:
+    found = _cases(("RR@2",))
+
+    assert [(case.user, case.difference) for case in found.cases] == [
+        ("ann", 1 / 2 - 1 / 1),
+        ("bob", 1 / 2 - 1 / 1),
+        ("dan", 0 - 1 / 2),
+    ]
+    assert (found.n_users, found.n_behind, found.n_ahead) == (4, 3, 0)
+    assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
+
+
+def test_the_other_way_round_it_is_ahead() -> None:
+    found = _cases(("RR@2",), model="ease", versus="als")
+
+    assert found.cases == ()
+    assert found.n_ahead == 3
+
+
+def test_where_lower_is_better_more_is_behind() -> None:
+    lists = {"head": {"ann": ["b"], "bob": ["b"]}, "rare": {"ann": ["a"], "bob": ["b"]}}
+    how: dict[str, Any] = {"train": {"t1": ["a", "b"], "t2": ["b"]}, "conventions": "standard"}
+
+    found = cc.cases(lists, {"ann": ["a"], "bob": ["b"]}, model="head", versus="rare", metrics=["ARP@1"], **how)  # fmt: skip
+
+    assert not found.higher_is_better
+    assert [(case.user, case.difference) for case in found.cases] == [("ann", 2 / 1 - 1 / 1)]
+
+
+def test_each_metric_tells_what_it_saw() -> None:
+    (bob,) = _of(_cases(("RR@2", "R@2", "nDCG@1")).cases, "bob")
+
+    assert [(seen.label, seen.value_a, seen.value_b) for seen in bob.seen] == [
+        ("RR@2", 1 / 2, 1.0),
+        ("R@2", 1.0, 1.0),
+        ("nDCG@1", 0.0, 1.0),
+    ]
+    assert [(seen.reason_a, seen.reason_b) for seen in bob.seen] == [
+        ("hit at 2; RR = 1 / 2  (the first hit)", "hit at 1; RR = 1 / 1  (the first hit)"),
+        ("hit at 2; R = 1 / 1  (hits / relevant)", "hit at 1; R = 1 / 1  (hits / relevant)"),
+        ("no hit in the top 1; nDCG = 0 / 4", "hit at 1; nDCG = 4 / 4"),
+    ]
+
+
+def test_values_are_those_of_evaluate() -> None:
+    found = _cases(("RR@2", "nDCG@3", "Novelty@2"), train={"ann": ["a", "d"], "bob": ["a"]})
+
+    for model, column in (("als", "value_a"), ("ease", "value_b")):
+        metrics = ["RR@2", "nDCG@3", "Novelty@2"]
+        values = cc.evaluate(LISTS[model], TRUTH, metrics=metrics, conventions=STARS, train={"ann": ["a", "d"], "bob": ["a"]}).per_user  # fmt: skip
+        wide = found.values.pivot("label", index="user", values=column)
+        assert wide.equals(values.filter(pl.col("user").is_in([case.user for case in found.cases])).sort("user"))  # fmt: skip
+    assert {seen.reason_a for case in found.cases for seen in case.seen if seen.label == "Novelty@2"} == {""}  # fmt: skip
+
+
+def test_what_is_wanted_below_the_threshold_says_so() -> None:
+    (ann,) = _of(_cases(("RR@2", "nDCG@3")).cases, "ann")
+    by_rr, by_ndcg = (_of(_cases(metrics).cases, "ann")[0] for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2")))  # fmt: skip
+
+    assert [(each.item, each.grade, each.relevant, each.below) for each in ann.judged] == [
+        ("b", 5.0, True, ()),
+        ("c", 2.0, False, ("RR@2",)),
+    ]
+    assert [each.relevant for each in by_rr.list_a] == [False, True]  # a, b in the top 2
+    assert [each.relevant for each in by_ndcg.list_a] == [False, True, True]  # a, b, c
+    assert _cases(("RR@2", "nDCG@3")).thresholds == {"RR@2": 4, "nDCG@3": 1}
+
+
+def test_lists_ranks_and_titles_stand_side_by_side() -> None:
+    found = _cases(("RR@2",), items=TITLES)
+    (dan,) = _of(found.cases, "dan")
+
+    assert [(x.rank, x.item, x.title, x.grade) for x in dan.list_b] == [(1, "e", "Earth", None), (2, "x", "X", 5.0)]  # fmt: skip
+    assert [(x.item, x.title, x.rank_a, x.rank_b) for x in dan.judged] == [("x", "X", None, 2)]
+    assert dan.jaccard == 1 / 2
+    assert found.users.columns == ["user", "difference", "Jaccard@2", "RBO(p=0.9)@2", "n_train"]
+    assert found.lists.filter(user="dan", list="ease")["item"].to_list() == ["e", "x"]
+
+
+def test_items_have_recall_and_exposure() -> None:
+    found = _cases(("R@1",), item="b")
+
+    assert [(x.item, x.n_wanted, x.found_a, x.found_b) for x in found.item_cases] == [("b", 1, 0, 1)]  # fmt: skip
+    assert [case.user for case in found.cases] == ["ann"]  # of cyd it stands at rank 2
+    every = _cases(("R@1",))
+    assert every.items.select("item", "recall_a", "recall_b", "exposure_a", "exposure_b").rows() == [
+        ("b", 0 / 1, 1 / 1, 0 / 4, 1 / 4),
+        ("d", 0 / 1, 1 / 1, 0 / 4, 1 / 4),
+    ]  # fmt: skip
+
+
+def test_an_item_asks_for_whoever_wanted_it_or_was_shown_it() -> None:
+    assert {case.user for case in _cases(("R@2",), item="a").cases} == {"ann", "cyd"}
+    assert {case.user for case in _cases(("R@2",), item="x").cases} == {"bob", "dan"}
+
+
+def test_a_segment_restricts_to_its_users() -> None:
+    found = _cases(("RR@2",), users=USERS, segments=SEGMENTS, segment="channel=app")
+
+    assert [case.user for case in found.cases] == ["ann", "bob"]
+    assert (found.n_users, found.segment) == (2, "channel=app")
+    assert found.cases[0].segments == {"channel": "app"}
+    assert found.users["channel"].to_list() == ["app", "app"]
+
+
+def test_overlap_is_the_mean_over_the_users() -> None:
+    found = _cases(("RR@2",))
+
+    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
+    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
+
+
+def test_of_a_model_with_replicates_the_first_training_stands_for_it() -> None:
+    models = {"als": {"replicates": {1: LISTS["als"], 2: LISTS["ease"]}}, "ease": LISTS["ease"]}
+
+    found, second = _cases(("RR@2",), models=models), _cases(("RR@2",), models=models, model="als-2")  # fmt: skip
+
+    assert (found.a, found.model_a, found.b, found.model_b) == ("als-1", "als", "ease", "ease")
+    assert found.cases == _cases(("RR@2",)).cases
+    assert second.n_behind == 0
+
+
+def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
+    models = {name: {"replicates": {1: LISTS[name], 2: LISTS[name]}} for name in LISTS}
+    truth = {"replicates": {1: TRUTH, 2: {"ann": {"a": 5}}}}
+
+    found = _cases(("RR@2",), models=models, truth=truth, model="als-2", versus="ease-2")
+
+    assert found.n_users == 1
+    assert (found.n_behind, found.n_ahead) == (0, 1)
+    with pytest.raises(cc.InputError, match="als-1 by that of fold 1 and ease-2 by that of fold 2"):  # fmt: skip
+        _cases(("RR@2",), models=models, truth=truth, versus="ease-2")
+
+
+@pytest.mark.parametrize(
+    ("how", "where", "what"),
+    [
+        ({"model": "alz"}, "model", "did you mean 'als'?"),
+        ({"versus": "als"}, "versus", "is the model itself"),
+        ({"worst": 0}, "worst", "write a whole number from 1 on"),
+        ({"item": "zebra"}, "item", "nobody wanted 'zebra', and no list shows it"),
+        ({"segment": "channel=app"}, "segment", "there are no segments of users"),
+        (
+            {"segment": "channel=tv", "users": USERS, "segments": SEGMENTS},
+            "segment",
+            "name one of: channel=app, channel=web",
+        ),
+        ({"metrics": ("Coverage@2",)}, "metrics", "is one number over all users"),
+        ({"segments": SEGMENTS}, "segments.channel", "needs users"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(how: dict[str, Any], where: str, what: str) -> None:
+    with pytest.raises(cc.InputError) as refused:
+        _cases(**how)
+
+    assert str(refused.value).startswith(f"{where}: ")
+    assert what in str(refused.value)
+
+
+def test_nobody_with_a_value_from_both_is_refused() -> None:
+    skipping = replace(STARS, user_no_recs="drop")
+    with pytest.raises(cc.InputError, match=r"has a value of RR@2 from both"):
+        cc.cases({"a": {"ann": ["b"], "bob": []}, "b": {"ann": [], "bob": ["d"]}}, {"ann": {"b": 5}, "bob": {"d": 5}}, model="a", versus="b", metrics=["RR@2"], conventions=skipping)  # fmt: skip
+
+
+World = tuple[dict[str, dict[str, list[str]]], dict[str, dict[str, int]]]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    some = st.permutations("abcdefg").flatmap(lambda x: st.integers(0, 7).map(lambda n: list(x[:n])))  # fmt: skip
+    users = [f"u{n}" for n in range(draw(st.integers(1, 6)))]
+    lists = {name: {user: draw(some) for user in users} for name in ("one", "two")}
+    grades = st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 5), min_size=1)
+    truth = {user: draw(grades) for user in users}
+    for of in lists.values():  # neither tables without a row nor thresholds that no grade reaches
+        of["v"] = ["a"]
+    return lists, {**truth, "v": {"a": 5}}
+
+
+def _plainly(world: World, k: int) -> dict[str, Any]:
+    """The same in loops: who is behind on recall, and how often each item is found and shown."""
+    lists, truth = world
+    behind: list[tuple[float, str]] = []
+    items: dict[str, list[int]] = {}
+    for user, grades in truth.items():
+        relevant = {item for item, grade in grades.items() if grade >= 4}
+        tops = [lists[name][user][:k] for name in ("one", "two")]
+        for item in set("abcdefg"):
+            row = items.setdefault(item, [0] * 5)
+            row[0] += item in relevant
+            for side, top in enumerate(tops):
+                row[1 + side] += item in relevant and item in top
+                row[3 + side] += item in top
+        if relevant:
+            one, two = (len(relevant.intersection(top)) / len(relevant) for top in tops)
+            if one < two:
+                behind.append((one - two, user))
+    found = {item: row for item, row in items.items() if row[1] < row[2]}
+    return {"behind": sorted(behind), "items": found}
+
+
+@given(worlds(), st.sampled_from([1, 3, 10]))
+def test_random_worlds_are_told_as_in_loops(world: World, k: int) -> None:
+    lists, truth = world
+    conventions = replace(STARS, user_empty_truth="zero", user_both_empty="zero")
+
+    found = cc.cases(lists, truth, model="one", versus="two", metrics=[f"R@{k}"], conventions=conventions)  # fmt: skip
+
+    expected = _plainly(world, k)
+    assert [(case.difference, case.user) for case in found.cases] == expected["behind"]
+    told = {x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in found.item_cases}  # fmt: skip
+    assert told == expected["items"]
+    for case in found.cases:
+        tops = [set(lists[name][case.user][:k]) for name in ("one", "two")]
+        union = tops[0] | tops[1]
+        assert case.jaccard == (len(tops[0] & tops[1]) / len(union) if union else None)
+        assert [x.item for x in case.list_a] == lists["one"][case.user][:k]
+
+
+def _frames(shuffled: random.Random | None, kind: type[pl.DataType]) -> dict[str, Any]:
+    def frame(rows: list[tuple[Any, ...]], columns: list[str]) -> pl.DataFrame:
+        if shuffled is not None:
+            shuffled.shuffle(rows)
+        made = pl.DataFrame(rows, schema=columns, orient="row")
+        return made.with_columns(pl.col("user").cast(kind))
+
+    number = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
+    models: Mapping[str, pl.DataFrame] = {
+        name: frame([(number[user], item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], ["user", "item", "rank"])
+        for name, of in LISTS.items()
+    }  # fmt: skip
+    truth = frame([(number[user], item, grade) for user, items in TRUTH.items() for item, grade in items.items()], ["user", "item", "grade"])  # fmt: skip
+    return {"models": models, "truth": truth}
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.String])
+def test_neither_the_order_of_rows_nor_the_type_of_ids_changes_anything(
+    kind: type[pl.DataType],
+) -> None:
+    expected = _cases(**_frames(None, pl.String), items=TITLES)
+    numbers = _frames(random.Random(3), kind)
+    numbers["truth"] = _frames(random.Random(4), pl.Int64)["truth"]
+
+    assert _cases(**numbers, items=TITLES) == expected
+
+
+def test_an_item_that_stands_twice_is_told_at_its_first_rank() -> None:
+    twice = {"als": {"ann": ["a", "a", "b"]}, "ease": {"ann": ["b", "a", "c"]}}
+    keeping = replace(STARS, duplicates="keep")
+
+    found = cc.cases(twice, {"ann": {"b": 5}}, model="als", versus="ease", metrics=["RR@3"], conventions=keeping)  # fmt: skip
+
+    (ann,) = found.cases
+    assert [(each.rank, each.item) for each in ann.list_a] == [(1, "a"), (3, "b")]
+    assert ann.jaccard == 2 / 3
+
+
+def test_a_short_form_for_people() -> None:
+    assert repr(_cases(("RR@2",))) == (
+        "<3 cases of als against ease: of 4 users 3 have a worse RR@2 with als, 0 with ease>"
+    )

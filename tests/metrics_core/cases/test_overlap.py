@@ -1,0 +1,132 @@
+"""Jaccard and rank-biased overlap: by hand, by their definitions in plain Python, and beside the package `rbo`."""
+
+import json
+import math
+import random
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from concord.metrics_core.cases.overlap import Shared, jaccard, rbo
+from tests.parity.environments import python_with
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+PEER = """
+import json, sys
+from rbo import RankingSimilarity
+pairs, p = json.loads(sys.stdin.read())
+print(json.dumps([RankingSimilarity(a, b).rbo_ext(p=p) for a, b in pairs]))
+"""
+LISTS = st.permutations("abcdefgh").flatmap(lambda x: st.integers(0, 8).map(lambda n: x[:n]))
+
+
+def _shared(pairs: Sequence[Pair]) -> Shared:
+    user, depth = [], []
+    for number, (a, b) in enumerate(pairs):
+        common = [max(a.index(item), b.index(item)) + 1 for item in a if item in b]
+        user += [number] * len(common)
+        depth += sorted(common)
+    length_a, length_b = (np.array([len(pair[side]) for pair in pairs]) for side in (0, 1))
+    return Shared(
+        length_a, length_b, np.array(user, dtype=np.int64), np.array(depth, dtype=np.int64)
+    )
+
+
+def _rbo(a: Sequence[str], b: Sequence[str], p: float) -> float:
+    """(1 - p) × the sum over all depths of p^(d - 1) × the agreement there, as if the lists went on as they end."""
+    if not a and not b:
+        return math.nan
+    short, long = sorted((a, b), key=len)
+    s, n = len(short), len(long)
+
+    def agreement(d: int) -> float:
+        d = min(d, n)
+        common = len({*short[:d]} & {*long[:d]})
+        guessed = len({*short} & {*long[:s]}) * (d - s) / s if d > s > 0 else 0.0
+        return (common + guessed) / d
+
+    return math.fsum((1 - p) * p ** (d - 1) * agreement(d) for d in range(1, 3000))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("abc", "abc", 3 / 3),
+        ("abc", "cde", 1 / 5),
+        ("ab", "abcd", 2 / 4),
+        ("ab", "cd", 0 / 4),
+        ("a", "", 0 / 1),
+        ("", "", math.nan),
+    ],
+)
+def test_jaccard_by_hand(a: str, b: str, expected: float) -> None:
+    assert jaccard(_shared([(a, b)]))[0] == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("abc", "abc", 1.0),
+        ("abc", "def", 0.0),
+        # X = 0, 2, 3: agreements 0/1, 2/2, 3/3, then 1 for ever
+        ("abc", "bac", 0.1 / 0.9 * (0 / 1 * 0.9 + 2 / 2 * 0.81 + 3 / 3 * 0.729) + 3 / 3 * 0.729),
+        # s = 1, l = 2; X = 0, 1: X_s is 0, so nothing is added beyond the shorter list
+        ("a", "ba", 0.1 / 0.9 * (0 / 1 * 0.9 + 1 / 2 * 0.81) + ((1 - 0) / 2 + 0 / 1) * 0.81),
+        # s = 1, l = 2; X = 1, 1: beyond the shorter list X_s (d - s) / (s d) = 1 × 1 / 2 is taken to agree
+        ("a", "ab", 0.1 / 0.9 * (1 / 1 * 0.9 + 1 / 2 * 0.81 + 1 / 2 * 0.81) + (0 / 2 + 1 / 1) * 0.81),
+        ("a", "", 0.0),
+        ("", "", math.nan),
+    ],
+)  # fmt: skip
+def test_rank_biased_overlap_by_hand(a: str, b: str, expected: float) -> None:
+    assert rbo(_shared([(a, b)]), 0.9)[0] == pytest.approx(expected, nan_ok=True)
+
+
+@given(st.lists(st.tuples(LISTS, LISTS), min_size=1, max_size=5), st.sampled_from([0.5, 0.9, 0.98]))
+def test_all_users_at_once_are_as_each_by_definition(pairs: list[Pair], p: float) -> None:
+    expected = [_rbo(a, b, p) for a, b in pairs]
+
+    assert rbo(_shared(pairs), p) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(LISTS, LISTS)
+def test_both_are_symmetric_and_lie_between_0_and_1(a: Sequence[str], b: Sequence[str]) -> None:
+    one, other = _shared([(a, b)]), _shared([(b, a)])
+
+    assert rbo(one, 0.9)[0] == pytest.approx(rbo(other, 0.9)[0], abs=0, nan_ok=True)
+    for value in (jaccard(one)[0], rbo(one, 0.9)[0]):
+        assert math.isnan(value) or -1e-15 <= value <= 1 + 1e-15
+
+
+def test_the_top_ten_has_86_percent_of_the_weight() -> None:
+    """Webber, Moffat & Zobel 2010, eq. 21, for p = 0.9: what agreement in the top ten alone can give."""
+    ten, tail = "abcdefghij", [str(n) for n in range(500)]
+    others = [f"x{n}" for n in range(500)]
+
+    assert rbo(_shared([([*ten, *tail], [*ten, *others])]), 0.9)[0] == pytest.approx(
+        0.8556, abs=5e-5
+    )
+
+
+@pytest.mark.whole
+def test_values_are_those_of_the_package_rbo() -> None:
+    chance = random.Random(15)
+    lists = [chance.sample("abcdefghijklmno", chance.randint(1, 12)) for _ in range(400)]
+    pairs = list(zip(lists[::2], lists[1::2], strict=True))
+    python = python_with(Path(__file__).with_name("rbo.txt"))
+    done = subprocess.run(
+        [str(python), "-c", PEER],
+        input=json.dumps([pairs, 0.9]),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+    )
+
+    assert rbo(_shared(pairs), 0.9) == pytest.approx(json.loads(done.stdout), abs=1e-12)
