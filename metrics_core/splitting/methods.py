@@ -53,9 +53,9 @@ class GlobalTime:
     Asks: what would this model, trained then, have been worth after? No row of train is as late as a row of truth, so
     nothing leaks through time. Users and items that train lacks stay in the truth: a model that goes live meets them.
 
-    For: what Meng et al. (2020), Ji et al. (2023), Hidasi & Czapp (2023) and Gusak et al. (2025) advise. Against: one
-    period stands for all, users without an interaction in it are not evaluated, and the truth holds all that a user did
-    in it, which is not next-item prediction (Gusak et al. 2025 take the last or a random one of them).
+    For: where Ji et al. (2023), Hidasi & Czapp (2023) and Gusak et al. (2025) lead. Against: one period stands for all,
+    users without an interaction in it are not evaluated, and the truth holds all that a user did in it, which is another
+    task than predicting the next item (Gusak et al. 2025).
 
     at    : the moment, in the unit of the times; None: as `share` says
     share : of the interactions that the truth holds at least, where the moment is to be found
