@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
 
+from concord.metrics_core.conventions.candidates import wrong_candidates
+
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 ANY_CUTOFF = "@k"  # ends the key of an override that is for labels with a cutoff
 BINARY_LOGARITHM = 2
@@ -403,7 +405,8 @@ class Conventions:
     """Every knob by value, without defaults.
 
     `overrides` says what single metrics have otherwise: {key: {knob: value}}. The key `RR` is for every label of RR,
-    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`.
+    `RR@k` for those with a cutoff, whatever it is, and goes before `RR`. `candidates` says of lists that rank the
+    relevant item among sampled ones how these were drawn (see `Candidates`); None: lists of all items.
     """
 
     preset: str
@@ -447,11 +450,12 @@ class Conventions:
     undefined: str
     round: Mapping[str, int] | None
     overrides: Mapping[str, Mapping[str, Value]]
+    candidates: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
             raise ConventionError(shapes)
-        problems = [
+        problems = wrong_candidates(self.candidates) + [
             problem
             for name, value in self.knobs().items()
             for problem in _wrong_value(name, value, where=name)
@@ -465,7 +469,7 @@ class Conventions:
     def from_mapping(cls, mapping: Mapping[str, Value]) -> Self:
         """Conventions from plain data; every missing, unknown or wrong key is reported at once."""
         known = {field.name for field in fields(cls)}
-        optional: dict[str, Value] = {"overrides": {}}
+        optional: dict[str, Value] = {"overrides": {}, "candidates": None}
         problems = [_unknown(str(key), known) for key in mapping if key not in known]
         problems += [
             (
@@ -482,6 +486,7 @@ class Conventions:
             for problem in _wrong_value(name, value, where=name)
         ]
         given = {**optional, "preset": "custom", **mapping}
+        problems += wrong_candidates(given["candidates"])
         shapes = _wrong_shapes(given)
         problems += shapes or [
             problem
@@ -518,13 +523,18 @@ class Conventions:
         return list(dict.fromkeys(own.ranking for own in self.variants))
 
     def as_dict(self) -> dict[str, Value]:
-        """Plain data: what stands in params.yaml, and in every result."""
-        return asdict(self)
+        """Plain data: what stands in params.yaml, and in every result; without `candidates` where there are none."""
+        content = asdict(self)
+        if self.candidates is None:
+            del content["candidates"]
+        return content
 
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
         content = {"knobs": self.knobs(), "overrides": self.overrides}
+        if self.candidates is not None:
+            content["candidates"] = self.candidates
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
