@@ -13,8 +13,10 @@ from concord.metrics_core.comparison.parts import (
     PinnedKnob,
     Provenance,
 )
+from concord.metrics_core.conventions.candidates import SENTENCE
 from concord.metrics_core.conventions.conventions import KNOBS
 from concord.metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 
 COVERS = (
     "The intervals say what to expect for other users like these, given these fixed lists; "
@@ -47,6 +49,9 @@ def conventions(asked: Asked) -> PinnedConventions:
         )
         for knob, value in zip(KNOBS, pinned.knobs().values(), strict=True)
     ]
+    if pinned.candidates is not None:
+        changes = tuple(name for name in CORRECTED if name in evaluated)
+        knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 

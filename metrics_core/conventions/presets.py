@@ -600,12 +600,13 @@ def only_another_scale(knob: str, pinned: Any, named: Any) -> bool:
 
 
 def beside(other: Conventions, pinned: Conventions) -> Conventions:
-    """Other conventions on the scale of the data that the pinned ones are for."""
+    """Other conventions on the scale of the data that the pinned ones are for, and of the same candidates."""
     overrides = dict(other.overrides)
     for metric, changed in pinned.overrides.items():
         if scale := _scale(changed, other.of(metric)):
             overrides[metric] = {**overrides.get(metric, {}), **scale}
-    return replace(other, overrides=overrides, **_scale(pinned.knobs(), other))
+    scale = _scale(pinned.knobs(), other)
+    return replace(other, overrides=overrides, candidates=pinned.candidates, **scale)
 
 
 def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:

@@ -58,8 +58,11 @@ def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former)
         changed = [
             f"{knob} was {known[knob]!r} and is {value!r}"
             for knob, value in plain.items()
-            if knob != "preset" and knob in known and known[knob] != value
+            if knob not in ("preset", "candidates") and knob in known and known[knob] != value
         ]
+        if known.get("candidates") != plain.get("candidates"):
+            was, is_now = known.get("candidates"), plain.get("candidates")
+            changed.append(f"candidates was {was!r} and is {is_now!r}")
         if changed:
             whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
         was, is_now = (_truths(each) for each in (then, models[model]))
