@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 UNIFORM = "uniform"  # each user's negatives are different items, all sets of them equally likely
-SENTENCE = "How the items were drawn that are ranked beside the relevant one: values are corrected for it."
+SENTENCE = (
+    "How the items were drawn that are ranked beside the relevant one: values are corrected for it."
+)
 MOST_NEGATIVES = 2_000
 MOST_ITEMS = 10_000_000
 FORM = f"{{negatives: 100, catalogue: 26744, sampling: {UNIFORM}}}"

@@ -114,7 +114,7 @@ def _misfits(
 
 def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
     """Every knob that differs, with both values."""
-    pinned = json.loads(json.dumps(conventions.as_dict()))
+    pinned = json.loads(json.dumps({"candidates": None, **conventions.as_dict()}))
     return ", ".join(
         f"{knob} was {evaluated.get(knob)!r} and is {value!r}"
         for knob, value in pinned.items()

@@ -52,17 +52,14 @@ class _Compared:
 def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
     """Why the numbers of the two revisions are no comparison: other conventions, another truth."""
     whats: dict[str, list[str]] = {}
-    plain = json.loads(json.dumps(pinned.as_dict()))
+    plain = json.loads(json.dumps({"candidates": None, **pinned.as_dict()}))
     for model, then in before.evaluations.items():
-        known = then.summary["conventions"]  # an older version knew fewer
+        known = {"candidates": None, **then.summary["conventions"]}  # an older version knew fewer
         changed = [
             f"{knob} was {known[knob]!r} and is {value!r}"
             for knob, value in plain.items()
-            if knob not in ("preset", "candidates") and knob in known and known[knob] != value
+            if knob != "preset" and knob in known and known[knob] != value
         ]
-        if known.get("candidates") != plain.get("candidates"):
-            was, is_now = known.get("candidates"), plain.get("candidates")
-            changed.append(f"candidates was {was!r} and is {is_now!r}")
         if changed:
             whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
         was, is_now = (_truths(each) for each in (then, models[model]))
