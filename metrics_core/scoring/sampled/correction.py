@@ -8,7 +8,7 @@ from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.sampled.chances import chances
 
-GAMMA = 0.1  # the weight of variance, as Krichene & Rendle have it
+GAMMA = 0.01  # the weight of variance: intervals cover variance and no bias, so bias weighs more
 _DIGITS = 12  # that are kept: a routine of LAPACK may differ in the last bits
 _AT_ONCE = 1 << 18  # chances that are held
 
@@ -28,7 +28,7 @@ def correction(by_rank: Floats, candidates: Candidates, gamma: float = GAMMA) ->
 
     References
     ----------
-    Krichene & Rendle (2020), KDD, 1748-1757.  doi:10.1145/3394486.3403226
+    Krichene & Rendle (2020), KDD, 1748-1757.  doi:10.1145/3394486.3403226  (they draw with replacement)
     """
     if gamma == GAMMA:
         return _kept(by_rank.tobytes(), candidates)

@@ -39,7 +39,7 @@ def test_one_negative_of_two_by_hand() -> None:
     diagonal, beside = 0.9 * 5 / 4 + 0.1 * 1.5, 0.9 * 1 / 4
     both = diagonal * diagonal - beside * beside
     expected = [diagonal / both, -beside / both]
-    assert correction(hit, Candidates(1, 3)) == pytest.approx(expected)
+    assert correction(hit, Candidates(1, 3), gamma=0.1) == pytest.approx(expected)
 
 
 @given(sizes, st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 1000)]))
