@@ -9,7 +9,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.comparison.stored import read_comparison
 from tests.project import change_params, copied, movielens, run_stages
-from tests.trained import als
+from tests.trained import MODELS
 
 Frames = dict[str, pl.DataFrame]
 NEGATIVES, DRAWS = 100, 2
@@ -30,7 +30,7 @@ def rankings() -> tuple[Frames, pl.DataFrame, int]:
     )
     truth = liked.sort("user", "timestamp", "item").group_by("user", maintain_order=True).first()
     popular = np.tile(weights.sum(axis=0), (len(users), 1))
-    scores = {"als": als(weights, np.random.default_rng(1)), "popularity": popular}
+    scores = {"als": MODELS["als"](weights, np.random.default_rng(1)), "popularity": popular}
     catalogue = round(float((weights == 0).sum(axis=1).mean()))
     ranked = {
         model: _ranked(each, weights, users, items).join(truth, on="user", how="semi")
@@ -84,8 +84,11 @@ def _declared(catalogue: int) -> dict[str, object]:
 def _means(
     lists: Frames, truth: pl.DataFrame, catalogue: int | None
 ) -> dict[tuple[str, str], float]:
-    how = {"metrics": LABELS, "conventions": _conventions(catalogue)}
-    found = {model: cc.evaluate(frame, truth, **how) for model, frame in lists.items()}
+    known = _conventions(catalogue)
+    found = {
+        model: cc.evaluate(frame, truth, metrics=LABELS, conventions=known)
+        for model, frame in lists.items()
+    }
     return {(model, label): found[model][label] for model in lists for label in LABELS}
 
 

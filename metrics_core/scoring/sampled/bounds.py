@@ -29,7 +29,7 @@ class Fit:
     high: Floats
 
 
-def fit(counts: Floats, n_users: int, candidates: Candidates, alpha: float) -> Fit:
+def fit(counts: Floats | Ints, n_users: int, candidates: Candidates, alpha: float) -> Fit:
     """What the counts of sampled ranks say of P(sampled rank <= cut), all at once with confidence 1 - alpha.
 
     Clopper and Pearson's intervals at each cut, Bonferroni over the cuts: exact however few the users are.
@@ -94,17 +94,21 @@ def bounds(by_rank: Floats, ranks: Ints, found: Fit) -> tuple[float, float] | No
     from scipy.optimize import linprog
 
     at_most = _up_to(ranks.tobytes(), found.cuts.tobytes(), found.candidates)
-    fitting = {
-        "A_ub": np.vstack([at_most, -at_most]),
-        "b_ub": np.concatenate([found.high, -found.low]),
-        "A_eq": np.ones((1, len(ranks))),
-        "b_eq": [1.0],
-    }
-    solved = [linprog(sign * by_rank, **fitting, method="highs") for sign in (1.0, -1.0)]
-    if any(each.status != 0 for each in solved):
+    solved = [
+        linprog(
+            sign * by_rank,
+            A_ub=np.vstack([at_most, -at_most]),
+            b_ub=np.concatenate([found.high, -found.low]),
+            A_eq=np.ones((1, len(ranks))),
+            b_eq=[1.0],
+            method="highs",
+        )
+        for sign in (1.0, -1.0)
+    ]
+    least, most = (each.fun for each in solved)
+    if least is None or most is None:
         return None
-    low, high = solved[0].fun, -solved[1].fun
-    return round(float(low), _DIGITS) + 0.0, round(float(high), _DIGITS) + 0.0
+    return round(float(least), _DIGITS) + 0.0, round(float(-most), _DIGITS) + 0.0
 
 
 @lru_cache(maxsize=8)

@@ -73,7 +73,7 @@ def _spectrum(candidates: Candidates) -> tuple[Floats, Floats]:
     _, vectors = eigh_tridiagonal(diagonal, -beside)  # by degree: the eigenvalues are d (d + 1)
     d = np.arange(1, m + 1, dtype=np.float64)
     ratios = (m + 1.0 - d) / (m + 1.0 + d) * ((n + d) / (n - d))
-    return vectors, np.concatenate([[1.0], np.cumprod(ratios)])
+    return np.asarray(vectors, dtype=np.float64), np.concatenate([[1.0], np.cumprod(ratios)])
 
 
 def moments(values: Floats, ranks: np.ndarray, candidates: Candidates) -> tuple[Floats, Floats]:

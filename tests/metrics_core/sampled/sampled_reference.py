@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
+ZERO = Fraction(0)
+
 
 def chance(r: int, full: int, negatives: int, catalogue: int) -> Fraction:
     """P(sampled rank r | full rank): r - 1 of the full - 1 items above are among the negatives."""
@@ -20,13 +22,13 @@ def corrected(
     p = [[chance(r, full, negatives, catalogue) for r in sampled] for full in ranks]
     left = [
         [
-            sum((1 - gamma) * row[a] * row[b] + (gamma * row[a] if a == b else 0) for row in p)
+            sum(((1 - gamma) * row[a] * row[b] + gamma * row[a] * (a == b) for row in p), ZERO)
             for b in range(negatives + 1)
         ]
         for a in range(negatives + 1)
     ]
     right = [
-        sum(row[a] * by_rank[n] for n, row in enumerate(p[: len(by_rank)]))
+        sum((row[a] * by_rank[n] for n, row in enumerate(p[: len(by_rank)])), ZERO)
         for a in range(negatives + 1)
     ]
     return _solve(left, right)
