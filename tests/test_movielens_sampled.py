@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import read_comparison
-from tests.project import change_params, copied, movielens, run_stages
+from tests.project import attempt, change_params, copied, movielens, run_stages
 from tests.trained import MODELS
 
 Frames = dict[str, pl.DataFrame]
@@ -183,3 +183,8 @@ def test_the_stages_say_what_the_library_says(
     assert found.conventions.fingerprint == _conventions(catalogue).fingerprint
     page = (project / "results/report/report.html").read_text(encoding="utf-8")
     assert "is not identifiable from 100 sampled negatives" in page
+
+    change_params(project, {"conventions.candidates": None})
+    refused = attempt(project, "concord", "stage", "compare")
+    assert refused.returncode == 2
+    assert "and is None" in refused.stderr
