@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import read_comparison
-from tests.project import attempt, change_params, copied, movielens, run_stages
+from tests.project import attempt, change_params, copied, movielens, run, run_stages
 from tests.trained import MODELS
 
 Frames = dict[str, pl.DataFrame]
@@ -183,6 +183,14 @@ def test_the_stages_say_what_the_library_says(
     assert found.conventions.fingerprint == _conventions(catalogue).fingerprint
     page = (project / "results/report/report.html").read_text(encoding="utf-8")
     assert "is not identifiable from 100 sampled negatives" in page
+
+    user = str(truth["user"][0])
+    told = run(project, "concord", "explain", user, "nDCG@10", "--model", "als")
+    assert f"among 100 of {catalogue - 1:,} others" in told
+    beside = run(
+        project, "concord", "explain", user, "Hit@10", "--model", "als", "--versus", "ir_measures"
+    )
+    assert beside.count("sampled rank ") >= 2
 
     change_params(project, {"conventions.candidates": None})
     refused = attempt(project, "concord", "stage", "compare")
