@@ -1,11 +1,14 @@
 """The convention `candidates`: what it changes, what it leaves as it is, what it refuses, and what is told of it."""
 
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
@@ -64,6 +67,27 @@ def test_where_the_gain_differs_each_grade_has_values_of_its_own() -> None:
 
     f = _f([Fraction(1)] * 2)
     assert result.per_user["CG@2"].to_list() == pytest.approx([f[0], 3 * f[0], f[2], 3 * f[2]])
+
+
+@given(
+    st.lists(st.integers(1, NEGATIVES + 1), min_size=2, max_size=12),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=10)
+def test_values_are_those_of_each_user_alone_in_any_order(ranks: list[int], random: Random) -> None:
+    labels = ["nDCG@3", "DCG@3", "RR"]
+    recs, known = lists(ranks), truth(len(ranks), (1.0, 2.0))
+    rows = list(range(len(recs)))
+    random.shuffle(rows)
+
+    together = cc.evaluate(recs[rows], known, metrics=labels, conventions=conventions())
+
+    for user in known["user"]:
+        mine = pl.col("user") == user
+        alone = cc.evaluate(
+            recs.filter(mine), known.filter(mine), metrics=labels, conventions=conventions()
+        )
+        assert alone.per_user.equals(together.per_user.filter(mine))
 
 
 def test_auc_is_not_touched_for_it_has_no_bias() -> None:
