@@ -19,6 +19,7 @@ from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
+from benchmarks import simulated_sampling as sampling
 from benchmarks import simulated_studies as studies
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
@@ -66,6 +67,7 @@ def main() -> None:
         *calibration.PARTS,
         *studies.PARTS,
         *clusters.PARTS,
+        *sampling.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

@@ -14,11 +14,13 @@ from typing import Any
 
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
+from concord.metrics_core.conventions.candidates import FORM, SENTENCE
 from concord.metrics_core.conventions.conventions import KNOBS, Knob
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.scoring.panel import differing, panel
+from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 from concord.pipeline.params.schema import params_schema
 from concord.pipeline.studying.schema import study_schema
 from docs.errata import ERRATA, Erratum
@@ -197,6 +199,13 @@ def conventions_page() -> str:
             once = [metric.name for metric in CATALOGUE if not metric.counts_copies]
             lines += [f"Under `keep`, {', '.join(once)} count first copies only.\n"]
         lines += [f"Changes {_in_short(changed_by(knob.name))}.\n"]
+    lines += [
+        "## `candidates`\n",
+        f"{SENTENCE} Absent where all items were ranked; no preset has it, and every preset may stand beside it: "
+        "[sampled candidates](../how-to/sampled.md).\n",
+        f"- `{FORM}`\n",
+        f"Changes {', '.join(CORRECTED)}.\n",
+    ]
     return _text(lines)
 
 

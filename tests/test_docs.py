@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,3 +95,17 @@ def test_the_examples_of_the_library_page_run() -> None:
     for example in examples:
         exec(example, names)
     assert "result" in names
+
+
+def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:
+    page = ROOT / "docs" / "how-to" / "sampled.md"
+    names: dict[str, Any] = {}
+    for example in _examples(page):
+        exec(example, names)
+
+    for model in ("broad", "sharp"):
+        numbers = (names[kind][model] for kind in ("true", "plain", "corrected"))
+        row = " | ".join([model, *(f"{number:.3f}" for number in numbers)])
+        assert f"| {row} |" in page.read_text(encoding="utf-8")
+    (told,) = [w.sentence for w in names["comparison"].warnings if w.severity == "serious"]
+    assert told.endswith("have means of broad 0 to 0.313 and sharp 0 to 0.277.")

@@ -41,7 +41,7 @@ FLOORS = (  # from the roof down
     "metrics_core/reading/stores",
     "metrics_core/scoring/buckets metrics_core/statistics",
     "metrics_core/scoring",
-    "metrics_core/scoring/numerics",
+    "metrics_core/scoring/numerics metrics_core/scoring/sampled",
     "metrics_core/metrics",
     "metrics_core/comparison metrics_core/conventions",
     "metrics_core/checking",

@@ -26,8 +26,9 @@ from concord.metrics_core.comparing.sentences.wording import verdict_sentences
 from concord.metrics_core.comparing.tradeoffs import tradeoffs
 from concord.metrics_core.comparing.warnings.lists import warnings
 from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
+from concord.metrics_core.comparing.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Unit
+from concord.metrics_core.comparison.parts import Unit, Warned
 
 
 def compared(evidence: Evidence) -> Comparison:
@@ -55,7 +56,7 @@ def compared(evidence: Evidence) -> Comparison:
         best=tuple(best_chances(asked, evidence.aligned)),
         tradeoffs=tuple(tradeoffs(asked, models)),
         segments=tuple(segments(evidence, pairs)),
-        warnings=tuple(warnings(asked, lists, ground)),
+        warnings=_warnings(evidence),
         checked=tuple(checked_kinds(asked, lists, ground)),
         quality=quality(lists, ground),
         gate=decided(evidence, pairs),
@@ -78,3 +79,11 @@ def _unit(asked: Asked, ground: Ground) -> Unit | None:
     mean, folds = asked.conventions.unit_mean, ground.truth_quality.get("folds", {})
     read = next(iter(folds.values()), ground.truth_quality)
     return None if mean is None else Unit(tuple(read["unit"]), mean)
+
+
+def _warnings(evidence: Evidence) -> tuple[Warned, ...]:
+    """Of every list, and of models whose candidates are sampled; the most serious first."""
+    asked, models, ground = evidence.asked, evidence.models, evidence.ground
+    of_samples = sampling_warnings(asked, models, ground)
+    every = [*of_samples, *warnings(asked, lists_of(models), ground)]
+    return tuple(sorted(every, key=lambda each: each.severity != "serious"))

@@ -13,8 +13,10 @@ from concord.metrics_core.comparison.parts import (
     PinnedKnob,
     Provenance,
 )
+from concord.metrics_core.conventions.candidates import SENTENCE
 from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS
 from concord.metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 
 COVERS = (
     "The intervals say what to expect for other users like these, given these fixed lists; "
@@ -51,6 +53,9 @@ def conventions(asked: Asked) -> PinnedConventions:
         meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
         changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_catalogue))  # fmt: skip
         knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
+    if pinned.candidates is not None:
+        changes = tuple(name for name in CORRECTED if name in evaluated)
+        knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self, get_args
 
+from concord.metrics_core.conventions.candidates import wrong_candidates
+
 UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 UnitMean = Literal["requests", "users"]
 UNIT_MEANS: Mapping[UnitMean, str] = {
@@ -395,7 +397,14 @@ KNOBS: tuple[Knob, ...] = (
 KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
-WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, "unit_mean": None}  # and else left out
+OF_DATA: Mapping[str, Value] = {
+    "unit_mean": None,
+    "candidates": None,
+}  # belong to the data, whatever the preset
+WHERE_ASKED: Mapping[str, Value] = {
+    "own_metrics": {},
+    **OF_DATA,
+}  # and else left out of all that is written
 
 
 class Ranking(NamedTuple):
@@ -418,6 +427,8 @@ class Conventions:
     own_metrics : name -> SHA-256 of the code that computes a metric of one's own; nobody writes it
     unit_mean   : over what means are taken where values are those of requests: of all alike, or first of each user's;
                   None where they are those of users
+    candidates  : of lists that rank the relevant item among sampled ones how these were drawn (see `Candidates`);
+                  None: lists of all items
     """
 
     preset: str
@@ -463,11 +474,12 @@ class Conventions:
     overrides: Mapping[str, Mapping[str, Value]]
     own_metrics: Mapping[str, str] = field(default_factory=dict)
     unit_mean: UnitMean | None = None
+    candidates: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
             raise ConventionError(shapes)
-        problems = [
+        problems = wrong_candidates(self.candidates) + [
             problem
             for name, value in self.knobs().items()
             for problem in _wrong_value(name, value, where=name)
@@ -500,6 +512,7 @@ class Conventions:
         ]
         problems += _wrong_mean(mapping.get("unit_mean"))
         given = {**optional, "preset": "custom", **mapping}
+        problems += wrong_candidates(given["candidates"])
         shapes = _wrong_shapes(given)
         problems += shapes or [
             problem

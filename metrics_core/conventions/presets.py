@@ -6,6 +6,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.conventions import (
     KNOB,
+    OF_DATA,
     ConventionError,
     Conventions,
     is_number,
@@ -600,13 +601,14 @@ def only_another_scale(knob: str, pinned: Any, named: Any) -> bool:
 
 
 def beside(other: Conventions, pinned: Conventions) -> Conventions:
-    """Other conventions on the scale, and of the unit, of the data that the pinned ones are for."""
+    """Other conventions on the scale, of the unit and of the candidates of the data that the pinned ones are for."""
     overrides = dict(other.overrides)
     for metric, changed in pinned.overrides.items():
         if scale := _scale(changed, other.of(metric)):
             overrides[metric] = {**overrides.get(metric, {}), **scale}
     scale = _scale(pinned.knobs(), other)
-    return replace(other, overrides=overrides, unit_mean=pinned.unit_mean, **scale)
+    of_data: dict[str, Any] = {name: getattr(pinned, name) for name in OF_DATA}
+    return replace(other, overrides=overrides, **of_data, **scale)
 
 
 def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:

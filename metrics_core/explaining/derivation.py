@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
@@ -14,9 +15,17 @@ from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.scoring.sampled.corrected import (
+    UNBIASED,
+    by_rank,
+    of_full_ranks,
+    sampled_ranks,
+)
+from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
 from concord.metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # terms of a sum that are written out
+_FIRST = 4  # corrected values that are written out
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,35 @@ def steps(one: One) -> Steps:
     """The steps of one user's value, or the policy that stands in for the formula."""
     if one.policy:
         return Steps(lines=(one.policy,))
+    if one.own.candidates is not None and one.label.name != UNBIASED:
+        return _corrected(one, Candidates.of(one.own.candidates))
     if one.lists.hit_tied is not None:
         return _averaged(one)
     return _STEPS.get(one.label.name, _own)(one)
+
+
+def _corrected(one: One, candidates: Candidates) -> Steps:
+    m, everything = candidates.negatives, candidates.catalogue
+    (rank,) = sampled_ranks(one.lists, one.label, candidates).tolist()
+    grade = float(one.lists.truth_grade[0])
+    values = correction(by_rank(one.label, one.own, grade, candidates), candidates)
+    full = np.unique(np.minimum([1, 10, 100, 1_000], everything))
+    aims = of_full_ranks(one.label, one.own, grade, np.array([rank, *full]), candidates)
+    means, _ = moments(values, full, candidates)
+    first = ", ".join(map(_number, values[:_FIRST]))
+    bias = "; ".join(
+        f"{_number(mean)} at full rank {at:,} (truly {_number(aim)})"
+        for at, mean, aim in zip(full.tolist(), means, aims[1:], strict=True)
+    )
+    return Steps(
+        {rank: f"sampled rank {rank} of {m + 1:,}"},
+        (
+            f"sampled rank {rank}: the relevant item among {m:,} of {everything - 1:,} others; uncorrected {_number(aims[0])}",
+            f"f(1), f(2), … = {first}, …: with bias and {GAMMA:g} × variance least over full ranks 1 to {everything:,}",
+            f"the mean of f over samples: {bias}",
+            f"{one.label.name} = f({rank})",
+        ),
+    )
 
 
 def _averaged(one: One) -> Steps:

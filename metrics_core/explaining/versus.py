@@ -54,6 +54,9 @@ def path_between(label: Label, ours: Conventions, theirs: Conventions, compute: 
         for name in mine
         if mine[name] != other[name] and label.name in changed_by(name)
     }
+    if start.candidates != end.candidates:
+        other["candidates"] = end.candidates
+        changed["candidates"] = start.candidates, end.candidates
     before, after = compute(start), compute(end)
 
     def with_theirs(knobs: Iterable[str]) -> float | None:
@@ -90,7 +93,7 @@ def _fewest(
 
 
 def _sentence(knob: str, ours: Any, theirs: Any, alone: float | None) -> str:
-    meaning = KNOB[knob].means(theirs)
+    meaning = KNOB[knob].means(theirs) if knob in KNOB else ""
     said = f" ({meaning})" if meaning else ""
     return f"{knob}: {_word(ours)} → {_word(theirs)}{said}; alone it gives {_written(alone)}"
 

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.refused import Refusal, ScoringError
+from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
@@ -23,6 +23,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
+from concord.metrics_core.scoring.sampled.corrected import not_corrected
 from concord.metrics_core.scoring.score import Column, score
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
@@ -173,8 +174,15 @@ def _scored(
             columns[definition.column] = column
         for label in labels:
             if label.metric.of_catalogue:
+                _refuse_uncorrected(label, task.conventions, number)
                 exposures[str(label)] = expose(whole(None), label.k)
     return {name: columns[name] for name in task.columns}, exposures
+
+
+def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
+    """Numbers over all users say of sampled candidates what was sampled."""
+    if why := not_corrected(label, conventions):
+        raise ScoringError(Refusal(literal(f"{label}: {why}"), (number, 3)))
 
 
 def _refuse_high_grades(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
+from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
@@ -13,6 +14,7 @@ from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.scoring.numerics.exact import rounded
+from concord.metrics_core.scoring.sampled.corrected import UNBIASED, corrected, not_corrected
 
 Cases = dict[str, Bools]
 CASES = 2  # are refused after hits (0) and ideals (1)
@@ -78,9 +80,12 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
         read = seen.relevant(None, own.truth_visible)
     elif whole is not None and metric.family == "beyond":
         read = whole(own.relevance_threshold)
-    values = metric.function(
-        read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
-    )
+    if own.candidates is None or label.name == UNBIASED:
+        values = metric.function(
+            read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
+        )
+    else:
+        values = corrected(lists, label, own, Candidates.of(own.candidates))
     cases = user_cases(judged, label, own)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
@@ -95,6 +100,8 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
 
 def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
+    if why := not_corrected(label, own):
+        return why
     asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
     if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
         return "gain exp2_above_threshold needs a number as relevance_threshold"

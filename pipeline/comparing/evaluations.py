@@ -11,7 +11,7 @@ from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.replicating import in_order
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import WHERE_ASKED, Conventions
 from concord.metrics_core.metrics.catalogue import Label, spelled
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running.connections import reading
@@ -114,7 +114,7 @@ def _misfits(
 
 def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
     """Every knob that differs, with both values."""
-    pinned = {"unit_mean": None} | json.loads(json.dumps(conventions.as_dict()))
+    pinned = json.loads(json.dumps({**WHERE_ASKED, **conventions.as_dict()}))
     return ", ".join(
         f"{knob} was {evaluated.get(knob)!r} and is {value!r}"
         for knob, value in pinned.items()

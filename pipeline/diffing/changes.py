@@ -15,7 +15,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked, Effect, absolut
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import WHERE_ASKED, Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
 from concord.pipeline.diffing.revision import Former
@@ -52,10 +52,9 @@ class _Compared:
 def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
     """Why the numbers of the two revisions are no comparison: other conventions, another truth."""
     whats: dict[str, list[str]] = {}
-    of_users = {"unit_mean": None}  # is left out where values are those of users
-    plain = of_users | json.loads(json.dumps(pinned.as_dict()))
+    plain = json.loads(json.dumps({**WHERE_ASKED, **pinned.as_dict()}))
     for model, then in before.evaluations.items():
-        known = of_users | then.summary["conventions"]  # an older version knew fewer
+        known = {**WHERE_ASKED, **then.summary["conventions"]}  # an older version knew fewer
         changed = [
             f"{knob} was {known[knob]!r} and is {value!r}"
             for knob, value in plain.items()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from concord.metrics_core.conventions.candidates import FORM, MOST_ITEMS, MOST_NEGATIVES, UNIFORM
 from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS, Knob
 from concord.pipeline.params.model import Params
 
@@ -36,8 +37,24 @@ def _conventions() -> dict[str, Any]:
                 "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
                 "additionalProperties": {"type": "object", "properties": knobs},
             },
+            "candidates": _candidates(),
         },
         "required": ["preset", *knobs],
+        "additionalProperties": False,
+    }
+
+
+def _candidates() -> dict[str, Any]:
+    bounds = {"negatives": (1, MOST_NEGATIVES), "catalogue": (2, MOST_ITEMS)}
+    whole = {
+        name: {"type": "integer", "minimum": least, "maximum": most}
+        for name, (least, most) in bounds.items()
+    }
+    return {
+        "type": "object",
+        "description": f"lists that rank the relevant item among sampled ones, how these were drawn: {FORM}",
+        "properties": {**whole, "sampling": {"enum": [UNIFORM]}},
+        "required": [*whole, "sampling"],
         "additionalProperties": False,
     }
 

@@ -119,7 +119,8 @@ class _Grouping:
         if self.by == "recommended_item":
             lists.create_view("lists", replace=True)
             return self._shares()
-        if self.recall.conventions(conventions).ties != "average":
+        whole = conventions.candidates is not None  # a sampled rank below k counts too
+        if not whole and self.recall.conventions(conventions).ties != "average":
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
         lists.create_view("lists", replace=True)
         self.connection.view(f"truth_of_{number}").create_view("truth", replace=True)

@@ -45,7 +45,9 @@ class _Found:
     ground: Ground
 
     def sampled(self) -> Iterator[Warned]:
-        """Lists of one length that hold all that their users wanted, yet not all items."""
+        """Lists of one length that hold all that their users wanted, yet not all items, and nobody said why."""
+        if self.asked.conventions.candidates is not None:
+            return
         who = [model for model, each in self.models.items() if _looks_sampled(each)]
         if who:
             length = self.models[who[0]].full_lists["length"]
@@ -55,7 +57,7 @@ class _Found:
                 who,
                 f"Every list has {in_words(length, 'item')} and holds every relevant item of its user: the candidates "
                 "look sampled, and metrics on samples can put models in another order than metrics on all items.",
-                "rank all items of the catalogue, or at least say in the title that candidates were sampled",
+                "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
             )
 
     def in_train(self) -> Iterator[Warned]:

@@ -10,9 +10,8 @@ def checked_kinds(asked: Asked, models: Models, ground: Ground) -> list[str]:
     every = list(models.values())
     at_k = [each.at_cutoff(asked.main_k) for each in every]
     made = {
-        "sampled_candidates": all(
-            each.full_lists.get("with_relevant", 0) >= FEWEST for each in every
-        ),
+        "sampled_candidates": asked.conventions.candidates is None
+        and all(each.full_lists.get("with_relevant", 0) >= FEWEST for each in every),
         "train_items_recommended": all(each.get("in_train") is not None for each in at_k),
         "future_items": all(each.get("future") is not None for each in at_k),
         "truth_in_train": ground.train is not None,

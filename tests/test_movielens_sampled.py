@@ -1,0 +1,198 @@
+"""MovieLens: lists of sampled candidates, drawn from full rankings whose metrics are known, in library and pipeline."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.stored import read_comparison
+from tests.project import attempt, change_params, copied, movielens, run, run_stages
+from tests.trained import MODELS
+
+Frames = dict[str, pl.DataFrame]
+NEGATIVES, DRAWS = 100, 2
+LABELS = ["nDCG@10", "Hit@10", "AP@10", "RR"]
+FEWEST = 10  # users of an item that is ranked
+
+
+@pytest.fixture(scope="module")
+def rankings() -> tuple[Frames, pl.DataFrame, int]:
+    """Model -> every item that its user has not had, best first; one liked item a user; how many items there are."""
+    train = pl.read_parquet(movielens() / "train.parquet").filter(pl.len().over("item") >= FEWEST)
+    users, items = (train[name].unique().sort() for name in ("user", "item"))
+    weights = np.zeros((len(users), len(items)))
+    weights[users.search_sorted(train["user"]), items.search_sorted(train["item"])] = 1.0
+    liked = pl.read_parquet(movielens() / "test.parquet").filter(pl.col("rating") >= 4)
+    liked = liked.filter(
+        pl.col("user").is_in(users.to_list()), pl.col("item").is_in(items.to_list())
+    )
+    truth = liked.sort("user", "timestamp", "item").group_by("user", maintain_order=True).first()
+    popular = np.tile(weights.sum(axis=0), (len(users), 1))
+    scores = {"als": MODELS["als"](weights, np.random.default_rng(1)), "popularity": popular}
+    catalogue = round(float((weights == 0).sum(axis=1).mean()))
+    ranked = {
+        model: _ranked(each, weights, users, items).join(truth, on="user", how="semi")
+        for model, each in scores.items()
+    }
+    return ranked, truth.select("user", "item", grade="rating"), catalogue
+
+
+def _ranked(
+    scores: np.ndarray, known: np.ndarray, users: pl.Series, items: pl.Series
+) -> pl.DataFrame:
+    order = np.argsort(-np.where(known > 0, -np.inf, scores), axis=1, kind="stable")
+    frame = pl.DataFrame(
+        {
+            "user": np.repeat(users.to_numpy(), len(items)),
+            "item": items.to_numpy()[order.ravel()],
+            "rank": np.tile(np.arange(1, len(items) + 1), len(users)),
+        }
+    )
+    lengths = pl.DataFrame({"user": users, "length": (known == 0).sum(axis=1)})
+    possible = frame.join(lengths, on="user").filter(pl.col("rank") <= pl.col("length"))
+    return possible.drop("length")
+
+
+def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
+    """The wanted item and as many others, the same for all models, in the order of each."""
+    wanted = truth.select("user", "item", wanted=True)
+    (first, *_) = ranked.values()
+    others = first.join(wanted, on=["user", "item"], how="anti").sort("user", "item")
+    drawn = others.filter(
+        pl.int_range(pl.len()).shuffle(seed=seed).over("user") < NEGATIVES
+    ).select("user", "item")
+    candidates = pl.concat([drawn, truth.select("user", "item")])
+    return {
+        model: frame.join(candidates, on=["user", "item"])
+        .sort("user", "rank")
+        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("user"))
+        for model, frame in ranked.items()
+    }
+
+
+def _conventions(catalogue: int | None) -> cc.Conventions:
+    declared = {} if catalogue is None else {"candidates": _declared(catalogue)}
+    return cc.preset("standard", relevance_threshold=4, err_max_grade=5, **declared)
+
+
+def _declared(catalogue: int) -> dict[str, object]:
+    return {"negatives": NEGATIVES, "catalogue": catalogue, "sampling": "uniform"}
+
+
+def _means(
+    lists: Frames, truth: pl.DataFrame, catalogue: int | None
+) -> dict[tuple[str, str], float]:
+    known = _conventions(catalogue)
+    found = {
+        model: cc.evaluate(frame, truth, metrics=LABELS, conventions=known)
+        for model, frame in lists.items()
+    }
+    return {(model, label): found[model][label] for model in lists for label in LABELS}
+
+
+def test_corrected_means_lie_nearer_to_those_of_full_rankings(
+    rankings: tuple[Frames, pl.DataFrame, int],
+) -> None:
+    ranked, truth, catalogue = rankings
+    full = _means(ranked, truth, None)
+    samples = [_sampled(ranked, truth, seed) for seed in range(DRAWS)]
+    plain = [_means(each, truth, None) for each in samples]
+    corrected = [_means(each, truth, catalogue) for each in samples]
+
+    for key, true in full.items():
+        off = [abs(each[key] - true) for each in plain]
+        left = [abs(each[key] - true) for each in corrected]
+        assert max(left) < min(off) / 4, key
+        assert np.mean([each[key] for each in corrected]) == pytest.approx(true, rel=0.6), key
+
+
+def test_what_is_not_declared_is_warned_of_and_what_is_declared_is_told(
+    rankings: tuple[Frames, pl.DataFrame, int],
+) -> None:
+    ranked, truth, catalogue = rankings
+    lists = _sampled(ranked, truth, 1)
+    full = _means(ranked, truth, None)
+
+    undeclared = _compared(lists, truth, None)
+    declared = _compared(lists, truth, catalogue)
+
+    assert "sampled_candidates" in {each.kind for each in undeclared.warnings}
+    kinds = {each.kind: each for each in declared.warnings}
+    assert "sampled_candidates" not in kinds
+    assert f"among 100 of {catalogue - 1:,} others" in kinds["sampled_corrected"].sentence
+    told = kinds["order_not_identifiable"]
+    assert told.severity == "serious"
+    assert told.who == ("als", "popularity")
+    words = told.sentence.replace(".\n", " ").split()
+    for model in ("als", "popularity"):
+        at = len(words) - 1 - words[::-1].index(model)
+        low, high = float(words[at + 1]), float(words[at + 3].rstrip("."))
+        assert low <= full[model, "nDCG@10"] <= high
+
+
+def _compared(lists: Frames, truth: pl.DataFrame, catalogue: int | None) -> cc.Comparison:
+    return cc.compare(
+        lists,
+        truth,
+        metrics=["nDCG@10", "Hit@10"],
+        primary=["nDCG@10"],
+        baseline="popularity",
+        min_effect=0.0,
+        conventions=_conventions(catalogue),
+    )
+
+
+@pytest.mark.whole
+def test_the_stages_say_what_the_library_says(
+    rankings: tuple[Frames, pl.DataFrame, int], tmp_path: Path
+) -> None:
+    ranked, truth, catalogue = rankings
+    project = copied(tmp_path)
+    lists = _sampled(ranked, truth, 1)
+    for name, frame in {**lists, "wanted": truth}.items():
+        frame.write_parquet(project / f"{name}.parquet")
+    change_params(
+        project,
+        {
+            "data.truth": {"path": "wanted.parquet"},
+            "background": {},
+            "models": {model: {"path": f"{model}.parquet"} for model in lists},
+            "evaluation.metrics": ["nDCG", "Hit"],
+            "evaluation.ks": [10],
+            "comparison.primary": ["nDCG@10"],
+            "comparison.min_effect": 0.0,
+            "segments": {},
+            "conventions.relevance_threshold": 4,
+            "conventions.err_max_grade": 5,
+            "conventions.candidates": _declared(catalogue),
+        },
+    )
+    run_stages(
+        project, "load-truth", "load als", "load popularity", "evaluate als", "evaluate popularity", "compare", "report"
+    )  # fmt: skip
+
+    found = read_comparison(project / "results/comparison/comparison.json")
+    expected = _compared(lists, truth, catalogue)
+
+    assert found.warnings == expected.warnings
+    assert [(s.model, s.label, s.mean) for s in found.scores] == [
+        (s.model, s.label, s.mean) for s in expected.scores
+    ]
+    assert found.conventions.fingerprint == _conventions(catalogue).fingerprint
+    page = (project / "results/report/report.html").read_text(encoding="utf-8")
+    assert "is not identifiable from 100 sampled negatives" in page
+
+    user = str(truth["user"][0])
+    told = run(project, "concord", "explain", user, "nDCG@10", "--model", "als")
+    assert f"among 100 of {catalogue - 1:,} others" in told
+    beside = run(
+        project, "concord", "explain", user, "Hit@10", "--model", "als", "--versus", "ir_measures"
+    )
+    assert beside.count("sampled rank ") >= 2
+
+    change_params(project, {"conventions.candidates": None})
+    refused = attempt(project, "concord", "stage", "compare")
+    assert refused.returncode == 2
+    assert "and is None" in refused.stderr
