@@ -14,7 +14,7 @@ from typing import Any
 
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
-from concord.metrics_core.conventions.conventions import KNOBS, Knob
+from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS, Knob
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Metric, changed_by, parse
 from concord.metrics_core.scoring.panel import differing, panel
@@ -196,6 +196,12 @@ def conventions_page() -> str:
             once = [metric.name for metric in CATALOGUE if not metric.counts_copies]
             lines += [f"Under `keep`, {', '.join(once)} count first copies only.\n"]
         lines += [f"Changes {_in_short(changed_by(knob.name))}.\n"]
+    lines += [
+        "## `unit_mean`\n",
+        "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
+        *(f"- `{word}`: {said}" for word, said in UNIT_MEANS.items()),
+        "\nNo preset has it. Changes the mean of every metric that has a value for each request.\n",
+    ]
     return _text(lines)
 
 
