@@ -535,7 +535,7 @@ class Conventions:
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
-        content = {"knobs": self.knobs(), "overrides": self.overrides}
+        content: dict[str, Value] = {"knobs": self.knobs(), "overrides": self.overrides}
         if self.unit_mean:
             content["unit_mean"] = self.unit_mean
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
