@@ -216,6 +216,33 @@ def test_the_train_knows_the_users_of_requests() -> None:
     assert first.n_train == known.filter(user=int(parts_of(first.user)[0])).height
 
 
+def test_a_gate_sees_requests_that_a_model_lost() -> None:
+    """Every user keeps a session."""
+    models = {
+        "popularity": lists("popularity"),
+        "als": lists("als").filter(pl.col("session") != 1),
+    }
+    found = cc.compare(
+        models,
+        truth(),
+        metrics=[LABEL],
+        baseline="popularity",
+        conventions=cc.preset("standard", unit_mean="requests", user_no_recs="drop"),
+        unit=UNIT,
+        resamples=99,
+        gate={"guardrails": {LABEL: 0.05}},
+    )
+    lost = sum(s == 1 for _, s in sessions())
+    assert found.gate is not None
+    (guardrail,) = found.gate.models[0].guardrails
+
+    assert (guardrail.n_lost, guardrail.n_requests) == (lost, len(sessions()) - lost)
+    assert guardrail.outcome == "undecided"
+    assert f"{lost} of the {len(sessions())} requests that have a value with the reference have none with the model" in guardrail.why  # fmt: skip
+    assert found.differences["n_users"].item() == N_USERS
+    assert any("do not have values for the same requests" in said for said in found.verdicts)
+
+
 @pytest.mark.parametrize("mean", MEANS)
 def test_results_are_planned_by_user(mean: str) -> None:
     results = {
