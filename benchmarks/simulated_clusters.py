@@ -65,7 +65,7 @@ def _held(
     cr0, cr2 = (rest**2).sum(), (rest**2 / (1 - share)).sum()
     cr3 = (rest**2 / (1 - share) ** 2).sum() * (n - 1) / n
     t = stdtrit(n - 1, 1 - ALPHA / 2)
-    return (
+    held = (
         off <= 1.959963984540054 * alone,
         off <= 1.959963984540054 * math.sqrt(cr0),
         off <= t * math.sqrt(cr0 * n / (n - 1)),
@@ -74,6 +74,7 @@ def _held(
         low <= MEAN <= high,
         over_users[0] <= MEAN <= over_users[1],
     )
+    return tuple(map(bool, held))
 
 
 def _satterthwaite(requests: Ints, power: float) -> float:

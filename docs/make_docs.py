@@ -15,7 +15,7 @@ from typing import Any
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.candidates import FORM, SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, Knob
+from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS, Knob
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
@@ -205,6 +205,10 @@ def conventions_page() -> str:
         "[sampled candidates](../how-to/sampled.md).\n",
         f"- `{FORM}`\n",
         f"Changes {', '.join(CORRECTED)}.\n",
+        "## `unit_mean`\n",
+        "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
+        *(f"- `{word}`: {said}" for word, said in UNIT_MEANS.items()),
+        "\nNo preset has it. Changes the mean of every metric that has a value for each request.\n",
     ]
     return _text(lines)
 

@@ -13,7 +13,7 @@ from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.conventions.conventions import ConventionError, Conventions
+from concord.metrics_core.conventions.conventions import ConventionError, Conventions, UnitMean
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
 from concord.metrics_core.inputs import open_inputs
 from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse, with_own
@@ -59,8 +59,17 @@ class Result(Told):
 
         Of requests: a row each, with the columns of `unit` as text in the place of user.
         """
-        found = evaluated(self.values, self.task)
-        return with_parts(found, self.unit) if self.unit else found
+        return with_parts(self.by_id, self.unit) if self.unit else self.by_id
+
+    @property
+    def by_id(self) -> pl.DataFrame:
+        """As `per_user`; of requests, with their ids in `user`."""
+        return evaluated(self.values, self.task)
+
+    @property
+    def unit_mean(self) -> UnitMean | None:
+        """Over what means are taken, where values are those of requests."""
+        return self.task.conventions.unit_mean
 
     @property
     def n_users(self) -> int:
@@ -149,7 +158,7 @@ def evaluate(
         passing = (
             task if items is None and not task.needs_items else None
         )  # else: rows, all of them
-        given = {"columns": columns, "policies": input, "unit": unit}
+        given: dict[str, Any] = {"columns": columns, "policies": input, "unit": unit}
         opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
         grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
         few = grades if len(grades) <= SHOWN else []

@@ -165,7 +165,7 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
     with in_memory() as connection:
-        how = {"items": items, "columns": columns, "policies": input, "unit": unit}
+        how: dict[str, Any] = {"items": items, "columns": columns, "policies": input, "unit": unit}
         opened = open_inputs(connection, recs, truth, pinned, again=True, **how)
         if unit and isinstance(user, tuple | list):
             user = unit_id(user)

@@ -117,7 +117,7 @@ def reconcile(
     label, pinned = of_lists_and_truth(metric, asks="reconcile"), conventions_of(conventions)
     given(value)
     with in_memory() as connection:
-        how = {"columns": columns, "policies": input, "unit": unit}
+        how: dict[str, Any] = {"columns": columns, "policies": input, "unit": unit}
         open_inputs(connection, recs, truth, pinned, again=True, **how)
         query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
         grades = [grade for (grade,) in connection.execute(query).fetchall()]

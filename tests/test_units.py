@@ -216,6 +216,49 @@ def test_the_train_knows_the_users_of_requests() -> None:
     assert first.n_train == known.filter(user=int(parts_of(first.user)[0])).height
 
 
+def test_a_gate_sees_requests_that_a_model_lost() -> None:
+    """Every user keeps a session."""
+    models = {
+        "popularity": lists("popularity"),
+        "als": lists("als").filter(pl.col("session") != 1),
+    }
+    found = cc.compare(
+        models,
+        truth(),
+        metrics=[LABEL],
+        baseline="popularity",
+        conventions=cc.preset("standard", unit_mean="requests", user_no_recs="drop"),
+        unit=UNIT,
+        resamples=99,
+        gate={"guardrails": {LABEL: 0.05}},
+    )
+    lost = sum(s == 1 for _, s in sessions())
+    assert found.gate is not None
+    (guardrail,) = found.gate.models[0].guardrails
+
+    assert (guardrail.n_lost, guardrail.n_requests) == (lost, len(sessions()) - lost)
+    assert guardrail.outcome == "undecided"
+    assert f"{lost} of the {len(sessions())} requests that have a value with the reference have none with the model" in guardrail.why  # fmt: skip
+    assert found.differences["n_users"].item() == N_USERS
+    assert any("do not have values for the same requests" in said for said in found.verdicts)
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_results_are_planned_by_user(mean: str) -> None:
+    results = {
+        model: cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)
+        for model in SKILLS
+    }  # fmt: skip
+    (of_values,) = cc.plan(results, baseline="popularity").pairs
+    (of_comparison,) = cc.plan(compared(mean)).pairs
+
+    assert of_values.n_users == N_USERS
+    assert of_values.sd == pytest.approx(of_comparison.sd)
+    users = cc.evaluate({"1": ["a"]}, {"1": ["a"]}, metrics=[LABEL], conventions="standard")
+    with pytest.raises(ValueError, match="als has unit_mean None"):
+        cc.plan(results | {"als": users}, baseline="popularity")
+
+
 def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     how: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
     named, told = (cc.explain(lists("als"), truth(), user=user, **how) for user in ((9, 3), "9/3"))

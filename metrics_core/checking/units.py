@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 USER = "user"
 _NAMED = frozenset({"item", "rank", "score", "grade", "time", "position", "place"})  # columns of tables  # fmt: skip
-_FIRST = r"(?s)^((?:[^/\\]|\\.)*)/.*$"
+FIRST = r"(?s)^((?:[^/\\]|\\.)*)/.*$"
 _AFTER = r"(?s)^(?:[^/\\]|\\.)*/"
-_ESCAPED = r"(?s)\\(.)"
+ESCAPED = r"(?s)\\(.)"
 
 
 def unit_id(values: Sequence[Any]) -> str:
@@ -24,7 +24,7 @@ def unit_id(values: Sequence[Any]) -> str:
 
 def parts_of(unit: str) -> list[str]:
     """The values of an id."""
-    return [re.sub(_ESCAPED, r"\1", part) for part in re.findall(r"(?s)(?:[^/\\]|\\.)+", unit)]
+    return [re.sub(ESCAPED, r"\1", part) for part in re.findall(r"(?s)(?:[^/\\]|\\.)+", unit)]
 
 
 def unit_sql(columns: Sequence[str]) -> str:
@@ -37,7 +37,7 @@ def unit_sql(columns: Sequence[str]) -> str:
 
 def owner_sql(unit: str) -> str:
     """SQL of the user whose request it is, as text."""
-    return f"regexp_replace(regexp_extract({unit}, '{_FIRST}', 1), '{_ESCAPED}', '\\1', 'g')"
+    return f"regexp_replace(regexp_extract({unit}, '{FIRST}', 1), '{ESCAPED}', '\\1', 'g')"
 
 
 def rest_sql(unit: str) -> str:
@@ -47,7 +47,7 @@ def rest_sql(unit: str) -> str:
 
 def owners(units: "pl.Series") -> "pl.Series":
     """The user whose request each is, as text."""
-    return units.str.extract(_FIRST, 1).str.replace_all(_ESCAPED, "$1")
+    return units.str.extract(FIRST, 1).str.replace_all(ESCAPED, "$1")
 
 
 def with_parts(table: "pl.DataFrame", unit: Sequence[str]) -> "pl.DataFrame":

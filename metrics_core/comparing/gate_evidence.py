@@ -104,9 +104,10 @@ def _over_all_users(
     found = {}
     for label in wanted:
         metric = parse(label).metric
-        n_reference = 0 if metric.of_catalogue else _n_of_reference(evidence, label)
+        columns = {} if metric.of_catalogue else _columns(evidence, label)
         for model in models:
             pair = known[model, label]
+            both = (columns[model], columns[baseline]) if columns else None
             low, high = pair.ci_low, pair.ci_high
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = intervals[label, model]
@@ -122,20 +123,29 @@ def _over_all_users(
                 ci_high=high,
                 n_users=pair.n_users,
                 n_nonzero=pair.n_nonzero,
-                n_lost=max(n_reference - pair.n_users, 0),
+                n_lost=_lost(*both) if both else 0,
                 test="jackknife" if pair.test == "swap" else "none" if pair.test == "none" else "t",
                 p=pair.p,
+                n_requests=_shared_requests(*both) if both else None,
             )
     return found
 
 
-def _n_of_reference(evidence: Evidence, text: str) -> int:
-    """How many users have a value with the reference."""
-    policy, aligned = (
-        parse(text).conventions(evidence.asked.conventions).undefined,
-        evidence.aligned,
-    )
-    return Column(aligned.values(text, policy)[evidence.asked.baseline], aligned.clusters).n_defined
+def _columns(evidence: Evidence, text: str) -> dict[str, Column]:
+    """Model -> its values of a label."""
+    aligned = evidence.aligned
+    policy = parse(text).conventions(evidence.asked.conventions).undefined
+    return {m: Column(v, aligned.clusters) for m, v in aligned.values(text, policy).items()}
+
+
+def _lost(ours: Column, theirs: Column) -> int:
+    """How many users, or requests, have a value with the reference alone."""
+    return int((theirs.defined & ~ours.defined).sum())
+
+
+def _shared_requests(ours: Column, theirs: Column) -> int | None:
+    """How many requests have a value with both; None where values are those of users."""
+    return None if ours.clusters is None else int((ours.defined & theirs.defined).sum())
 
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
@@ -177,7 +187,8 @@ def _in_segment(
         ci_high=or_none(pair.ci_high),
         n_users=pair.n_users,
         n_nonzero=pair.n_nonzero,
-        n_lost=theirs.n_defined - pair.n_users,
+        n_lost=_lost(ours, theirs),
         test="t",
         p=or_none(pair.p),
+        n_requests=_shared_requests(ours, theirs),
     )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from concord.metrics_core.comparison.parts import LEFT_OUT
+
 Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
 Outcome = Literal["pass", "worse", "undecided"]
 Kind = Literal["baseline", "revision"]
@@ -42,7 +44,8 @@ class Measured:
     segmentation, segment : None over all users
     ci_low, ci_high       : at the gate's confidence, two-sided
     n_nonzero             : users with different values; of a number over all users, with different lists
-    n_lost                : users with a value with the reference and none with the model
+    n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
+    n_requests            : of these users, that have a value with both, where requests are the unit
     test                  : `t`; `jackknife` of a number over all users; `none` where there can be no interval
     p                     : of no difference, two-sided: paired t, or swapping lists
     """
@@ -61,6 +64,7 @@ class Measured:
     n_lost: int
     test: Literal["t", "jackknife", "none"]
     p: float | None
+    n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
 
     @property
     def identical(self) -> bool:

@@ -30,7 +30,11 @@ def _exactly(value: float) -> str:
 
 
 def lost(measured: Measured) -> str:
-    """`37 of the 40 users who have a value with the reference have none with the model`."""
-    known = measured.n_users + measured.n_lost
+    """`37 of the 40 users who have a value with the reference have none with the model`, or of requests."""
+    whom, both = "user", measured.n_users
+    if measured.n_requests is not None:
+        whom, both = "request", measured.n_requests
     have = "has" if measured.n_lost == 1 else "have"
-    return f"{measured.n_lost:,} of the {in_words(known, 'user')} who have a value with the reference {have} none with the model"  # fmt: skip
+    known = in_words(both + measured.n_lost, whom)
+    who = "who" if whom == "user" else "that"
+    return f"{measured.n_lost:,} of the {known} {who} have a value with the reference {have} none with the model"  # fmt: skip

@@ -557,7 +557,7 @@ class Conventions:
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ as soon as one knob does; the preset's name is no knob."""
         asked = {name: value for name in WHERE_ASKED if (value := getattr(self, name))}
-        content = {"knobs": self.knobs(), "overrides": self.overrides, **asked}
+        content: dict[str, Value] = {"knobs": self.knobs(), "overrides": self.overrides, **asked}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -9,6 +9,7 @@ import polars as pl
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Effect, absolute
+from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.planning.pairs import Observed, Wanted, planned, spread_of
 from concord.metrics_core.planning.parts import PlannedPair
 from concord.metrics_core.reading.formats.frames import table_of
@@ -29,14 +30,17 @@ def planned_values(
 ) -> Iterator[PlannedPair]:
     """One a label and model that is not the baseline; corrected for all pairs of models on all labels.
 
-    Users without a value (NaN or null) with either model take no part in a difference.
+    Users without a value (NaN or null) with either model take no part in a difference. Results of requests are planned
+    by user.
     """
     tables = {model: _table(model, given) for model, given in values.items()}
     named = _labels(tables, labels)
-    aligned = align({model: [table] for model, table in tables.items()})
+    aligned = align({m: [table] for m, table in tables.items()}, mean=_unit_mean(values))
     every = pairs(list(tables), baseline)
     found = {
-        label: compare(aligned.values(label, "skip"), every, confidence=confidence)
+        label: compare(
+            aligned.values(label, "skip"), every, confidence=confidence, clusters=aligned.clusters
+        )
         for label in named
     }
     tested = sum(not np.isnan(each.p) for each_of in found.values() for each in each_of)
@@ -58,9 +62,20 @@ def _observed(label: str, model: str, baseline: str, pair: Paired, confidence: f
     return Observed(pair.n_users, pair.n_nonzero, spread, None, label, model, baseline)
 
 
+def _unit_mean(values: Values) -> UnitMean | None:
+    """Over what means are taken, where all values are results of requests; refused where only some are."""
+    means = {model: getattr(given, "unit_mean", None) for model, given in values.items()}
+    if len(set(means.values())) > 1:
+        told = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
+        raise refuse("values", f"are of different units: {told}", "evaluate all models alike")
+    found: UnitMean | None = next(iter(means.values()))
+    return found
+
+
 def _table(model: str, given: Any) -> pl.DataFrame:
     """The frame of a model, with the columns that hold numbers as float64."""
-    table = pl.DataFrame(table_of(getattr(given, "per_user", given), model))
+    held = getattr(given, "by_id", getattr(given, "per_user", given))
+    table = pl.DataFrame(table_of(held, model))
     if "user" not in table.columns:
         what = f"has no column 'user' (there are: {', '.join(table.columns) or 'none'})"
         raise refuse(model, what, "give users' values: `user`, then a column a label")

@@ -91,14 +91,14 @@ class Gathered:
             if mean is not None and table is not of:
                 whose, of = Clusters.of(column(table, "user"), mean), table
             values = column(table, name)
-            counts = values.is_not_null()
+            counts = None if whose is None else values.is_not_null().to_numpy()
             found[name] = summarise(
                 label,
-                values.filter(counts).to_numpy(),
+                values.drop_nulls().to_numpy(),
                 conventions,
                 confidence=confidence,
                 parts=self._parts(name),
-                clusters=None if whose is None else whose.some(counts.to_numpy()),
+                clusters=None if whose is None or counts is None else whose.some(counts),
             )
         for label in self.task.labels:
             if label.metric.of_catalogue:

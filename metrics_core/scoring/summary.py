@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Summary:
     n_requests: int | None = None
 
     @property
-    def numbers(self) -> dict[str, float | None]:
+    def numbers(self) -> dict[str, Any]:
         """The fields; without the number of requests where there are none."""
         found = vars(self)
         return found if self.n_requests is not None else {n: found[n] for n in found if n != "n_requests"}  # fmt: skip

@@ -66,6 +66,30 @@ def test_the_values_of_labels_and_panel(
     assert exposures == exposed
 
 
+def test_requests_stand_beside_the_train_of_their_user(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each user is taken for a request, every five for those of one, whose id ends as an escape would."""
+    monkeypatch.setattr(spark_engine, "USERS", 50)
+    user = pl.col("user").cast(pl.Int64)
+    owner = pl.format("{}\\\\", user // 5)
+    for path in _files(tmp_path, text=False):
+        unit = pl.format("{}/{}", owner, user).alias("user")
+        place = "rank" if path.stem == "lists" else "item"
+        pl.read_parquet(path).with_columns(unit).sort("user", place).write_parquet(path)
+    train = pl.read_parquet(tmp_path / "train.parquet")
+    train.with_columns(pl.format("{}\\", user // 5).alias("user")).unique(["user", "item"]).write_parquet(tmp_path / "train.parquet")  # fmt: skip
+    files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
+    task = Task(labels_of([*ACCURACY, *BEYOND]), cc.preset("standard", unit_mean="users"))
+    background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
+
+    found, exposures = _whole(list(spark_engine.partitions(*files, task, 500, background)))
+    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
+
+    assert found.cast(expected.schema).equals(expected, null_equal=True)
+    assert exposures == exposed
+
+
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
     task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))

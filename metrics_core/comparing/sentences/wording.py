@@ -230,14 +230,16 @@ def _other_users(comparison: Comparison) -> Iterator[str]:
         gaps = comparison.against_baseline(label)
         partial = [gap.a for gap in gaps if _lacks_users(gap, label, comparison)]
         if partial:
+            whose = "requests" if comparison.unit else "users"
             yield (
-                f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for the same users: "
-                "they are compared on the users whom both have values for."
+                f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for the same {whose}: "
+                f"they are compared on the {whose} {'that' if comparison.unit else 'whom'} both have values for."
             )
 
 
 def _lacks_users(gap: Difference, label: str, comparison: Comparison) -> bool:
     if gap.difference is None:
         return False
-    counts = {comparison.score(model, label).n_users for model in (gap.a, gap.b)}
-    return counts != {gap.n_users}
+    scores = [comparison.score(model, label) for model in (gap.a, gap.b)]
+    requests = {score.n_requests for score in scores}
+    return {score.n_users for score in scores} != {gap.n_users} or len(requests) > 1

@@ -168,7 +168,8 @@ class Clusters:
         known = ~np.isnan(values)
         user = self.user[known]
         sums = np.bincount(user, values[known], minlength=self.n_users)
-        return sums, np.bincount(user, minlength=self.n_users).astype(np.float64)
+        counts = np.bincount(user, minlength=self.n_users)
+        return sums.astype(np.float64), counts.astype(np.float64)
 
     def _placed(self, values: Floats, found: Floats) -> Floats:
         placed = np.full(self.n_users, np.nan)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.units import ESCAPED, FIRST
 from concord.metrics_core.scoring.background import NONE, Background, with_items, with_shelf
 from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
 from concord.metrics_core.scoring.buckets.buckets import (
@@ -46,7 +47,11 @@ def partitions(
     if task.needs_items:
         task, numbers = _numbered(lists, task, background)
         files |= {"train": background.train} if background.train is not None else {}
-    sides = [_side(session, name, path) for name, path in files.items()]
+    of_requests = task.conventions.unit_mean is not None
+    sides = [
+        _side(session, name, path, of_requests=of_requests and name != "train")
+        for name, path in files.items()
+    ]
     schemas = {name: pq.read_schema(path) for name, path in files.items()}
     users = [schemas[name].field("user").type for name in ("recs", "truth")]
     as_text = not all(map(pa.types.is_integer, users))
@@ -85,7 +90,8 @@ def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa
     return task, numbers
 
 
-def _side(session: "SparkSession", name: str, path: Path) -> Side:
+def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> Side:
+    """A table; requests stand in the bucket of their user, as the user's rows of the train do."""
     from pyspark.sql import functions as sf
 
     plain = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())  # to Spark a pattern
@@ -93,4 +99,7 @@ def _side(session: "SparkSession", name: str, path: Path) -> Side:
     placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
     columns = [column(each) for each in pq.read_schema(path).names]
     rows = pq.read_metadata(path).num_rows
-    return Side(name, placed, rows, sf.col("user").cast("string"), columns)
+    user = sf.col("user").cast("string")
+    if of_requests:
+        user = sf.regexp_replace(sf.regexp_extract(user, FIRST, 1), ESCAPED, "$1")
+    return Side(name, placed, rows, user, columns)

@@ -64,7 +64,7 @@ def _summary(asked: Asked, text: str, column: pl.Series) -> dict[str, Any]:
     label, values = parse(text), column.drop_nulls().to_numpy()
     parts = (values, np.ones_like(values)) if is_pooled(label, asked.conventions) else ()
     found = summarise(label, values, asked.conventions, confidence=asked.confidence, parts=parts)
-    return {name: None if math.isnan(number) else number for name, number in vars(found).items()}
+    return {name: None if math.isnan(number) else number for name, number in found.numbers.items()}
 
 
 def ground_of(**tables: Any) -> Ground:

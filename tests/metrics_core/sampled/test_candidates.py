@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
-from concord.metrics_core.metrics.catalogue import Label, Metric
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED, UNBIASED, not_corrected
 from concord.metrics_core.scoring.sampled.correction import GAMMA
 from tests.metrics_core.sampled.sampled_reference import corrected

@@ -155,4 +155,6 @@ def _summary(column: pl.Series, text: str, params: Params) -> dict[str, Any]:
     summary = summarise(
         label, values, params.pinned, confidence=params.comparison.confidence, parts=parts
     )
-    return {name: None if math.isnan(number) else number for name, number in vars(summary).items()}
+    return {
+        name: None if math.isnan(number) else number for name, number in summary.numbers.items()
+    }
