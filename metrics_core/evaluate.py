@@ -147,7 +147,7 @@ def evaluate(
     with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
         passing = (
-            task if items is None and not task.needs_items else None
+            task if items is None and not task.needs_items and pinned.propensity is None else None
         )  # else: rows, all of them
         given = {"columns": columns, "policies": input, "unit": unit}
         opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
@@ -155,7 +155,7 @@ def evaluate(
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
-        task = with_shelf(task, opened.catalogue)
+        task = with_shelf(task, opened.catalogue, lambda: opened.train)
         if task.needs_items:
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features

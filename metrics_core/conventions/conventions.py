@@ -395,7 +395,8 @@ KNOBS: tuple[Knob, ...] = (
 KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
-WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, "unit_mean": None}  # and else left out
+# And else left out.
+WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, "unit_mean": None, "propensity": None}
 
 
 class Ranking(NamedTuple):
@@ -418,6 +419,10 @@ class Conventions:
     own_metrics : name -> SHA-256 of the code that computes a metric of one's own; nobody writes it
     unit_mean   : over what means are taken where values are those of requests: of all alike, or first of each user's;
                   None where they are those of users
+    propensity  : how probably each relevant item came to be known, by whose inverse it counts; None: all count alike.
+                  {popularity: exponent, …}: (train users of the item / those of the most popular)^exponent;
+                  {column: items | truth, …}: the column `propensity` of that table. Beside it `clip`, the smallest that
+                  counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed
     """
 
     preset: str
@@ -463,6 +468,7 @@ class Conventions:
     overrides: Mapping[str, Mapping[str, Value]]
     own_metrics: Mapping[str, str] = field(default_factory=dict)
     unit_mean: UnitMean | None = None
+    propensity: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
@@ -474,7 +480,7 @@ class Conventions:
         ]
         for key, changed in self.overrides.items():
             problems += _wrong_overrides(key, changed)
-        problems += _wrong_mean(self.unit_mean)
+        problems += [*_wrong_mean(self.unit_mean), *_wrong_propensity(self.propensity)]
         if problems:
             raise ConventionError(problems)
 
@@ -499,6 +505,7 @@ class Conventions:
             for problem in _wrong_value(name, value, where=name)
         ]
         problems += _wrong_mean(mapping.get("unit_mean"))
+        problems += _wrong_propensity(mapping.get("propensity"))
         given = {**optional, "preset": "custom", **mapping}
         shapes = _wrong_shapes(given)
         problems += shapes or [
@@ -558,6 +565,43 @@ def nearest(word: str, words: set[str]) -> str:
 
 def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
     return key, "is not a convention", nearest(key, known)
+
+
+PROPENSITY = "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | {column: truth, …}"
+_PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
+    "popularity": (
+        lambda v: is_number(v) and 0 < v <= 3,
+        "an exponent above 0, up to 3, such as 0.5",
+    ),  # noqa: PLR2004
+    "column": (lambda v: v in {"items", "truth"}, "items or truth, the table that has it"),
+    "clip": (lambda v: is_number(v) and 0 < v <= 1, "a propensity in (0, 1], such as 0.01"),
+    "fewest": (lambda v: is_number(v) and v >= 1, "a number of rows from 1 on, such as 30"),
+}
+
+
+def _wrong_propensity(value: Value) -> list[tuple[str, str, str]]:
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        return [("propensity", f"is {shown(value)}", f"write {PROPENSITY}")]
+    problems = [
+        (f"propensity.{key}", "is no part of it", f"write {PROPENSITY}")
+        for key in value
+        if key not in _PROPENSITY
+    ]
+    problems += [
+        (f"propensity.{key}", f"is {shown(value[key])}", f"write {said}")
+        for key, (allows, said) in _PROPENSITY.items()
+        if key in value and not allows(value[key])
+    ]
+    if ("popularity" in value) == ("column" in value):
+        problems.append(("propensity", "names neither or both of popularity and column", f"write {PROPENSITY}"))  # fmt: skip
+    problems += [
+        (f"propensity.{key}", "is missing", f"write {_PROPENSITY[key][1]}")
+        for key in ("clip", "fewest")
+        if key not in value
+    ]
+    return problems
 
 
 def _wrong_mean(value: Value) -> list[tuple[str, str, str]]:

@@ -606,7 +606,8 @@ def beside(other: Conventions, pinned: Conventions) -> Conventions:
         if scale := _scale(changed, other.of(metric)):
             overrides[metric] = {**overrides.get(metric, {}), **scale}
     scale = _scale(pinned.knobs(), other)
-    return replace(other, overrides=overrides, unit_mean=pinned.unit_mean, **scale)
+    of_data = {"unit_mean": pinned.unit_mean, "propensity": pinned.propensity}
+    return replace(other, overrides=overrides, **of_data, **scale)
 
 
 def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.listed import Items, Listed
-from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.score import Column, score
@@ -72,7 +72,9 @@ class Task:
     @property
     def numbers(self) -> list[str]:
         """The numbers of the catalogue that its metrics read."""
-        return list(dict.fromkeys(name for x in self.labels for name in x.metric.columns))
+        of_labels = [name for label in self.labels for name in label.metric.columns]
+        of_items = (self.conventions.propensity or {}).get("column") == "items"
+        return list(dict.fromkeys([*of_labels, *([PROPENSITY] if of_items else [])]))
 
     def ranking_of(self, label: Label) -> Ranking:
         """How the lists are ranked for a label."""
@@ -113,6 +115,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
             ranking=ranking,
             number=number,
             shelf=task.shelf,
+            propensity=task.conventions.propensity,
         )
         for number, ranking in enumerate(task.conventions.rankings)
         if not number or ranking in asked
