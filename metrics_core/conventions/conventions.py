@@ -22,6 +22,7 @@ BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
 LARGEST = 1e15  # no grade, gain or base lies beyond; up to here a float64 knows every integer
 SHOWN = 80  # characters of a value in a message
+HIGHEST_EXPONENT = 3  # of popularity
 HIGHEST_GRADE = 1000  # of ERR: 2^1000 is still a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
 
@@ -570,9 +571,9 @@ def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
 PROPENSITY = "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | {column: truth, …}"
 _PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "popularity": (
-        lambda v: is_number(v) and 0 < v <= 3,
+        lambda v: is_number(v) and 0 < v <= HIGHEST_EXPONENT,
         "an exponent above 0, up to 3, such as 0.5",
-    ),  # noqa: PLR2004
+    ),
     "column": (lambda v: v in {"items", "truth"}, "items or truth, the table that has it"),
     "clip": (lambda v: is_number(v) and 0 < v <= 1, "a propensity in (0, 1], such as 0.01"),
     "fewest": (lambda v: is_number(v) and v >= 1, "a number of rows from 1 on, such as 30"),

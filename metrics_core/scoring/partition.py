@@ -4,8 +4,8 @@ A partition holds whole users. What comes out is one row a user, so that partiti
 anywhere, in any number, and set one below the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import add
 
@@ -24,6 +24,7 @@ from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.score import Column, score
+from concord.metrics_core.scoring.weighing import weight_columns
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
 KNOWN, LISTED, RELEVANT, FOUND = (
@@ -128,7 +129,7 @@ def score_partition(
     """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
-    those of them in the list; `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
+    those of them in the list; `#judged@k`: judged items in the top k; `#weight…`: see `weighing`; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
     definitions have columns of their own, by their name.
 
     ranked     : see `judge_partition`
@@ -144,10 +145,17 @@ def score_partition(
         pl.Series(LISTED, judged.n_listed),
         pl.Series(RELEVANT, relevant.n_relevant),
         pl.Series(FOUND, np.bincount(relevant.hit_user, minlength=judged.n_users)),
-        *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
+        *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
+        *_weights(relevant, task.conventions),
         *(series for name, column in columns.items() for series in _parts(name, column)),
     ]
     return Part(pl.DataFrame(series), exposures)
+
+
+def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
+    if conventions.propensity is not None:
+        columns = weight_columns(relevant, conventions.propensity["clip"])
+        yield from (pl.Series(name, values) for name, values in columns.items())
 
 
 def _scored(
