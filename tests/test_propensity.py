@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.comparison.stored import to_json
+from tests.library import compared_as_pinned
+from tests.project import change_params, copied, copied_from, run
 
 TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"b": 2, "a": 1}}
 TRAIN = {"w1": ["a", "b"], "w2": ["a", "b"], "w3": ["a"], "w4": ["a", "c"]}
@@ -185,3 +188,102 @@ def test_what_was_hidden_is_made_up_for() -> None:
         error = np.std(found[name]["weighed"]) / math.sqrt(20)
         assert abs(fmean(found[name]["weighed"]) - true[name]) < 4 * error
         assert abs(fmean(found[name]["plain"]) - true[name]) > 4 * error
+
+
+SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"], "v": ["z", "b"]}}
+
+
+def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
+    """Weights 1, 2 of u and sqrt(2), 1 of v: (sum)^2 / sum of squares, and 2 / sum."""
+    found = cc.compare(SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN)  # fmt: skip
+    weights = [1, 2, math.sqrt(2), 1]
+    effective = sum(weights) ** 2 / sum(w * w for w in weights)
+
+    (told,) = (each for each in found.warnings if each.kind == "propensity")
+    assert f"4 relevant rows are worth {effective:.1f} of equal weight" in told.sentence
+    assert f"the heaviest has {200 / sum(weights):.1f}" in told.sentence
+    assert "1 of them count as `clip`" in told.sentence
+    assert found.conventions.knobs[-1].name == "propensity"
+
+
+def test_dcg_and_ndcg_may_disagree() -> None:
+    """`broad` finds two of many for u, `narrow` the only one of v: 1 + 1 / log2(3) against 1 in DCG, less in nDCG."""
+    truth = {"u": dict.fromkeys("abcdefghij", 1), "v": {"z": 1}}
+    lists = {"broad": {"u": ["a", "b"], "v": ["x"]}, "narrow": {"u": ["x"], "v": ["z"]}}
+    how: dict[str, Any] = {"baseline": "broad", "conventions": "standard"}
+
+    both = cc.compare(lists, truth, metrics=["nDCG@10", "DCG@10"], **how)
+    one = cc.compare(lists, truth, metrics=["nDCG@10"], **how)
+
+    (told,) = (each for each in both.warnings if each.kind == "dcg_disagrees")
+    assert told.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
+    assert not [each for each in one.warnings if each.kind == "dcg_disagrees"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copied(tmp_path_factory.mktemp("propensity"))
+    rng = np.random.default_rng(3)
+    p = np.linspace(1.0, 0.2, 40)
+    users, wanted = np.nonzero(rng.random((60, 40)) < 0.3 * p)
+    pl.DataFrame({"user": users, "item": wanted, "seen": p[wanted]}).write_parquet(project / "truth.parquet")  # fmt: skip
+    held, had = np.nonzero(rng.random((60, 40)) < 0.4 * p)
+    pl.DataFrame({"user": held, "item": had}).write_parquet(project / "train.parquet")
+    for model, lean in (("popular", 1.0), ("niche", -1.0)):
+        shown = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
+        rows = {"user": np.repeat(np.arange(60), 10), "item": shown.ravel(), "rank": np.tile(np.arange(1, 11), 60)}  # fmt: skip
+        pl.DataFrame(rows).write_parquet(project / f"{model}.parquet")
+    change_params(
+        project,
+        {
+            "data.truth": {"path": "truth.parquet"},
+            "models": {model: {"path": f"{model}.parquet"} for model in ("popular", "niche")},
+            "background": {"train": {"path": "train.parquet"}},
+            "evaluation.metrics": ["P", "R", "DCG", "nDCG"],
+            "evaluation.ks": [5],
+            "comparison.baseline": "popular",
+            "comparison.primary": ["nDCG@5"],
+            "comparison.resamples": 99,
+            "segments": {},
+            "conventions.propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 30},
+        },
+    )
+    run(project, "dvc", "repro")
+    return project
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_stages_give_what_the_library_gives(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 150})
+    run(copy, "dvc", "repro", "compare")
+    monkeypatch.chdir(copy)
+
+    stored = (copy / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert to_json(compared_as_pinned(copy)) == stored
+    assert stored == (project / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert "are worth" in (project / "results/report/report.html").read_text(encoding="utf-8")
+    explained = run(project, "concord", "explain", "4", "R@5", "--model", "popular")
+    values = pl.read_parquet(project / "results/per_user/popular.parquet")["R@5"]
+    assert f"R@5 = {values[4]:.6g}" in explained
+
+
+@pytest.mark.whole
+def test_the_truth_may_hold_them(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(
+        copy,
+        {
+            "data.truth.columns": {"propensity": "seen"},
+            "conventions.propensity": {"column": "truth", "clip": 0.05, "fewest": 30},
+        },
+    )
+    run(copy, "dvc", "repro", "compare")
+
+    found = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
+                        conventions=cc.preset("standard", propensity={"column": "truth", "clip": 0.05, "fewest": 30}))  # fmt: skip
+    values = pl.read_parquet(copy / "results/per_user/popular.parquet")["R@5"]
+    assert values.to_list() == found.per_user["R@5"].to_list()

@@ -51,6 +51,10 @@ def conventions(asked: Asked) -> PinnedConventions:
         meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
         changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_catalogue))  # fmt: skip
         knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
+    if pinned.propensity is not None:
+        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        meaning = "Relevant items count by the inverse of how probably they came to be known."
+        knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 
