@@ -117,7 +117,7 @@ def compare(
     labels = labels_of(metrics)
     pinned = with_own(pinned_by(conventions), labels)
     refuse_unit(unit, pinned)
-    refuse_unread(columns, labels)
+    refuse_unread(columns, labels, pinned)
     deciding = [str(labels[0])] if primary is None else primary
     settings, names = Arguments("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}

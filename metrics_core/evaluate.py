@@ -23,12 +23,14 @@ from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.reading.quality import SHOWN
 from concord.metrics_core.scoring.background import refuse_missing, with_shelf
+from concord.metrics_core.scoring.judge import PROPENSITY
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
     KNOWN,
     LISTED,
+    RELEVANT,
     Task,
     evaluate_partition,
     evaluated,
@@ -38,6 +40,7 @@ from concord.metrics_core.scoring.partition import (
 )
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.scoring.weighing import Weighing
 from concord.metrics_core.spark.frames import is_spark
 
 _GRADES = f"SELECT grade FROM truth GROUP BY grade ORDER BY grade DESC LIMIT {SHOWN + 1}"
@@ -142,7 +145,7 @@ def evaluate(
     """
     labels = labels_of(metrics)
     pinned = with_own(pinned_by(conventions), labels)
-    refuse_unread(columns, labels)
+    refuse_unread(columns, labels, pinned)
     task = Task(labels, pinned, only_known=users is not None)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.spark.evaluate import evaluate_frames
@@ -156,7 +159,7 @@ def evaluate(
     with in_memory() as connection:
         how = {"users": users, "train": train, "items": items}
         passing = (
-            task if items is None and not task.needs_items else None
+            task if items is None and not task.needs_items and pinned.propensity is None else None
         )  # else: rows, all of them
         given: dict[str, Any] = {"columns": columns, "policies": input, "unit": unit}
         opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
@@ -164,21 +167,27 @@ def evaluate(
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
-        task = with_shelf(task, opened.catalogue)
+        task = with_shelf(task, opened.catalogue, lambda: opened.train)
         if task.needs_items:
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features
             task = replace(task, items=number_items(connection, features))
         part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
+    if pinned.propensity is not None:
+        weighing = Weighing()
+        weighing.add(part.values, RELEVANT)
+        weighing.refuse_few(pinned.propensity)
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking), tuple(unit))
 
 
-def refuse_unread(columns: Columns | None, labels: Sequence[Label]) -> None:
-    """Refuse a column of numbers that no metric reads: it may be meant for another."""
+def refuse_unread(columns: Columns | None, labels: Sequence[Label], pinned: Conventions) -> None:
+    """Refuse a column of numbers that no metric and no convention reads: it may be meant for another."""
     named = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}
+    if (pinned.propensity or {}).get("column") == "items":
+        read.add(PROPENSITY)
     known = [name for names in ITEMS_COLUMNS for name in names]
     for name in named if isinstance(named, Mapping) else ():
         if name not in {*read, *known}:

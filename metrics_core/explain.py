@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.relations import Table
 from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of, preset
+from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
 from concord.metrics_core.explaining.derivation import Steps, one_of, steps
 from concord.metrics_core.explaining.versus import Path, path_between
 from concord.metrics_core.inputs import nobody, open_inputs
@@ -113,6 +114,7 @@ def explain(
     user: Any,
     metric: str,
     conventions: Chosen,
+    train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
@@ -129,6 +131,7 @@ def explain(
     metric: str,
     conventions: Chosen,
     versus: Chosen,
+    train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
@@ -144,6 +147,7 @@ def explain(
     metric: str,
     conventions: Chosen,
     versus: Chosen | None = None,
+    train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,  # as params.yaml calls it
@@ -165,12 +169,19 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
     with in_memory() as connection:
-        how: dict[str, Any] = {"items": items, "columns": columns, "policies": input, "unit": unit}
+        how: dict[str, Any] = {
+            "train": train,
+            "items": items,
+            "columns": columns,
+            "policies": input,
+            "unit": unit,
+        }
         opened = open_inputs(connection, recs, truth, pinned, again=True, **how)
         if unit and isinstance(user, tuple | list):
             user = unit_id(user)
         opened.keep_user(user)
-        data = _One(user, connection, lambda own: opened.rank(own.rankings), opened.catalogue)
+        known = (pinned, opened.catalogue, opened.train)
+        data = _One(user, connection, lambda own: opened.rank(own.rankings), *known)
         found = _explained(data, label, pinned, other)
     print(found)
     return found
@@ -185,6 +196,7 @@ def explain_ranked(
     conventions: Conventions,
     versus: Conventions | None = None,
     catalogue: pl.DataFrame | None = None,
+    train: Table | None = None,
 ) -> Derivation | Versus:
     """`explain` of lists that are ranked already, as the pipeline keeps them; prints nothing.
 
@@ -206,7 +218,7 @@ def explain_ranked(
         views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
         share_id_types(connection, views)
         shelf = None if catalogue is None else catalogue_of(catalogue)
-        data = _One(user, connection, lambda _: None, shelf)
+        data = _One(user, connection, lambda _: None, conventions, shelf, train)
         return _explained(data, label, conventions, versus)
 
 
@@ -217,11 +229,14 @@ class _One:
     user: Any
     connection: duckdb.DuckDBPyConnection
     rank: Callable[[Conventions], None]
+    pinned: Conventions
     catalogue: Catalogue | None
+    train: Table | None
 
     def shelf(self, label: Label) -> pa.Table | None:
         """The numbers of the catalogue that a label reads."""
-        return with_shelf(Task([label], preset("standard")), self.catalogue).shelf
+        task = Task([label], self.pinned)
+        return with_shelf(task, self.catalogue, lambda: self.train).shelf
 
 
 def _explained(
@@ -249,7 +264,13 @@ def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     own = label.conventions(conventions)
     data.rank(own)
-    judged = judge(data.connection, only_known=False, ranking=own.ranking, shelf=data.shelf(label))
+    judged = judge(
+        data.connection,
+        only_known=False,
+        ranking=own.ranking,
+        shelf=data.shelf(label),
+        propensity=own.propensity,
+    )
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()

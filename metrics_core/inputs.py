@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_match import Met, fit_in, nobody_there
@@ -43,6 +44,12 @@ class Opened:
     fit: Mapping[str, Any]
     has_train: bool = False
     catalogue: Catalogue | None = None
+
+    @property
+    def train(self) -> pl.DataFrame | None:
+        """user, item of the train."""
+        rows = self.connection.sql("SELECT user, item FROM train")
+        return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists anew, under other conventions."""

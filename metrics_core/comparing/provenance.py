@@ -56,6 +56,10 @@ def conventions(asked: Asked) -> PinnedConventions:
     if pinned.candidates is not None:
         changes = tuple(name for name in CORRECTED if name in evaluated)
         knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
+    if pinned.propensity is not None:
+        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        meaning = "Relevant items count by the inverse of how probably they came to be known."
+        knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 

@@ -24,6 +24,7 @@ BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
 LARGEST = 1e15  # no grade, gain or base lies beyond; up to here a float64 knows every integer
 SHOWN = 80  # characters of a value in a message
+HIGHEST_EXPONENT = 3  # of popularity
 HIGHEST_GRADE = 1000  # of ERR: 2^1000 is still a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
 
@@ -397,14 +398,10 @@ KNOBS: tuple[Knob, ...] = (
 KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
-OF_DATA: Mapping[str, Value] = {
-    "unit_mean": None,
-    "candidates": None,
-}  # belong to the data, whatever the preset
-WHERE_ASKED: Mapping[str, Value] = {
-    "own_metrics": {},
-    **OF_DATA,
-}  # and else left out of all that is written
+# They belong to the data, whatever the preset.
+OF_DATA: Mapping[str, Value] = {"unit_mean": None, "candidates": None, "propensity": None}
+# And else left out of all that is written.
+WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, **OF_DATA}
 
 
 class Ranking(NamedTuple):
@@ -429,6 +426,10 @@ class Conventions:
                   None where they are those of users
     candidates  : of lists that rank the relevant item among sampled ones how these were drawn (see `Candidates`);
                   None: lists of all items
+    propensity  : how probably each relevant item came to be known, by whose inverse it counts; None: all count alike.
+                  {popularity: exponent, …}: (train users of the item / those of the most popular)^exponent;
+                  {column: items | truth, …}: the column `propensity` of that table. Beside it `clip`, the smallest that
+                  counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed
     """
 
     preset: str
@@ -475,6 +476,7 @@ class Conventions:
     own_metrics: Mapping[str, str] = field(default_factory=dict)
     unit_mean: UnitMean | None = None
     candidates: Mapping[str, Value] | None = None
+    propensity: Mapping[str, Value] | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
@@ -486,7 +488,7 @@ class Conventions:
         ]
         for key, changed in self.overrides.items():
             problems += _wrong_overrides(key, changed)
-        problems += _wrong_mean(self.unit_mean)
+        problems += [*_wrong_mean(self.unit_mean), *_wrong_propensity(self.propensity)]
         if problems:
             raise ConventionError(problems)
 
@@ -511,6 +513,7 @@ class Conventions:
             for problem in _wrong_value(name, value, where=name)
         ]
         problems += _wrong_mean(mapping.get("unit_mean"))
+        problems += _wrong_propensity(mapping.get("propensity"))
         given = {**optional, "preset": "custom", **mapping}
         problems += wrong_candidates(given["candidates"])
         shapes = _wrong_shapes(given)
@@ -571,6 +574,43 @@ def nearest(word: str, words: set[str]) -> str:
 
 def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
     return key, "is not a convention", nearest(key, known)
+
+
+PROPENSITY = "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | {column: truth, …}"
+_PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
+    "popularity": (
+        lambda v: is_number(v) and 0 < v <= HIGHEST_EXPONENT,
+        "an exponent above 0, up to 3, such as 0.5",
+    ),
+    "column": (lambda v: v in {"items", "truth"}, "items or truth, the table that has it"),
+    "clip": (lambda v: is_number(v) and 0 < v <= 1, "a propensity in (0, 1], such as 0.01"),
+    "fewest": (lambda v: is_number(v) and v >= 1, "a number of rows from 1 on, such as 30"),
+}
+
+
+def _wrong_propensity(value: Value) -> list[tuple[str, str, str]]:
+    if value is None:
+        return []
+    if not isinstance(value, Mapping):
+        return [("propensity", f"is {shown(value)}", f"write {PROPENSITY}")]
+    problems = [
+        (f"propensity.{key}", "is no part of it", f"write {PROPENSITY}")
+        for key in value
+        if key not in _PROPENSITY
+    ]
+    problems += [
+        (f"propensity.{key}", f"is {shown(value[key])}", f"write {said}")
+        for key, (allows, said) in _PROPENSITY.items()
+        if key in value and not allows(value[key])
+    ]
+    if ("popularity" in value) == ("column" in value):
+        problems.append(("propensity", "names neither or both of popularity and column", f"write {PROPENSITY}"))  # fmt: skip
+    problems += [
+        (f"propensity.{key}", "is missing", f"write {_PROPENSITY[key][1]}")
+        for key in ("clip", "fewest")
+        if key not in value
+    ]
+    return problems
 
 
 def _wrong_mean(value: Value) -> list[tuple[str, str, str]]:

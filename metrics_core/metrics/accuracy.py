@@ -41,7 +41,7 @@ def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) 
 
 def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
     """R@k = hits in the top k / relevant items."""
-    divisor = {"relevant": lists.n_relevant, "min_k_relevant": lists.reachable(k)}
+    divisor = {"relevant": lists.weight, "min_k_relevant": lists.reachable(k)}
     return _share(lists.count(k), divisor[recall_denominator])
 
 
@@ -119,7 +119,7 @@ def cumulated_gain(
     ----------
     Järvelin & Kekäläinen (2000), SIGIR, 41-48.  doi:10.1145/345508.345545
     """
-    return lists.total(gains(lists.hit_grade, gain, relevance_threshold), k)
+    return lists.total(lists.weighed(gains(lists.hit_grade, gain, relevance_threshold)), k)
 
 
 def dcg(
@@ -136,7 +136,7 @@ def dcg(
     ----------
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     """
-    earned = gains(lists.hit_grade, gain, relevance_threshold)
+    earned = lists.weighed(gains(lists.hit_grade, gain, relevance_threshold))
     return lists.discounted(earned, lambda depth: discounts(discount, depth), k)
 
 
@@ -184,7 +184,7 @@ def rank_biased_precision(
     ----------
     Moffat & Zobel (2008), TOIS 27(1), 2.  doi:10.1145/1416950.1416952
     """
-    earned = gains(lists.hit_grade, rbp_gain, None)
+    earned = lists.weighed(gains(lists.hit_grade, rbp_gain, None))
     total = lists.discounted(earned, lambda depth: discounts({"geometric": p}, depth), k)
     if rbp_norm == "one_minus_p":
         return (1.0 - p) * total

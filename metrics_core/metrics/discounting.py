@@ -131,13 +131,17 @@ def _best_first(
     if ideal == "truth_given_order_at_k":
         return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")
-    if from_truth and not isinstance(gain, Mapping):  # a higher grade never earns less
+    if (
+        from_truth and not isinstance(gain, Mapping) and lists.weights is None
+    ):  # a higher grade never earns less
         earned = gains(lists.truth_grade, gain, relevance_threshold)
         return lists.truth_user, lists.truth_rank, earned
     top = lists.within(k if ideal == "retrieved_at_k" else None)
     user = lists.truth_user if from_truth else lists.hit_user[top]
     grade = lists.truth_grade if from_truth else lists.hit_grade[top]
     earned = gains(grade, gain, relevance_threshold)
+    if lists.weights is not None:
+        earned = earned * (lists.weights[1] if from_truth else lists.weights[0][top])
     order = np.lexsort((-earned, user))
     return user[order], position_in_user(user[order], lists.n_users), earned[order]
 

@@ -26,6 +26,7 @@ class Judged:
     truth_*     : (truth rows,) user number and grade of each row of the truth, by user, best grade first
     truth_place : (truth rows,) where the row stood in the truth as it was given; None: nobody asked
     columns     : name of a column of the catalogue -> its numbers, (hits,) and (truth rows,)
+    weights     : what each relevant row counts, (hits,) and (truth rows,): one over its propensity; None: all count 1
     """
 
     users: NDArray[Any]
@@ -40,6 +41,12 @@ class Judged:
     hit_tied: Ints | None = None
     truth_place: Ints | None = None
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    weights: tuple[Floats, Floats] | None = None
+
+    def weighed(self, earned: Floats) -> Floats:
+        """(hits,) what each hit earns, times what it counts."""
+        return earned if self.weights is None else earned * self.weights[0]
 
     def hit_column(self, name: str) -> Floats:
         """(hits,) the catalogue's number of each hit, such as its price."""
@@ -78,6 +85,9 @@ class Judged:
                     name: (of_hits, of_hits[lists.hit_first][best_first])
                     for name, (of_hits, _) in lists.columns.items()
                 },
+                weights=None
+                if lists.weights is None
+                else (lists.weights[0], lists.weights[0][lists.hit_first][best_first]),
             )
         return lists
 
@@ -106,6 +116,9 @@ class Judged:
             truth_grade=self.truth_grade[truth],
             truth_place=None if self.truth_place is None else self.truth_place[truth],
             columns={name: (a[hit], b[truth]) for name, (a, b) in self.columns.items()},
+            weights=None
+            if self.weights is None
+            else (self.weights[0][hit], self.weights[1][truth]),
         )
 
     @property
@@ -117,6 +130,13 @@ class Judged:
     def n_relevant(self) -> Ints:
         """(users,) rows of the truth."""
         return np.bincount(self.truth_user, minlength=self.n_users)
+
+    @cached_property
+    def weight(self) -> Ints | Floats:
+        """(users,) what the relevant items count together: their number, or the sum of their weights."""
+        if self.weights is None:
+            return self.n_relevant
+        return per_user(self.truth_user, self.weights[1], self.n_users)
 
     @cached_property
     def hit_number(self) -> Ints:
@@ -145,9 +165,9 @@ class Judged:
         return self.n_listed if k is None else np.minimum(self.n_listed, k)
 
     def count(self, k: int | None) -> Ints | Floats:
-        """(users,) hits in the top k; where ties are averaged, the hits to be expected there."""
-        if self.hit_tied is not None:
-            return self.total(np.ones(len(self.hit_rank)), k)
+        """(users,) hits in the top k, each by what it counts; where ties are averaged, the hits to be expected there."""
+        if self.hit_tied is not None or self.weights is not None:
+            return self.total(self.weighed(np.ones(len(self.hit_rank))), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:

@@ -105,11 +105,13 @@ def keep_truth(
     may_be_empty: bool = False,
     watch: Watch = unwatched,
 ) -> Callable[[], dict[str, Any]]:
-    """Hands user, item, grade [, time, place], by user, falling grade and item, to `keep`, as `keep_lists` does.
+    """Hands user, item, grade [, time, place, propensity], by user, falling grade and item, to `keep`, as `keep_lists` does.
 
     place : does the order count in which the rows are given? See `order_counts`
     """
-    if gone_by := _passed_on(connection, table, WantedTruth(place), keep, watch=watch):
+    weighed = "propensity" in table.columns
+    wanted = WantedTruth(place)
+    if not weighed and (gone_by := _passed_on(connection, table, wanted, keep, watch=watch)):
         return partial(describe_passed_truth, *gone_by, policies)
     source, changed = read_truth(
         connection, table, policies, may_be_empty=may_be_empty, watch=watch
@@ -117,6 +119,7 @@ def keep_truth(
     grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
     time = ", time" if "time" in source.columns else ""
     given = ", position AS place" if place else ""
+    given += ", propensity" if weighed else ""
     query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
     _hand_on(connection, query, keep)
     return partial(describe_truth, connection, source, changed)

@@ -10,7 +10,7 @@ from concord.metrics_core.reading.rules.policies import Changed, Policies, settl
 from concord.metrics_core.reading.rules.truth_checks import repeated_judgements, truth_checks
 from concord.metrics_core.reading.rules.value_checks import sound_rows, value_problems
 
-COLUMNS = (("user", "item"), ("grade", "time"))  # must be there, may be there
+COLUMNS = (("user", "item"), ("grade", "time", "propensity"))  # must be there, may be there
 
 
 def read_truth(

@@ -1,13 +1,16 @@
 """What stands behind the lists: train and catalogue, for the metrics beyond accuracy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.relations import Table, view, whole
+from concord.metrics_core.checking.relations import Table, scan, view, whole
+from concord.metrics_core.metrics.elementary import exp2, log2
+from concord.metrics_core.scoring.judge import PROPENSITY
 from concord.metrics_core.scoring.listing import Features, number_items
 from concord.metrics_core.scoring.partition import Task
 
@@ -64,13 +67,20 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     return replace(task, items=number_items(connection, features))
 
 
-def with_shelf(task: Task, catalogue: Catalogue | None) -> Task:
-    """The task with the numbers of the catalogue that its metrics read.
+def with_shelf(task: Task, catalogue: Catalogue | None, train: Callable[[], Table | None]) -> Task:
+    """The task with the numbers of the catalogue that its metrics read, or the propensities that the train gives.
 
     Raises
     ------
-    ValueError : the catalogue, or a column of it, was not given
+    ValueError : the train, the catalogue, or a column of it, was not given
     """
+    exponent = (task.conventions.propensity or {}).get("popularity")
+    if exponent is not None:
+        known = train()
+        if known is None:
+            msg = "propensity: popularity needs train (user, item); give it, or name a column"
+            raise ValueError(msg)
+        task = replace(task, shelf=by_popularity(known, exponent).to_arrow())
     if not task.numbers:
         return task
     there = [] if catalogue is None else catalogue.numbers.columns[1:]
@@ -79,8 +89,29 @@ def with_shelf(task: Task, catalogue: Catalogue | None) -> Task:
             columns = ", ".join(f"{name}: …" for name in lacking)
             msg = f"{label}: needs items with {' and '.join(lacking)}; name them in the columns of items: {{{columns}}}"
             raise ValueError(msg)
+    if PROPENSITY in task.numbers and PROPENSITY not in there:
+        msg = f"propensity: column: items needs items with {PROPENSITY}; name it in the columns of items"
+        raise ValueError(msg)
     assert catalogue is not None
-    return replace(task, shelf=catalogue.numbers.select("item", *task.numbers).to_arrow())
+    numbers = catalogue.numbers.select("item", *task.numbers)
+    if task.shelf is not None:
+        beside = pl.DataFrame(task.shelf)
+        numbers = numbers.join(beside, on="item", how="full", coalesce=True)
+    return replace(task, shelf=numbers.sort("item").to_arrow())
+
+
+def by_popularity(train: Table, exponent: float) -> pl.DataFrame:
+    """Item as text, and its propensity (n / max n)^exponent, n: its train users.
+
+    References
+    ----------
+    Yang, Cui, Xuan, Wang, Belongie & Estrin (2018), RecSys, 279-287.  doi:10.1145/3240323.3240355
+    """
+    users = scan(train).group_by(pl.col("item").cast(pl.String)).agg(n=pl.col("user").n_unique())
+    found = users.collect().sort("item")
+    n = found["n"].to_numpy().astype(np.float64)
+    values = exp2(exponent * log2(n / n.max(initial=1.0)))
+    return pl.DataFrame({"item": found["item"], PROPENSITY: values})
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:

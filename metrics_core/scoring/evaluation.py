@@ -19,9 +19,17 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Panel, panel
-from concord.metrics_core.scoring.partition import LISTED, Part, Task, count_users, part_names
+from concord.metrics_core.scoring.partition import (
+    LISTED,
+    RELEVANT,
+    Part,
+    Task,
+    count_users,
+    part_names,
+)
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.scoring.validity import Lists
+from concord.metrics_core.scoring.weighing import Weighing
 
 MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 Content = dict[str, Any]
@@ -53,6 +61,7 @@ class Gathered:
     exposures: dict[str, Exposure] = field(default_factory=dict)
     lists: Lists = field(default_factory=Lists)
     owners: set[str] = field(default_factory=set)
+    weighing: Weighing = field(default_factory=Weighing)
 
     @property
     def definitions(self) -> list[str]:
@@ -63,6 +72,8 @@ class Gathered:
         """Count another partition in."""
         self.counts.update(count_users(part.values, self.task))
         self.lists.add(part.values)
+        if self.task.conventions.propensity is not None:
+            self.weighing.add(part.values, RELEVANT)
         if self.task.conventions.unit_mean is not None:
             self.owners.update(owners(part.values.filter(pl.col(LISTED) > 0)["user"]))
         for name in self.task.columns:
@@ -81,6 +92,8 @@ class Gathered:
         table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
                    with their number
         """
+        if self.task.conventions.propensity is not None:
+            self.weighing.refuse_few(self.task.conventions.propensity)
         pinned, mean = self.task.conventions, self.task.conventions.unit_mean
         n_users = None if mean is None else len(self.owners)
         found: dict[str, Summary] = {}
@@ -156,6 +169,7 @@ def summary_content(
             "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
         },
         "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
+        **({"propensity": gathered.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
         "inputs": inputs,
         "versions": dict(_versions()),

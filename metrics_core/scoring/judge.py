@@ -5,7 +5,7 @@ The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last])
 and row order leave no trace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.metrics.judged import Judged
+from concord.metrics_core.metrics.judged import Floats, Judged
 
 # A user number follows the order of the ids; the lists are counted once and joined once, with few rows.
 _USERS = """
@@ -36,6 +36,7 @@ FROM {lists} AS listed JOIN (SELECT user, truth.item, number, grade{numbers} FRO
 ORDER BY number, rank
 """
 _SHELF = " LEFT JOIN shelf ON CAST(truth.item AS VARCHAR) = shelf.item"
+PROPENSITY = "propensity"  # of an item, or of a row of the truth
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
 
 
@@ -46,12 +47,14 @@ def judge(
     ranking: Ranking,
     number: int = 0,
     shelf: pa.Table | None = None,
+    propensity: Mapping[str, Any] | None = None,
 ) -> Judged:
     """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
 
     ranking : how the lists were ranked
     number  : which of the rankings, where `lists` holds several
     shelf   : item as text, and the numbers of the catalogue that metrics read
+    propensity : the convention; the propensities stand in the shelf, or in the truth
 
     Raises
     ------
@@ -69,14 +72,25 @@ def judge(
     numbers = "".join(f", {each}" for each in numbered)
     if shelf is not None:
         connection.register("shelf", shelf.rename_columns(["item", *numbered]))
-        _refuse_lacking(connection, names, numbered)
+        cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
+        _refuse_lacking(
+            connection,
+            {name: each for name, each in zip(names, numbered, strict=True) if name not in cold},
+        )
+    if propensity and propensity.get("column") == "truth":
+        names, numbered, numbers = (
+            [*names, PROPENSITY],
+            [*numbered, PROPENSITY],
+            f"{numbers}, {PROPENSITY}",
+        )
     beside = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    item = "" if shelf is None else ", truth.item"  # rows of one grade may differ in their numbers
+    item = ", truth.item" if names else ""  # rows of one grade may differ in their numbers
     truth = fetch(connection, _TRUTH.format(place=place, item=item, **beside))
     hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **beside))
     connection.execute("DROP TABLE judged_users")
+    columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
     return Judged(
         users=users["user"],
         known=users["known"],
@@ -89,16 +103,21 @@ def judge(
         truth_grade=truth["grade"],
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
         truth_place=truth["place"] if place else None,
-        columns={
-            name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)
-        },
+        columns=columns,
+        weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
     )
 
 
-def _refuse_lacking(
-    connection: DuckDBPyConnection, names: Sequence[str], numbered: Sequence[str]
-) -> None:
-    for name, each in zip(names, numbered, strict=True):
+def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:
+    """One over the propensity of each row, which counts as `clip` where it is smaller or not known."""
+    of_hits, of_truth = (
+        1.0 / np.fmax(np.asarray(p, dtype=np.float64), clip) for p in (hits, truth)
+    )
+    return of_hits, of_truth
+
+
+def _refuse_lacking(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
+    for name, each in numbered.items():
         counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
         query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
         lacking, first = connection.execute(query).fetchall()[0]

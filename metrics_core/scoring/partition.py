@@ -4,8 +4,8 @@ A partition holds whole users. What comes out is one row a user, so that partiti
 anywhere, in any number, and set one below the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import add
 
@@ -20,11 +20,12 @@ from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.listed import Items, Listed
-from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.sampled.corrected import not_corrected
 from concord.metrics_core.scoring.score import Column, score
+from concord.metrics_core.scoring.weighing import weight_columns
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
 KNOWN, LISTED, RELEVANT, FOUND = (
@@ -73,7 +74,9 @@ class Task:
     @property
     def numbers(self) -> list[str]:
         """The numbers of the catalogue that its metrics read."""
-        return list(dict.fromkeys(name for x in self.labels for name in x.metric.columns))
+        of_labels = [name for label in self.labels for name in label.metric.columns]
+        of_items = (self.conventions.propensity or {}).get("column") == "items"
+        return list(dict.fromkeys([*of_labels, *([PROPENSITY] if of_items else [])]))
 
     def ranking_of(self, label: Label) -> Ranking:
         """How the lists are ranked for a label."""
@@ -114,6 +117,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
             ranking=ranking,
             number=number,
             shelf=task.shelf,
+            propensity=task.conventions.propensity,
         )
         for number, ranking in enumerate(task.conventions.rankings)
         if not number or ranking in asked
@@ -126,7 +130,7 @@ def score_partition(
     """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
-    those of them in the list; `#judged@k`: judged items in the top k; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
+    those of them in the list; `#judged@k`: judged items in the top k; `#weight…`: see `weighing`; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
     definitions have columns of their own, by their name.
 
     ranked     : see `judge_partition`
@@ -142,10 +146,17 @@ def score_partition(
         pl.Series(LISTED, judged.n_listed),
         pl.Series(RELEVANT, relevant.n_relevant),
         pl.Series(FOUND, np.bincount(relevant.hit_user, minlength=judged.n_users)),
-        *(pl.Series(judged_at(k), judged.count(k)) for k in task.cutoffs),
+        *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
+        *_weights(relevant, task.conventions),
         *(series for name, column in columns.items() for series in _parts(name, column)),
     ]
     return Part(pl.DataFrame(series), exposures)
+
+
+def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
+    if conventions.propensity is not None:
+        columns = weight_columns(relevant, conventions.propensity["clip"])
+        yield from (pl.Series(name, values) for name, values in columns.items())
 
 
 def _scored(

@@ -1,6 +1,6 @@
 """Score: every label on judged lists, with the policies for users whom a formula does not cover."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +100,7 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
 
 def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
-    if why := not_corrected(label, own):
+    if why := not_corrected(label, own) or _unweighed(label, own):
         return why
     asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
     if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
@@ -117,6 +117,32 @@ def why_not(label: Label, own: Conventions) -> str:
         f"`ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
         f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
     )
+
+
+# Sums over hits, and what they may divide by where hits count by their weights.
+_WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
+    "P": {"precision_denominator": {"k", "len"}, "precision_aggregate": {"macro"}},
+    "R": {"recall_denominator": {"relevant"}},
+    "Hit": {"hit_kind": {"count"}},
+    "CG": {},
+    "DCG": {},
+    "nDCG": {"ideal": {"truth_at_k", "truth"}},
+    "RBP": {},
+}
+
+
+def _unweighed(label: Label, own: Conventions) -> str:
+    """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
+    if own.propensity is None or label.metric.of_list:
+        return ""
+    if own.candidates is not None:
+        return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
+    if label.name not in _WEIGHED:
+        return f"`propensity` weighs sums over hits, {', '.join(_WEIGHED)}; leave {label.name} out, or evaluate it without"
+    for knob, allowed in _WEIGHED[label.name].items():
+        if (value := getattr(own, knob)) not in allowed:
+            return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
+    return ""
 
 
 def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:

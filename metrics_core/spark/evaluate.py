@@ -181,7 +181,9 @@ class _Opened:
 
     def result(self) -> SparkResult:
         beyond = self.task.needs_items
-        later = beyond or bool(self.task.numbers)  # once the catalogue is known to fit
+        later = beyond or bool(
+            self.task.numbers or self.task.conventions.propensity
+        )  # once the catalogue is known to fit
         plan = self._plan(self.sides, self.task, scores=not later)
         found = self._run(plan, self.sides)
         try:
@@ -190,7 +192,7 @@ class _Opened:
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if later:
-                task, numbers = with_shelf(self.task, self.catalogue), None
+                task, numbers = with_shelf(self.task, self.catalogue, lambda: None), None
                 if beyond:
                     features = None if self.catalogue is None else self.catalogue.features
                     items, numbers = numbered(found, plan.catalogue, features)

@@ -137,10 +137,14 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
     task = Task(labels_of(params), params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
-        with_shelf(task, catalogue)
+        with_shelf(task, catalogue, lambda: _train(params))
     except ValueError as error:
         what, _, fix = str(error).rpartition("; ")
         yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")
+
+
+def _train(params: Params) -> Path | None:
+    return Path(params.results.data) / "train.parquet" if "train" in params.background else None
 
 
 def _unknown_segments(params: Params) -> Iterator[Problem]:

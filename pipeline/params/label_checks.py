@@ -55,12 +55,19 @@ def _column_findings(params: Params, labels: Sequence[Label]) -> Iterator[Findin
         known = list(COLUMNS[name])
         if name == "items":
             known += [each for label in labels for each in label.metric.columns]
+            known += ["propensity"] if _propensity_of(params) == "items" else []
         for ours in file.columns:
             if ours not in known:
                 near = difflib.get_close_matches(ours, known, n=1)
                 meant = f"did you mean {near[0]!r}? Else " if near else ""
                 fix = f"{meant}choose one of {', '.join(known)}" if known else "remove it"
                 yield ("background", name, "columns", ours), "is a column that nothing reads", fix
+
+
+def _propensity_of(params: Params) -> str | None:
+    """The table whose column `propensity` the conventions name."""
+    asked = params.conventions.get("propensity")
+    return asked.get("column") if isinstance(asked, dict) else None
 
 
 def metric_findings(metrics: Sequence[Any]) -> Iterator[Finding]:

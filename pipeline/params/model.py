@@ -53,7 +53,7 @@ class TruthFile(_Section):
 
     path: str
     format: Format | None = None
-    columns: dict[Literal["user", "item", "grade", "time"], str | None] = {}
+    columns: dict[Literal["user", "item", "grade", "time", "propensity"], str | None] = {}
     folds: dict[Fold, str] = {}
 
     _folds_as_text = field_validator("folds", mode="before")(_numbers_as_text)

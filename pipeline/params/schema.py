@@ -3,7 +3,7 @@
 from typing import Any
 
 from concord.metrics_core.conventions.candidates import FORM, MOST_ITEMS, MOST_NEGATIVES, UNIFORM
-from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
 from concord.pipeline.params.model import Params
 
 
@@ -27,6 +27,10 @@ def _conventions() -> dict[str, Any]:
                 "description": "checked against the values; custom: no check",
             },
             **knobs,
+            "propensity": {
+                "type": "object",
+                "description": f"relevant items count by the inverse of how probably they came to be known: {PROPENSITY}",
+            },
             "unit_mean": {
                 "description": "over what means are taken; with data.unit, and only then\n"
                 + "\n".join(f"{word}: {means}" for word, means in UNIT_MEANS.items()),

@@ -11,6 +11,7 @@ from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
+from concord.metrics_core.comparing.warnings.weights import order_warnings, weight_warnings
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import percent
 
@@ -28,6 +29,8 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
         *user_warnings(models, asked.conventions),
+        *weight_warnings(models),
+        *order_warnings(asked, models),
         *found.judged(),
         *found.tied(),
         *found.short(),

@@ -30,6 +30,9 @@ UNIT = (
 )
 
 
+_WHERE_NAMED = ("time", "propensity")  # columns that are read if they are named
+
+
 @dataclass(frozen=True)
 class InputTable:
     """A file, or what somebody holds in Python, and which of its columns are read.
@@ -37,7 +40,7 @@ class InputTable:
     name     : what messages call it: the path or address of the file, or the name of an argument
     format   : one of `source.FORMATS`, or `held`
     needs    : the columns that must be there; `may_have`: those that are read if they are there,
-               `time` only if it is named in `columns`
+               `time` and `propensity` only if they are named in `columns`
     columns  : ours -> theirs, where they differ
     settings : how a fix names the settings of this table
     unit     : what we call the columns that with the user name a request -> what the reader of messages does
@@ -61,7 +64,8 @@ class InputTable:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return (*self.needs, *(n for n in self.may_have if n != "time" or n in self.columns))
+        read = (n for n in self.may_have if n not in _WHERE_NAMED or n in self.columns)
+        return (*self.needs, *read)
 
     def theirs(self, name: str) -> str:
         return self.columns.get(name, self.unit.get(name, name))

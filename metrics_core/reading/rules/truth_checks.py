@@ -22,7 +22,18 @@ def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
         if policies.negative_grade == "error":
             fix += f"; or set {source.file.settings.input('negative_grade')} to zero or unjudged"
             checks.append(RowCheck("grade", "grade < 0", "{value} is negative", fix, shows="grade"))
-    return [*checks, *time_checks(source)]
+    return [*checks, *time_checks(source), *_propensity_checks(source)]
+
+
+def _propensity_checks(source: Source) -> list[RowCheck]:
+    if "propensity" not in source.columns:
+        return []
+    fix = "write how probably the row came to be known, above 0 and up to 1"
+    beyond = "propensity <= 0 OR propensity > 1 OR isinf(propensity)"
+    return [
+        *number_checks(source, "propensity", "is no number"),
+        RowCheck("propensity", beyond, "is {value:g}", fix, shows="propensity"),
+    ]
 
 
 def time_checks(source: Source) -> list[RowCheck]:

@@ -31,6 +31,7 @@ from concord.metrics_core.scoring.partition import (
     part_names,
 )
 from concord.metrics_core.scoring.summary import totals_of
+from concord.metrics_core.scoring.weighing import COLUMNS as WEIGHTS
 
 FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
 USER = "user"
@@ -83,6 +84,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         **dict.fromkeys(named, pa.float64()),
         KNOWN: pa.bool_(),
         **(dict.fromkeys(counts, pa.int64()) | averaged),
+        **dict.fromkeys(WEIGHTS if task.conventions.propensity else (), pa.float64()),
         **dict.fromkeys(parts, pa.float64()),
     }
 

@@ -28,6 +28,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
             conventions=params.pinned,
             versus=other,
             catalogue=_catalogue(params),
+            train=_train(params),
         )
     except ValueError as error:
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
@@ -37,6 +38,10 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
         _print_versus(found)
     else:
         _print_one(found)
+
+
+def _train(params: Params) -> Path | None:
+    return Path(params.results.data) / "train.parquet" if "train" in params.background else None
 
 
 def _catalogue(params: Params) -> pl.DataFrame | None:

@@ -1,0 +1,77 @@
+"""On how few rows weighed metrics rest, and where a metric and its normalised form put models in another order."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparing.warnings.warned import warned
+from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.words import listed, percent
+
+
+def weight_warnings(models: Models) -> Iterator[Warned]:
+    """What inverse propensities rest on; nothing where rows count alike."""
+    for model, each in models.items():
+        weighed = each.summary.get("propensity")
+        if weighed is None or weighed["largest"] is None:
+            continue
+        rows = in_words(weighed["rows"], "relevant row")
+        clipped = f"; {weighed['clipped']:,} of them count as `clip`" if weighed["clipped"] else ""
+        yield warned(
+            "propensity",
+            "notice",
+            [model] if len(models) > 1 and _differ(models) else [],
+            f"Hits count by the inverse of their propensities: {rows} are worth {weighed['effective']:,.1f} of equal weight, "
+            f"and the heaviest has {percent(weighed['largest'])} of all weight{clipped}.",
+            "where few rows decide, raise `conventions.propensity.clip`, at the price of some bias",
+        )
+        if not _differ(models):
+            return
+
+
+def _differ(models: Models) -> bool:
+    found = [each.summary.get("propensity") for each in models.values()]
+    return any(each != found[0] for each in found)
+
+
+def order_warnings(asked: Asked, models: Models) -> Iterator[Warned]:
+    """Where DCG and nDCG at one cutoff put models in another order, of which one label is primary.
+
+    nDCG divides each user's DCG by the best that the user allows, so users with few relevant items weigh as much as
+    those with many; only DCG is an unbiased estimate of a model's worth online.
+
+    References
+    ----------
+    Jeunen, Potapov & Ustimenko (2024), KDD, 1222-1233.  doi:10.1145/3637528.3671687
+    """
+    evaluated = [str(label) for label in asked.labels]
+    for label in asked.labels:
+        other = str(label).removeprefix("n")
+        if (
+            label.name != "nDCG"
+            or other not in evaluated
+            or not {str(label), other} & {*asked.primary}
+        ):
+            continue
+        turned = [
+            (a, b)
+            for a, b in combinations(models, 2)
+            if _ahead(models, str(label), a, b) * _ahead(models, other, a, b) < 0
+        ]
+        if turned:
+            pairs = listed([f"{a} and {b}" for a, b in turned])
+            yield warned(
+                "dcg_disagrees",
+                "notice",
+                list(dict.fromkeys(model for pair in turned for model in pair)),
+                f"{label} and {other} put {pairs} in another order: nDCG lets users with few relevant items weigh as much as "
+                "those with many.",
+                f"where the sum over all users is what counts, as in an experiment online, go by {other}",
+            )
+
+
+def _ahead(models: Models, label: str, a: str, b: str) -> float:
+    one, other = models[a].mean(label), models[b].mean(label)
+    return 0.0 if one is None or other is None else one - other

@@ -1,0 +1,290 @@
+"""Relevant items that count by the inverse of their propensities: by hand, in plain Python, with known truth, in the stages."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import concord as cc
+from concord.metrics_core.comparison.stored import to_json
+from tests.library import compared_as_pinned
+from tests.project import change_params, copied, copied_from, run
+
+TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"b": 2, "a": 1}}
+TRAIN = {"w1": ["a", "b"], "w2": ["a", "b"], "w3": ["a"], "w4": ["a", "c"]}
+RECS = {"u": ["c", "x", "a"], "v": ["a", "y", "b"]}
+HALF = {"popularity": 0.5, "clip": 0.01, "fewest": 1}
+LABELS = ["P@2", "R@2", "CG@2", "DCG@2", "nDCG@2", "RBP(p=0.5)@2"]
+
+
+def pinned(**propensity: Any) -> cc.Conventions:
+    return cc.preset("standard", propensity={**HALF, **propensity})
+
+
+def test_by_hand() -> None:
+    """4, 2 and 1 train users: propensities 1, sqrt(1/2), 1/2; weights 1, sqrt(2), 2.
+
+    u finds c at rank 1; v finds a at rank 1, and wanted b, grade 2, as well.
+    """
+    found = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=TRAIN).per_user
+    u, v = found.rows()
+    second, root = 1 / math.log2(3), math.sqrt(2)
+
+    assert u[1:] == pytest.approx((2 / 2, 2 / (1 + 2), 2, 2, 2 / (2 + 1 * second), 0.5 * 2))
+    best = 2 * root + 1 * second
+    assert v[1:] == pytest.approx((1 / 2, 1 / (1 + root), 1, 1, 1 / best, 0.5 * 1))
+
+
+def test_a_clip_bounds_the_weights_and_unknown_items_have_it() -> None:
+    """`c` counts 1 / 0.8 in place of 2; `z` is in no train."""
+    truth = {"u": {"a": 1, "c": 1, "z": 1}}
+    found = cc.evaluate({"u": ["z", "c"]}, truth, metrics=["R@1", "R@2"], conventions=pinned(clip=0.8), train=TRAIN)  # fmt: skip
+
+    assert found.per_user.row(0)[1:] == pytest.approx((1.25 / 3.5, 2.5 / 3.5))
+
+
+@pytest.mark.parametrize("table", ["items", "truth"])
+def test_propensities_may_be_given(table: str) -> None:
+    given = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
+    rows = [(user, item, grade) for user, grades in TRUTH.items() for item, grade in grades.items()]
+    truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(given, on="item")
+    how: dict[str, Any] = {"columns": {table: {"propensity": "seen"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+    how |= {"items": given} if table == "items" else {}
+    as_given = cc.preset("standard", propensity={"column": table, "clip": 0.01, "fewest": 1})
+
+    found = cc.evaluate(RECS, truth, metrics=LABELS, conventions=as_given, **how).per_user
+
+    expected = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=TRAIN).per_user
+    for label in LABELS:
+        assert found[label].to_list() == pytest.approx(expected[label].to_list(), rel=1e-14)
+
+
+def reference(shown: list[str], grades: Mapping[str, float], p: Mapping[str, float], k: int) -> list[float]:  # fmt: skip
+    """P, R, CG, DCG, nDCG and RBP(p=0.5) at k, from the definitions."""
+    weight = {item: 1 / max(p.get(item, 0.0), 0.1) for item, grade in grades.items() if grade >= 1}
+    hits = [(rank, item) for rank, item in enumerate(shown[:k], 1) if item in weight]
+    dcg = sum(weight[item] * grades[item] / math.log2(rank + 1) for rank, item in hits)
+    best = sorted((weight[item] * grades[item] for item in weight), reverse=True)[:k]
+    ideal = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))
+    return [
+        sum(weight[item] for _, item in hits) / k,
+        sum(weight[item] for _, item in hits) / sum(weight.values()),
+        sum(weight[item] * grades[item] for _, item in hits),
+        dcg,
+        dcg / ideal,
+        0.5 * sum(weight[item] * 0.5 ** (rank - 1) for rank, item in hits),
+    ]
+
+
+ITEMS = "abcdefgh"
+
+
+@given(
+    shown=st.permutations(ITEMS),
+    grades=st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3), min_size=1),
+    train=st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 9), min_size=1),
+    k=st.integers(1, 8),
+    exponent=st.sampled_from([0.3, 0.5, 1.0, 1.7]),
+)
+def test_against_plain_python(shown: list[str], grades: dict[str, int], train: dict[str, int], k: int, exponent: float) -> None:  # fmt: skip
+    known = pl.DataFrame([(f"t{n}", item) for item, count in train.items() for n in range(count)], ["user", "item"], orient="row")  # fmt: skip
+    share = {item: (count / max(train.values())) ** exponent for item, count in train.items()}
+    labels = [f"{name}@{k}" for name in ("P", "R", "CG", "DCG", "nDCG", "RBP(p=0.5)")]
+
+    found = cc.evaluate({"u": shown}, {"u": grades}, metrics=labels, conventions=pinned(popularity=exponent, clip=0.1), train=known)  # fmt: skip
+
+    assert found.per_user.row(0)[1:] == pytest.approx(reference(shown, grades, share, k), rel=1e-9)
+
+
+def test_equal_propensities_change_no_bit() -> None:
+    """Of any exponent: all items have the same number of train users."""
+    train = {"w": ["a", "b", "c"]}
+    plain = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions="standard").per_user
+
+    assert cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=train).per_user.equals(plain)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metric", "propensity", "settings", "said"),
+    [
+        ("AP@2", {}, {}, "AP@2: `propensity` weighs sums over hits"),
+        ("R@2", {}, {"recall_denominator": "min_k_relevant"}, "does not go with recall_denominator: min_k_relevant; choose relevant"),
+        ("nDCG@2", {}, {"ideal": "retrieved"}, "does not go with ideal: retrieved"),
+        ("P@2", {"fewest": 30}, {}, "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_weighed_is_refused(
+    metric: str, propensity: dict[str, Any], settings: dict[str, Any], said: str
+) -> None:
+    conventions = cc.preset("standard", propensity={**HALF, **propensity}, **settings)
+
+    with pytest.raises(ValueError, match=r"propensity") as refused:
+        cc.evaluate(RECS, TRUTH, metrics=[metric], conventions=conventions, train=TRAIN)
+
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("propensity", "said"),
+    [
+        ("0.5", "propensity: is '0.5'"),
+        ({"popularity": 0, "clip": 0.1, "fewest": 1}, "propensity.popularity: is 0"),
+        ({"popularity": 0.5, "clip": 0, "fewest": 1}, "propensity.clip: is 0"),
+        ({"popularity": 0.5, "fewest": 1}, "propensity.clip: is missing"),
+        ({"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1}, "names neither or both"),
+        ({"clip": 0.1, "fewest": 1}, "names neither or both"),
+        ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is no part of it"),
+    ],
+)
+def test_propensities_that_are_none_are_refused(propensity: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=r"fix: ") as refused:
+        cc.preset("standard", propensity=propensity)
+
+    assert said in str(refused.value)
+
+
+def test_what_was_not_asked_leaves_no_trace() -> None:
+    standard = cc.preset("standard")
+
+    assert "propensity" not in standard.as_dict()
+    assert standard.fingerprint == "8b9f230525cc"
+    assert pinned().as_dict()["propensity"] == HALF
+    with pytest.raises(ValueError, match="propensity: popularity needs train"):
+        cc.evaluate(RECS, TRUTH, metrics=["P@2"], conventions=pinned())
+
+
+def test_what_was_hidden_is_made_up_for() -> None:
+    """All that 400 users would like is known here; each liked item is observed with its propensity, which favours a
+    model of popular items. Weighed, precision is right on average and the better model is ahead again."""
+    rng = np.random.default_rng(7)
+    n_users, n_items, k = 400, 60, 5
+    p = np.linspace(1.0, 0.1, n_items)
+    liked = rng.random((n_users, n_items)) < 0.25
+    popular = np.argsort(-(p + 0.3 * rng.random((n_users, n_items))), axis=1)[:, :k]
+    niche = np.argsort(-(liked * 0.15 + (1 - p) + rng.random((n_users, n_items))), axis=1)[:, :k]  # fmt: skip
+    lists = {"popular": popular, "niche": niche}
+    items = pl.DataFrame({"item": np.arange(n_items), "propensity": p})
+    weighed = cc.preset("standard", propensity={"column": "items", "clip": 0.05, "fewest": 30})
+    found: dict[str, dict[str, list[float]]] = {name: {"plain": [], "weighed": []} for name in lists}  # fmt: skip
+    for _ in range(20):
+        users, wanted = np.nonzero(liked & (rng.random((n_users, n_items)) < p))
+        truth = pl.DataFrame({"user": users, "item": wanted})
+        for name, shown in lists.items():
+            recs = pl.DataFrame({"user": np.repeat(np.arange(n_users), k), "item": shown.ravel(), "rank": np.tile(np.arange(1, k + 1), n_users)})  # fmt: skip
+            for how, conventions in (("plain", cc.preset("standard")), ("weighed", weighed)):
+                columns = {"columns": {"items": {"propensity": "propensity"}}, "items": items} if how == "weighed" else {}  # fmt: skip
+                found[name][how].append(cc.evaluate(recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns)[f"P@{k}"])  # type: ignore[arg-type]  # fmt: skip
+    true = {name: float(np.take_along_axis(liked, shown, axis=1).mean()) for name, shown in lists.items()}  # fmt: skip
+
+    assert true["niche"] > true["popular"] + 0.02
+    assert fmean(found["niche"]["plain"]) < fmean(found["popular"]["plain"])
+    for name in lists:
+        error = np.std(found[name]["weighed"]) / math.sqrt(20)
+        assert abs(fmean(found[name]["weighed"]) - true[name]) < 4 * error
+        assert abs(fmean(found[name]["plain"]) - true[name]) > 4 * error
+
+
+SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"], "v": ["z", "b"]}}
+
+
+def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
+    """Weights 1, 2 of u and sqrt(2), 1 of v: (sum)^2 / sum of squares, and 2 / sum."""
+    found = cc.compare(SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN)  # fmt: skip
+    weights = [1, 2, math.sqrt(2), 1]
+    effective = sum(weights) ** 2 / sum(w * w for w in weights)
+
+    (told,) = (each for each in found.warnings if each.kind == "propensity")
+    assert f"4 relevant rows are worth {effective:.1f} of equal weight" in told.sentence
+    assert f"the heaviest has {200 / sum(weights):.1f}" in told.sentence
+    assert "1 of them count as `clip`" in told.sentence
+    assert found.conventions.knobs[-1].name == "propensity"
+
+
+def test_dcg_and_ndcg_may_disagree() -> None:
+    """`broad` finds two of many for u, `narrow` the only one of v: 1 + 1 / log2(3) against 1 in DCG, less in nDCG."""
+    truth = {"u": dict.fromkeys("abcdefghij", 1), "v": {"z": 1}}
+    lists = {"broad": {"u": ["a", "b"], "v": ["x"]}, "narrow": {"u": ["x"], "v": ["z"]}}
+    how: dict[str, Any] = {"baseline": "broad", "conventions": "standard"}
+
+    both = cc.compare(lists, truth, metrics=["nDCG@10", "DCG@10"], **how)
+    one = cc.compare(lists, truth, metrics=["nDCG@10"], **how)
+
+    (told,) = (each for each in both.warnings if each.kind == "dcg_disagrees")
+    assert told.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
+    assert not [each for each in one.warnings if each.kind == "dcg_disagrees"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = copied(tmp_path_factory.mktemp("propensity"))
+    rng = np.random.default_rng(3)
+    p = np.linspace(1.0, 0.2, 40)
+    users, wanted = np.nonzero(rng.random((60, 40)) < 0.3 * p)
+    pl.DataFrame({"user": users, "item": wanted, "seen": p[wanted]}).write_parquet(project / "truth.parquet")  # fmt: skip
+    held, had = np.nonzero(rng.random((60, 40)) < 0.4 * p)
+    pl.DataFrame({"user": held, "item": had}).write_parquet(project / "train.parquet")
+    for model, lean in (("popular", 1.0), ("niche", -1.0)):
+        shown = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
+        rows = {"user": np.repeat(np.arange(60), 10), "item": shown.ravel(), "rank": np.tile(np.arange(1, 11), 60)}  # fmt: skip
+        pl.DataFrame(rows).write_parquet(project / f"{model}.parquet")
+    change_params(
+        project,
+        {
+            "data.truth": {"path": "truth.parquet"},
+            "models": {model: {"path": f"{model}.parquet"} for model in ("popular", "niche")},
+            "background": {"train": {"path": "train.parquet"}},
+            "evaluation.metrics": ["P", "R", "DCG", "nDCG"],
+            "evaluation.ks": [5],
+            "comparison.baseline": "popular",
+            "comparison.primary": ["nDCG@5"],
+            "comparison.resamples": 99,
+            "segments": {},
+            "conventions.propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 30},
+        },
+    )
+    run(project, "dvc", "repro")
+    return project
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_stages_give_what_the_library_gives(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 150})
+    run(copy, "dvc", "repro", "compare")
+    monkeypatch.chdir(copy)
+
+    stored = (copy / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert to_json(compared_as_pinned(copy)) == stored
+    assert stored == (project / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert "are worth" in (project / "results/report/report.html").read_text(encoding="utf-8")
+    explained = run(project, "concord", "explain", "4", "R@5", "--model", "popular")
+    values = pl.read_parquet(project / "results/per_user/popular.parquet")["R@5"]
+    assert f"R@5 = {values[4]:.6g}" in explained
+
+
+@pytest.mark.whole
+def test_the_truth_may_hold_them(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(
+        copy,
+        {
+            "data.truth.columns": {"propensity": "seen"},
+            "conventions.propensity": {"column": "truth", "clip": 0.05, "fewest": 30},
+        },
+    )
+    run(copy, "dvc", "repro", "compare")
+
+    found = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
+                        conventions=cc.preset("standard", propensity={"column": "truth", "clip": 0.05, "fewest": 30}))  # fmt: skip
+    values = pl.read_parquet(copy / "results/per_user/popular.parquet")["R@5"]
+    assert values.to_list() == found.per_user["R@5"].to_list()
