@@ -38,7 +38,7 @@ _EQUAL = {
 }
 ITEM_COPIES = Check(
     "item_copies",
-    """SELECT t.user, t.item, NULL AS this, min(r.item) AS other
+    """SELECT t.user, t.item, NULL AS this, CAST(min(r.item) AS VARCHAR) AS other
        FROM (SELECT user, item, copy FROM truth JOIN copies_of_item ON item = one) AS t
        JOIN (SELECT user, item, copy FROM train JOIN copies_of_item ON item = one) AS r
        ON t.user = r.user AND t.copy = r.copy AND t.item <> r.item GROUP BY t.user, t.item""",
@@ -47,7 +47,7 @@ ITEM_COPIES = Check(
 )
 USER_COPIES = Check(
     "user_copies",
-    """SELECT t.user, t.item, NULL AS this, min(r.user) AS other
+    """SELECT t.user, t.item, NULL AS this, CAST(min(r.user) AS VARCHAR) AS other
        FROM (SELECT user, item, copy FROM truth JOIN copies_of_user ON user = one) AS t
        JOIN (SELECT user, item, copy FROM train JOIN copies_of_user ON user = one) AS r
        ON t.item = r.item AND t.copy = r.copy AND t.user <> r.user GROUP BY t.user, t.item""",
