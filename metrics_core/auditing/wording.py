@@ -92,7 +92,8 @@ def cold_users(seen: Seen, of_users: int) -> Said:
 
 def cold_items(seen: Seen) -> Said:
     """Of items that train lacks."""
-    sentence = f"{_rows(seen, 'the truth', 'hold', 'holds')} {in_words(seen.items, 'item')} that train lacks: no model that learns from train alone finds them."
+    items = f"{in_words(seen.items, 'item')}, {percent(seen.items / seen.of_items)} of its items,"
+    sentence = f"{_rows(seen, 'the truth', 'hold', 'holds')} {items} that train lacks: no model that learns from train alone finds them."
     return Said("notice", sentence, "read means as lower bounds, or give models what is known of new items")  # fmt: skip
 
 

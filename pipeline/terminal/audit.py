@@ -17,7 +17,9 @@ def print_audit(audit: Audit) -> None:
     made = [finding for finding in audit.findings if finding.count.made]
     out.print(f"{len(audit.found)} of {in_words(len(made), 'check')} found something, {in_words(audit.n_users, 'user')}", style="bold")  # fmt: skip
     labels = list(dict.fromkeys(each.label for finding in made for each in finding.effects))
-    print_table(("check", "rows", "users", *labels), [_cells(finding, labels) for finding in made])
+    print_table(
+        ("check", "rows", "users", "items", *labels), [_cells(finding, labels) for finding in made]
+    )
     if labels:
         out.print("\nunder a metric: how far it moves without these users, most of all models; turns: so does their order")  # fmt: skip
     for finding in audit.found:
@@ -35,8 +37,8 @@ def print_audit(audit: Audit) -> None:
 
 def _cells(finding: Finding, labels: list[str]) -> tuple[str, ...]:
     count = finding.count
-    moves = [_move(finding, label) for label in labels]
-    return finding.name, _share(count.rows, count.of_rows), _share(count.users, count.of_users), *moves  # fmt: skip
+    shares = ((count.rows, count.of_rows), (count.users, count.of_users), (count.items, count.of_items))  # fmt: skip
+    return finding.name, *(_share(*each) for each in shares), *(_move(finding, label) for label in labels)  # fmt: skip
 
 
 def _share(number: int | None, of: int | None) -> str:
