@@ -24,6 +24,7 @@ class Check:
     of      : the table that they are rows of
     example : how one of them is told, with {user}, {item}, {this} and {other}
     touched : SQL of the touched users; empty: the users of these rows
+    repeats : may the same row stand there twice, as of two lists?
     """
 
     name: str
@@ -31,6 +32,7 @@ class Check:
     of: Literal["truth", "train"]
     example: str
     touched: str = ""
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def users_of(tables: Tables, query: str) -> pl.Series:
 
 
 def _examples(tables: Tables, check: Check) -> Iterator[str]:
-    query = f"""SELECT CAST(user AS VARCHAR), CAST(item AS VARCHAR), this, other FROM rows_of_check
+    once = "SELECT DISTINCT * FROM rows_of_check" if check.repeats else "FROM rows_of_check"
+    query = f"""SELECT CAST(user AS VARCHAR), CAST(item AS VARCHAR), this, other FROM ({once})
         ORDER BY user, item, this, other LIMIT {EXAMPLES}"""
     for user, item, this, other in tables.connection.execute(query).fetchall():
         yield check.example.format(
@@ -148,6 +151,6 @@ def future_items(tables: Tables, k: int | None) -> Seen:
     )
     everywhere = " UNION ALL ".join(shown)
     every = only_row(tables.connection, f"SELECT count(*), count(DISTINCT item) FROM ({everywhere})")  # fmt: skip
-    check = Check("future_items", " UNION ALL ".join(found), "truth", example)
+    check = Check("future_items", " UNION ALL ".join(found), "truth", example, repeats=True)
     one = seen(tables, check)
     return Seen(one.name, one.rows, every[0], one.items, every[1], one.touched, one.examples)

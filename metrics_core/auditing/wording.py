@@ -28,8 +28,8 @@ SOURCES: Mapping[str, str] = {
     "popularity_drift": "Sun 2023; Lin 1991",
 }
 NOTES = (
-    "Means with and without touched users show what these users weigh. They are not what the models would reach if they "
-    "were trained without the leak: that takes another split and another training.",
+    "Means with and without touched users show what these users weigh, and they may differ from others in more than a "
+    "leak. What models would reach without the leak takes another split and another training.",
     "Touched users and others are different people, so a shift has the interval of two independent means (Welch's). Two "
     "models are compared on the same users, by paired t intervals. No interval is corrected for the number of checks.",
 )
