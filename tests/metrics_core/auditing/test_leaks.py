@@ -106,8 +106,11 @@ def _means(
 ) -> dict[str, float]:
     """Of the users who were not touched."""
     rest = truth.join(without, on="user", how="anti")
-    how = {"metrics": ["nDCG@10"], "conventions": "standard", "columns": {"truth": COLUMNS["truth"]}}  # fmt: skip
-    return {model: cc.evaluate(recs, rest, **how)["nDCG@10"] for model, recs in lists.items()}
+    named = {"truth": COLUMNS["truth"]}
+    return {
+        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
+        for model, recs in lists.items()
+    }  # fmt: skip
 
 
 def test_a_clean_split_has_no_pair_on_both_sides_and_no_order_to_turn(
