@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from concord.metrics_core.audit import audit as audit
+    from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.cases.cases import cases as cases
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from concord.metrics_core.studying.study import Study as Study
 
 _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+    "Audit": "auditing.parts",
     "Calibration": "calibrating.calibration",
     "Cases": "comparison.cases",
     "Comparison": "comparison.comparison",
@@ -52,6 +55,7 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "Spread": "statistics.power",
     "Study": "studying.study",
     "Versus": "explain",
+    "audit": "audit",
     "calibrate": "calibrate",
     "check_metric": "check_metric",
     "cases": "cases.cases",

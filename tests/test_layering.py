@@ -30,7 +30,7 @@ FLOORS = (  # from the roof down
     "metrics_core/cases",
     "metrics_core",
     "metrics_core/spark",
-    "metrics_core/calibrating metrics_core/splitting",
+    "metrics_core/auditing metrics_core/calibrating metrics_core/splitting",
     "metrics_core/comparing metrics_core/explaining metrics_core/planning metrics_core/reading metrics_core/studying",
     "metrics_core/comparing/segments metrics_core/comparing/warnings",
     "metrics_core/comparing/evidence metrics_core/comparing/sentences",

@@ -112,6 +112,12 @@ def call_calibrate(chosen: argparse.Namespace) -> None:
     calibrate(chosen.file, chosen.csv)
 
 
+def call_audit(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.asking.audit import audit
+
+    audit(chosen.csv, as_json=chosen.json)
+
+
 def call_plan(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.plan import Stated, plan
 

@@ -46,27 +46,42 @@ def data_warnings(
         (shared,) = connection.execute(_SHARED).fetchall()[0]
         overlapping = connection.execute(_OVERLAPPING).fetchall()[0][0] if timed else 0
     if not shared:
-        yield warned(
-            "unrelated_train",
-            "serious",
-            [],
-            "No user of the truth stands in the train: is it what these models learned from?",
-            settings.own_train(),
-        )
+        yield unrelated_train(settings)
     if rows:
-        yield warned(
-            "truth_in_train",
-            "serious" if rows / total >= MATTERS else "notice",
-            [],
-            f"{in_words(rows, 'row')} of the truth ({percent(rows / total)}) of {in_words(users, 'user')} stand in the "
-            "train too: models that leave out what users know cannot find them, others have learned the answer.",
-            "split so that a pair of user and item is in one of the two",
-        )
+        yield truth_in_train(rows, total, users)
     if overlapping:
-        yield warned(
-            "truth_before_train",
-            "notice",
-            [],
-            f"The truth of {in_words(overlapping, 'user')} begins before their train ends: the split is not by time.",
-            "split by time where the model will meet the future",
-        )
+        yield truth_before_train(overlapping)
+
+
+def unrelated_train(settings: Settings) -> Warned:
+    """On a train that knows nobody of the truth."""
+    return warned(
+        "unrelated_train",
+        "serious",
+        [],
+        "No user of the truth stands in the train: is it what these models learned from?",
+        settings.own_train(),
+    )
+
+
+def truth_in_train(rows: int, total: int, users: int) -> Warned:
+    """On rows of the truth, of so many, whose user has the item in the train."""
+    return warned(
+        "truth_in_train",
+        "serious" if rows / total >= MATTERS else "notice",
+        [],
+        f"{in_words(rows, 'row')} of the truth ({percent(rows / total)}) of {in_words(users, 'user')} stand in the "
+        "train too: models that leave out what users know cannot find them, others have learned the answer.",
+        "split so that a pair of user and item is in one of the two",
+    )
+
+
+def truth_before_train(users: int) -> Warned:
+    """On users who have a row of the truth before one of the train."""
+    return warned(
+        "truth_before_train",
+        "notice",
+        [],
+        f"The truth of {in_words(users, 'user')} begins before their train ends: the split is not by time.",
+        "split by time where the model will meet the future",
+    )

@@ -1,6 +1,6 @@
 """What counts on lists tell: candidates that look sampled, known and future items, ties, short lists."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import in_words
@@ -82,17 +82,8 @@ class _Found:
 
     def future(self) -> Iterator[Warned]:
         shares = self._shares("future")
-        who = [model for model, share in shares.items() if share > 0]
-        if who:
-            most = max(shares, key=shares.__getitem__)
-            yield warned(
-                "future_items",
-                "serious",
-                who,
-                f"Lists hold items that the train first has after the last row of their user in the truth: up to "
-                f"{percent(shares[most])} of the top {self.k} ({most}). A model could not have known them then.",
-                "train on what happened before the truth, with one split time for all users",
-            )
+        if any(shares.values()):
+            yield future_items(shares, self.k)
 
     def judged(self) -> Iterator[Warned]:
         """Told only where the truth also knows what is not relevant: else the share judged is the precision."""
@@ -169,6 +160,19 @@ class _Found:
             for model, found in at_k.items()
             if found.get(count) is not None and found["shown"]
         }
+
+
+def future_items(shares: Mapping[str, float], k: int | None) -> Warned:
+    """On lists, some of whose places go to items that did not exist yet; `shares`: model -> of its top k."""
+    most = max(shares, key=shares.__getitem__)
+    return warned(
+        "future_items",
+        "serious",
+        [model for model, share in shares.items() if share > 0],
+        f"Lists hold items that the train first has after the last row of their user in the truth: up to "
+        f"{percent(shares[most])} of the top {k} ({most}). A model could not have known them then.",
+        "train on what happened before the truth, with one split time for all users",
+    )
 
 
 def _grades(ground: Ground) -> list[float]:

@@ -1,0 +1,1 @@
+"""Auditing a split: what train, truth and lists say of each other, and what that weighs in the numbers."""

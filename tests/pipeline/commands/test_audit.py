@@ -1,0 +1,93 @@
+"""`concord audit` on the demo: what the library says of the same files, as text, JSON and CSV."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import concord as cc
+from tests.project import attempt, change_params, copied_from, run
+
+
+@pytest.fixture(scope="module")
+def project(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(demo, tmp_path_factory.mktemp("audit"))
+
+
+def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
+    before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
+
+    shown = run(project, "concord", "audit", COLUMNS="120")
+
+    lines = shown.splitlines()
+    assert lines[0] == "2 of 11 checks found something, 1,192 users"
+    assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
+    assert max(map(len, lines)) <= 120
+    assert "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train" in shown  # fmt: skip
+    assert "; the order of the models stays." in " ".join(lines)
+    assert "see: Schein et al. 2002" in lines
+    assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
+
+
+def test_it_is_what_the_library_says(
+    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    table = tmp_path / "audit.csv"
+    content = json.loads(run(project, "concord", "audit", "--json", "--csv", str(table)))
+    monkeypatch.chdir(project)
+    data = Path("data/demo")
+    files = {
+        "popularity": "popularity.csv",
+        "item-knn": "item-knn.parquet",
+        "ease": "ease.jsonl.gz",
+        "ease-recent": "ease-recent",
+        "als": "als.run.gz",
+    }
+
+    audit = cc.audit(
+        {model: data / file for model, file in files.items()},
+        data / "truth.parquet",
+        train=data / "train.parquet",
+        items=data / "items.parquet",
+        metrics=["nDCG@10", "R@20"],
+        conventions=cc.preset("standard", err_max_grade=3),
+        columns={
+            "popularity": {"user": "customer", "item": "product", "rank": "position"},
+            "truth": {"time": "time"},
+            "train": {"time": "time"},
+            "items": {"categories": "category"},
+        },
+    )
+
+    expected = json.loads(json.dumps(audit.to_content()))
+    assert content["findings"] == expected["findings"]
+    assert content["n_users"] == 1192
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == len(audit.effects)
+    assert float(rows[0]["shift"]) == audit.effects["shift"][0]
+
+
+def test_what_is_not_there_is_refused(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    folder = attempt(copy, "concord", "audit", "--csv", "results")
+    (copy / "results" / "data" / "train.parquet").unlink()
+    unloaded = attempt(copy, "concord", "audit")
+    change_params(copy, {"background": {}, "segments": {}, "evaluation.metrics": ["nDCG", "R"]})
+    trainless = attempt(copy, "concord", "audit")
+
+    assert (folder.returncode, unloaded.returncode, trainless.returncode) == (2, 2, 2)
+    assert "'results' is a folder" in folder.stderr
+    assert "train.parquet: there is no such file" in unloaded.stderr
+    assert "an audit reads the train, which background does not name" in trainless.stderr
+    assert "name the file as `background.train`" in trainless.stderr
+
+
+def test_results_that_are_older_than_params_are_told(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"comparison.primary": ["R@20"]})
+
+    told = attempt(copy, "concord", "audit", COLUMNS="200")
+
+    assert "has changed since these results were made: run `dvc repro`" in told.stderr
+    assert told.stdout.splitlines()[1].split() == ["check", "rows", "users", "items", "R@20"]
