@@ -15,12 +15,13 @@ from typing import Any
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.candidates import FORM, SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.scoring.panel import differing, panel
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED
+from concord.metrics_core.scoring.score import WEIGHED
 from concord.pipeline.params.schema import params_schema
 from concord.pipeline.studying.schema import study_schema
 from docs.errata import ERRATA, Erratum
@@ -205,6 +206,11 @@ def conventions_page() -> str:
         "[sampled candidates](../how-to/sampled.md).\n",
         f"- `{FORM}`\n",
         f"Changes {', '.join(CORRECTED)}.\n",
+        "## `propensity`\n",
+        "How probably each relevant item came to be known: it counts by the inverse. Absent where all count alike; no preset has "
+        "it, and every preset may stand beside it: [exposure bias](../how-to/exposure-bias.md).\n",
+        f"- `{PROPENSITY}`\n",
+        f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused.\n",
         "## `unit_mean`\n",
         "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
         *(f"- `{word}`: {said}" for word, said in UNIT_MEANS.items()),

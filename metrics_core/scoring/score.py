@@ -120,7 +120,7 @@ def why_not(label: Label, own: Conventions) -> str:
 
 
 # Sums over hits, and what they may divide by where hits count by their weights.
-_WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
+WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
     "P": {"precision_denominator": {"k", "len"}, "precision_aggregate": {"macro"}},
     "R": {"recall_denominator": {"relevant"}},
     "Hit": {"hit_kind": {"count"}},
@@ -137,9 +137,9 @@ def _unweighed(label: Label, own: Conventions) -> str:
         return ""
     if own.candidates is not None:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
-    if label.name not in _WEIGHED:
-        return f"`propensity` weighs sums over hits, {', '.join(_WEIGHED)}; leave {label.name} out, or evaluate it without"
-    for knob, allowed in _WEIGHED[label.name].items():
+    if label.name not in WEIGHED:
+        return f"`propensity` weighs sums over hits, {', '.join(WEIGHED)}; leave {label.name} out, or evaluate it without"
+    for knob, allowed in WEIGHED[label.name].items():
         if (value := getattr(own, knob)) not in allowed:
             return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
     return ""
