@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Unit
 from concord.metrics_core.comparison.stored import (
     SCHEMA,
     from_content,
@@ -72,7 +74,7 @@ def test_parts_that_were_not_asked_for_may_be_absent() -> None:
 
     written = to_content(typed(content))
 
-    assert list(written) == list(json_schema()["properties"])
+    assert [*written, "unit"] == list(json_schema()["properties"])
     assert written["examples"] is None
     assert written["gate"] is None
     assert written["panel"] == written["segments"] == written["warnings"] == []
@@ -228,10 +230,30 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
     if name == "gated":
         _named(to_content(trained()), schema, schema["$defs"], met)
+        _named(to_content(of_requests()), schema, schema["$defs"], met)
         assert met == set(schema["$defs"])  # every part occurs in one of both samples
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
+
+
+OF_REQUESTS = {"unit", "n_requests"}  # keys that are there only where requests are the unit
+
+
+def of_requests() -> Comparison:
+    comparison = typed(sample.two_models())
+    scores = tuple(replace(score, n_requests=3 * score.n_users) for score in comparison.scores)
+    return replace(comparison, scores=scores, unit=Unit(("user", "session"), "requests"))
+
+
+def test_requests_are_told_where_they_are_the_unit() -> None:
+    content, users = to_content(of_requests()), to_content(typed(sample.two_models()))
+
+    assert content["unit"] == {"columns": ["user", "session"], "mean": "requests"}
+    assert from_content(content) == of_requests()
+    assert OF_REQUESTS.isdisjoint(users)
+    assert OF_REQUESTS.isdisjoint(users["leaderboard"][0])
+    assert "n_requests" in of_requests().leaderboard.columns
 
 
 def _named(content: Any, schema: Content, parts: Mapping[str, Content], met: set[str]) -> None:
@@ -252,10 +274,12 @@ def _named(content: Any, schema: Content, parts: Mapping[str, Content], met: set
             prefix = schema.get("prefixItems")
             _named(each, prefix[n] if prefix else schema["items"], parts, met)
     elif isinstance(content, dict) and "properties" in schema:
-        assert list(content) == list(schema["properties"])
+        absent = [key for key in schema["properties"] if key not in content]
+        assert set(absent) <= OF_REQUESTS
+        assert list(content) == [key for key in schema["properties"] if key not in absent]
         assert set(schema["required"]) <= set(content)
-        if schema["title"] != "comparison.json":  # parts have no keys that may be left out
-            assert schema["required"] == list(content)
+        if schema["title"] != "comparison.json":  # parts have no other keys that may be left out
+            assert schema["required"] == [key for key in content if key not in OF_REQUESTS]
         for key, each in content.items():
             _named(each, schema["properties"][key], parts, met)
     elif isinstance(content, dict) and schema.get("type") == "object":
