@@ -1,6 +1,7 @@
 """Popularity drift: how far the items' shares in the truth are from those in train."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,8 @@ from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 
-DRAWS = 5  # of a truth from train
+DIVISIONS = 19
+_MOST = 1_000_000_000  # rows that NumPy divides; with more, chance has next to no part in it
 FEWEST = 10  # rows of the truth, before an item may be said to have risen
 TIMES = 2  # its share in train
 RISEN = Check(
@@ -28,7 +30,7 @@ RISEN = Check(
 
 @dataclass(frozen=True)
 class Drift:
-    """The divergence in bits, those of truths drawn from train, and the items that most of it comes from."""
+    """The divergence in bits, those where rows are divided at random, and the items that most of it comes from."""
 
     bits: float
     by_chance: tuple[float, ...]
@@ -36,7 +38,7 @@ class Drift:
 
     @property
     def mean_by_chance(self) -> float | None:
-        """Of those draws; None without any."""
+        """Of those divisions; None without any."""
         return math.fsum(self.by_chance) / len(self.by_chance) if self.by_chance else None
 
 
@@ -61,7 +63,7 @@ def drift(tables: Tables) -> Drift:
         for n in largest.tolist()
         if parts[n] > 0
     ]
-    chance = tuple(exact_sum(divergence(train, drawn)) for drawn in _drawn(train, int(truth.sum())))
+    chance = tuple(exact_sum(divergence(*sides)) for sides in divided_again(train, truth))
     return Drift(exact_sum(parts), chance, tuple(told))
 
 
@@ -91,14 +93,15 @@ def _term(share: Floats, middle: Floats) -> Floats:
     return np.asarray(np.where(some, share * log2(ratio), 0.0))
 
 
-def _drawn(train: Ints, rows: int) -> list[Ints]:
-    """Counts of items in truths of so many rows, each row drawn from train, with replacement."""
+def divided_again(train: Ints, truth: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Counts of items where all rows of both are divided again at random, as many on either side: nothing drifts there.
+
+    A divergence above those of all 19 is found in 5 % of the cases where nothing has drifted.
+    """
+    both = train + truth
+    if both.sum() >= _MOST:
+        return
     random = np.random.Generator(np.random.PCG64(1))
-    up_to = np.cumsum(train)
-    return [
-        np.bincount(
-            np.searchsorted(up_to, random.integers(0, up_to[-1], rows), side="right"),
-            minlength=len(train),
-        )
-        for _ in range(DRAWS)
-    ]
+    for _ in range(DIVISIONS):
+        drawn = random.multivariate_hypergeometric(both, int(truth.sum()), method="marginals")
+        yield both - drawn, drawn

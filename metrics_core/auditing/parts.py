@@ -21,7 +21,7 @@ class Count:
     rows     : of the truth, or where the check says so of train or of the lists; of_rows: how many there are
     users    : touched users of the truth, so the users whom the numbers are told without; of_users: users of the truth
     items    : items of these rows; of_items: items of the table that they are rows of
-    bits, bits_by_chance : of `popularity_drift` alone: the divergence, and that of a truth drawn from train
+    bits, bits_by_chance : of `popularity_drift` alone: the divergence, and the mean of those where rows are divided at random
     """
 
     check: str

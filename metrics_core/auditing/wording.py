@@ -64,7 +64,7 @@ def in_train(seen: Seen) -> Said:
 
 
 def after_truth(seen: Seen, median: float) -> Said:
-    """Median : the share of train that is later than the truth of the median user begins."""
+    """Of a train that goes on after the truth begins; `median`: the share of it that does so for the median user."""
     return Said(
         "notice",
         f"{_rows(seen, 'train', 'are', 'is')} later than the first row of the truth. When the truth of the median user begins, "
@@ -115,7 +115,7 @@ def copied(seen: Seen, copies: Copies, kind: str) -> Said:
 def drifted(seen: Seen, found: Drift) -> Said:
     """Of shares of items."""
     mean = found.mean_by_chance
-    by_chance = "" if mean is None else f"; those of a truth drawn from train would be {mean:.3f}"
+    by_chance = "" if mean is None else f"; divided at random, these rows would have {mean:.3f}"
     risen = f" {in_words(seen.items, 'item')} took at least {TIMES} times their share of train." if seen.rows else ""  # fmt: skip
     sentence = f"Items' shares in the truth are {found.bits:.3f} bits from those in train (0: alike, 1: no item in common){by_chance}.{risen}"
     fix = "train on recent rows, and let popularity be counted up to the split"

@@ -124,7 +124,7 @@ def _add_results(commands: Any) -> None:
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
     reconcile.add_argument("--metric", required=True, help="a label, such as nDCG@10")
     reconcile.add_argument("--model", required=True, help="a model of params.yaml")
-    said = "does the truth leak into train, and would it change the order?"
+    said = "does the split leak, and does the order turn?"
     audit = _add(commands, "audit", called.call_audit, said)
     audit.add_argument("--csv", metavar="FILE", help="means with and without touched users, as a table")  # fmt: skip
     audit.add_argument("--json", action="store_true", help="all that was found, as JSON")

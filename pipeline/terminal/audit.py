@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concord.metrics_core.auditing.parts import Audit, Finding
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparison.words import one_line, percent
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing.numbers import MISSING, signed
 
@@ -21,7 +22,7 @@ def print_audit(audit: Audit) -> None:
         ("check", "rows", "users", "items", *labels), [_cells(finding, labels) for finding in made]
     )
     if labels:
-        out.print("\nunder a metric: how far it moves without these users, most of all models; turns: so does their order")  # fmt: skip
+        out.print("\nunder a metric: how far it moves without these users, most of all models; turns: so does their order (turns? is not sure)")  # fmt: skip
     for finding in audit.found:
         out.print(f"\n{finding.name} ({finding.count.severity})", style="bold")
         for line in _lines(finding):
@@ -49,9 +50,13 @@ def _share(number: int | None, of: int | None) -> str:
 
 def _move(finding: Finding, label: str) -> str:
     """`-0.0123 (als), turns`."""
-    moves = [(each.shift, each.model) for each in finding.effects if each.label == label and each.shift is not None]  # fmt: skip
+    moves = [
+        (each.shift, each.model)
+        for each in finding.effects
+        if each.label == label and each.shift is not None and each.n_without >= FEWEST_INFORMATIVE
+    ]
     if not moves:
-        return MISSING if finding.count.users else ""
+        return MISSING if finding.count.users and finding.count.severity else ""
     shift, model = max(moves, key=lambda move: abs(move[0]))
     turned = [each for each in finding.turns if each.label == label]
     sure = any(each.sure for each in turned)

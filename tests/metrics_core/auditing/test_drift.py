@@ -1,13 +1,16 @@
-"""Popularity drift: SciPy's divergence, and a truth that was drawn from train."""
+"""Popularity drift: SciPy's divergence, rows divided at random, and a drift that was made."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from concord.metrics_core.auditing.drift import _drawn, divergence
+import concord as cc
+from concord.metrics_core.auditing.drift import divergence, divided_again
 
+RUNS = 400
 _counts = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=30)
 
 
@@ -26,10 +29,49 @@ def test_shares_that_are_alike_and_shares_with_no_item_in_common() -> None:
     assert divergence(np.array([3, 0]), np.array([0, 5])).sum() == 1
 
 
-def test_draws_have_the_rows_of_the_truth_and_the_shares_of_train() -> None:
-    train = np.array([0, 10, 30, 60])
+def test_rows_are_divided_as_they_were_and_none_is_lost() -> None:
+    train, truth = np.array([0, 100, 300, 600]), np.array([50, 0, 20, 30])
 
-    drawn = _drawn(train, 10_000)
+    divided = list(divided_again(train, truth))
 
-    assert all(counts.sum() == 10_000 and counts[0] == 0 for counts in drawn)
-    assert np.mean(drawn, axis=0) == pytest.approx([0, 1000, 3000, 6000], abs=60)
+    assert len(divided) == 19
+    for one, other in divided:
+        assert (one + other == train + truth).all()
+        assert other.sum() == 100
+    mean = np.mean([other for _, other in divided], axis=0)
+    assert mean == pytest.approx((train + truth) * 100 / 1100, abs=4)
+
+
+def test_where_nothing_drifts_a_drift_is_told_in_a_twentieth_of_the_cases() -> None:
+    """Both sides are samples of one population: observed and 19 divisions are alike, each is the largest as often."""
+    random, shares = np.random.default_rng(6), 1 / np.arange(1, 61)
+    told = 0
+    for _ in range(RUNS):
+        train, truth = (random.multinomial(n, shares / shares.sum()) for n in (800, 300))
+        seen = divergence(train, truth).sum()
+        told += seen > max(divergence(*sides).sum() for sides in divided_again(train, truth))
+
+    assert 0.02 <= told / RUNS <= 0.085  # 0.05 ± 3 standard errors
+
+
+@pytest.mark.parametrize("drifted", [False, True])
+def test_a_truth_like_train_is_no_drift_and_one_item_that_rises_is(drifted: bool) -> None:
+    """The same shares on both sides; or item 0, a 50th of train, in the truth of every other user."""
+    random = np.random.default_rng(4)
+    train, truth = (
+        pl.DataFrame({"user": np.repeat(np.arange(400), 12), "item": random.integers(1, 50, 4800)})
+        .unique()
+        .sort("user", "item")
+        for _ in range(2)
+    )
+    if drifted:
+        risen = pl.DataFrame({"user": range(0, 400, 2), "item": [0] * 200})
+        train, truth = pl.concat([train, risen[:80]]), pl.concat([truth, risen])
+    lists = {user: [0, 1] for user in range(400)}
+
+    found = cc.audit({"als": lists}, truth, train=train, metrics=["Hit@2"], conventions="standard")
+
+    count = found["popularity_drift"].count
+    assert (count.severity is not None) == drifted
+    assert count.bits_by_chance == pytest.approx(0.004, abs=0.001)
+    assert (count.rows, count.users, count.items) == ((200, 200, 1) if drifted else (0, 0, 0))

@@ -69,12 +69,17 @@ def test_a_pair_turns_where_its_difference_changes_sign() -> None:
 
 
 def test_a_turn_within_the_noise_is_not_called_sure() -> None:
-    random = np.random.default_rng(3)
-    touched, ease = np.arange(100) < 10, random.random(100)
-    als = ease + np.where(touched, 0.5, -0.01) + random.normal(0, 0.3, 100)
+    """als is 0.5 ahead for 10 touched users, 0.01 behind for 90 whose differences spread by 0.3: 0.3 / √90 = 0.03."""
+    touched, ease = np.arange(100) < 10, np.full(100, 0.3)
+    als = ease + np.where(touched, 0.5, -0.01) + np.where(touched, 0.0, np.tile([-0.3, 0.3], 50))
 
     (turn,) = turns("check", "nDCG@10", {"als": als, "ease": ease}, touched, 0.95)
 
+    assert turn.difference == pytest.approx(0.1 * 0.5 - 0.9 * 0.01)
+    assert turn.difference_without == pytest.approx(-0.01)
+    assert turn.low_without is not None
+    assert turn.high_without is not None
+    assert turn.low_without < 0 < turn.high_without
     assert not turn.sure
 
 
