@@ -115,7 +115,7 @@ def compare(
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     labels = labels_of(metrics)
-    pinned = with_own(pinned_by(conventions), labels)
+    pinned = with_own(pinned_by(conventions), (label.name for label in labels))
     refuse_unit(unit, pinned)
     refuse_unread(columns, labels, pinned)
     deciding = [str(labels[0])] if primary is None else primary

@@ -144,7 +144,7 @@ def evaluate(
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     labels = labels_of(metrics)
-    pinned = with_own(pinned_by(conventions), labels)
+    pinned = with_own(pinned_by(conventions), (label.name for label in labels))
     refuse_unread(columns, labels, pinned)
     task = Task(labels, pinned, only_known=users is not None)
     if is_spark(recs) or is_spark(truth):
@@ -167,7 +167,7 @@ def evaluate(
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
-        task = with_shelf(task, opened.catalogue, lambda: opened.train)
+        task = with_shelf(task, lambda: opened.catalogue, lambda: opened.train)
         if task.needs_items:
             catalogue = opened.catalogue
             features = None if catalogue is None else catalogue.features

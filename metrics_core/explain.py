@@ -10,17 +10,16 @@ import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.relations import Table
 from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
 from concord.metrics_core.explaining.derivation import Steps, one_of, steps
 from concord.metrics_core.explaining.versus import Path, path_between
-from concord.metrics_core.inputs import nobody, open_inputs
+from concord.metrics_core.inputs import Opened, nobody, open_inputs
 from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.scoring.background import Catalogue, catalogue_of, with_shelf
+from concord.metrics_core.scoring.background import NONE, Background, with_shelf
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 
@@ -180,8 +179,7 @@ def explain(
         if unit and isinstance(user, tuple | list):
             user = unit_id(user)
         opened.keep_user(user)
-        known = (pinned, opened.catalogue, opened.train)
-        data = _One(user, connection, lambda own: opened.rank(own.rankings), *known)
+        data = _One(user, connection, lambda own: opened.rank(own.rankings), pinned, opened)
         found = _explained(data, label, pinned, other)
     print(found)
     return found
@@ -195,8 +193,7 @@ def explain_ranked(
     metric: str,
     conventions: Conventions,
     versus: Conventions | None = None,
-    catalogue: pl.DataFrame | None = None,
-    train: Table | None = None,
+    background: Background = NONE,
 ) -> Derivation | Versus:
     """`explain` of lists that are ranked already, as the pipeline keeps them; prints nothing.
 
@@ -217,8 +214,7 @@ def explain_ranked(
             connection.register(name, frame.to_arrow())
         views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
         share_id_types(connection, views)
-        shelf = None if catalogue is None else catalogue_of(catalogue)
-        data = _One(user, connection, lambda _: None, conventions, shelf, train)
+        data = _One(user, connection, lambda _: None, conventions, background)
         return _explained(data, label, conventions, versus)
 
 
@@ -230,13 +226,14 @@ class _One:
     connection: duckdb.DuckDBPyConnection
     rank: Callable[[Conventions], None]
     pinned: Conventions
-    catalogue: Catalogue | None
-    train: Table | None
+    background: Background | Opened
 
     def shelf(self, label: Label) -> pa.Table | None:
         """The numbers of the catalogue that a label reads."""
         task = Task([label], self.pinned)
-        return with_shelf(task, self.catalogue, lambda: self.train).shelf
+        return with_shelf(
+            task, lambda: self.background.catalogue, lambda: self.background.train
+        ).shelf
 
 
 def _explained(

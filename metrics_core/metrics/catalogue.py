@@ -254,16 +254,21 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
 def _of_file(file: Path, text: str, *, cut_later: bool) -> Label:
     """The label of a metric that a file holds: `./my_metrics.py:revenue@10`."""
     names = load(file)
-    if re.split(r"[(@]", text.strip())[0] not in names:
+    if name_in(text) not in names:
         msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
         raise ValueError(msg)
     return parse(text, cut_later=cut_later)
 
 
-def with_own(pinned: Conventions, labels: Iterable[Label]) -> Conventions:
-    """The conventions, which say by which code one's own metrics are computed."""
-    names = {label.name for label in labels if label.name not in METRIC}
-    return replace(pinned, own_metrics=digests(names)) if names else pinned
+def name_in(text: str) -> str:
+    """The name of the metric in a label, whether there is such a metric or not."""
+    return re.split(r"[(@]", text.strip())[0].rpartition(":")[2]
+
+
+def with_own(pinned: Conventions, names: Iterable[str]) -> Conventions:
+    """The conventions, which say by which code one's own metrics among the names are computed."""
+    own = digests({*names} - {*METRIC})
+    return replace(pinned, own_metrics=own) if own else pinned
 
 
 def _meant(text: str) -> str:

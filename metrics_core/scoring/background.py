@@ -67,7 +67,9 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     return replace(task, items=number_items(connection, features))
 
 
-def with_shelf(task: Task, catalogue: Catalogue | None, train: Callable[[], Table | None]) -> Task:
+def with_shelf(
+    task: Task, items: Callable[[], Catalogue | None], train: Callable[[], Table | None]
+) -> Task:
     """The task with the numbers of the catalogue that its metrics read, or the propensities that the train gives.
 
     Raises
@@ -83,6 +85,7 @@ def with_shelf(task: Task, catalogue: Catalogue | None, train: Callable[[], Tabl
         task = replace(task, shelf=by_popularity(known, exponent).to_arrow())
     if not task.numbers:
         return task
+    catalogue = items()
     there = [] if catalogue is None else catalogue.numbers.columns[1:]
     for label in task.labels:
         if lacking := [name for name in label.metric.columns if name not in there]:

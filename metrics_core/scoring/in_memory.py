@@ -23,7 +23,7 @@ def evaluate_tables(
     for name, table in tables.items():
         view(connection, name, table)
     share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
-    task = with_shelf(task, background.catalogue, lambda: background.train)
+    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
     if task.needs_items:
         task = with_items(connection, task, background)
     return evaluate_partition(connection, task)

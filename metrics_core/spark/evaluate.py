@@ -192,7 +192,7 @@ class _Opened:
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if later:
-                task, numbers = with_shelf(self.task, self.catalogue, lambda: None), None
+                task, numbers = with_shelf(self.task, lambda: self.catalogue, lambda: None), None
                 if beyond:
                     features = None if self.catalogue is None else self.catalogue.features
                     items, numbers = numbered(found, plan.catalogue, features)

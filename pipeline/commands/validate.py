@@ -137,7 +137,7 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
     task = Task(labels_of(params), params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
-        with_shelf(task, catalogue, lambda: _train(params))
+        with_shelf(task, lambda: catalogue, lambda: _train(params))
     except ValueError as error:
         what, _, fix = str(error).rpartition("; ")
         yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")

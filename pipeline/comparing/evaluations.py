@@ -115,10 +115,11 @@ def _misfits(
 def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
     """Every knob that differs, with both values."""
     pinned = json.loads(json.dumps({**WHERE_ASKED, **conventions.as_dict()}))
+    known = {**WHERE_ASKED, **evaluated}
     return ", ".join(
-        f"{knob} was {evaluated.get(knob)!r} and is {value!r}"
+        f"{knob} was {known.get(knob)!r} and is {value!r}"
         for knob, value in pinned.items()
-        if knob != "preset" and evaluated.get(knob) != value
+        if knob != "preset" and known.get(knob) != value
     )
 
 

@@ -1,6 +1,6 @@
 """params.yaml: its shape; the only place that knows its keys."""
 
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MO
 from concord.metrics_core.comparison import gate as gates
 from concord.metrics_core.comparison.gate import Margin
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.metrics.catalogue import MOST_K, parse, with_own
+from concord.metrics_core.metrics.catalogue import MOST_K, name_in, with_own
 
 PARAMS = Path("params.yaml")
 
@@ -340,4 +340,4 @@ class Params(_Section):
     @cached_property
     def pinned(self) -> Conventions:
         conventions = Conventions.from_mapping(self.conventions)
-        return with_own(conventions, map(partial(parse, cut_later=True), self.evaluation.metrics))
+        return with_own(conventions, map(name_in, self.evaluation.metrics))

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from concord.metrics_core.conventions.presets import beside
 from concord.metrics_core.explain import SHOWN, Derivation, Versus, explain_ranked
+from concord.metrics_core.scoring.background import Background
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.arguments import label_named, model_files, preset_named, refused
@@ -27,8 +28,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
             metric=label,
             conventions=params.pinned,
             versus=other,
-            catalogue=_catalogue(params),
-            train=_train(params),
+            background=_background(params),
         )
     except ValueError as error:
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
@@ -40,14 +40,16 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
         _print_one(found)
 
 
-def _train(params: Params) -> Path | None:
-    return Path(params.results.data) / "train.parquet" if "train" in params.background else None
-
-
-def _catalogue(params: Params) -> pl.DataFrame | None:
-    if "items" not in params.background:
-        return None
-    return pl.read_parquet(Path(params.results.data) / "items.parquet", glob=False)
+def _background(params: Params) -> Background:
+    """Read where the metric asks for it alone."""
+    kept = Path(params.results.data)
+    return Background(
+        **{
+            name: kept / f"{name}.parquet"
+            for name in ("train", "items")
+            if name in params.background
+        }
+    )
 
 
 def _print_one(found: Derivation) -> None:

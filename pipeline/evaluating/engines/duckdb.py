@@ -27,7 +27,7 @@ def partitions(
 ) -> Iterator[Part]:
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    task = with_shelf(task, background.catalogue, lambda: background.train)
+    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
     files = [lists, truth]
     with (
         spill_folder() as spill,

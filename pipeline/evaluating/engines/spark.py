@@ -40,7 +40,7 @@ def partitions(
     background: Background = NONE,
 ) -> Iterator[Part]:
     """What ranges of users give, in the order of the users."""
-    task = with_shelf(task, background.catalogue, lambda: background.train)
+    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
     session = _session()
     files: dict[str, Any] = {"recs": lists, "truth": truth}
     numbers = None
