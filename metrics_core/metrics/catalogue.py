@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
-from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure
+from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure, fairness
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.own import digests, known_metrics, load, of_file, own_metric
 from concord.metrics_core.metrics.spelling import label_meant, metric_meant
@@ -154,6 +154,24 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("train",),
         low=-1.0,
         higher_is_better=False,
+    ),
+    _beyond("AWRF", fairness.attention_fairness, "Sapiezynski et al. 2019", needs=("groups",)),
+    *(
+        _beyond(
+            name,
+            function,
+            "Diaz et al. 2020",
+            of_catalogue=True,
+            counts_copies=False,
+            needs=("groups", "k"),
+            high=high,
+            higher_is_better=name == "EER",
+        )
+        for name, function, high in (
+            ("EED", fairness.disparity, 1.0),
+            ("EER", fairness.relevance, 1.0),
+            ("EEL", fairness.loss, 2.0),
+        )
     ),
 )
 
@@ -353,11 +371,12 @@ def changed_by(knob: str) -> list[str]:
 def _idle(metric: Metric, knob: str) -> bool:
     """Is this one of the conventions of all metrics that this metric does not ask for?"""
     if knob == "relevance_threshold":
-        return not metric.asks_relevance and metric.name != "Serendipity"
+        return not metric.asks_relevance and metric.name not in READS_RELEVANT
     return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
 
 
 _PER_USER = {"user_recs_only", "undefined"}
+READS_RELEVANT = ("Serendipity", "AWRF", "EED", "EER", "EEL")  # of the metrics beyond accuracy
 
 # What is relevant, what the list lacks, and users without list or relevant items are no question to `of_list` metrics.
 _SUCCESS = {

@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import FAIR_TARGETS, Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
@@ -100,8 +100,11 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
 
 def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
-    if why := not_corrected(label, own) or _unweighed(label, own):
+    if why := not_corrected(label, own) or not_weighed(label, own):
         return why
+    if "fairness_target" in label.metric.knobs and own.fairness_target is None:
+        said = " | ".join(FAIR_TARGETS)
+        return f"which share should a group have? Set the convention fairness_target: {said}"
     asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
     if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
         return "gain exp2_above_threshold needs a number as relevance_threshold"
@@ -131,9 +134,13 @@ WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
 }
 
 
-def _unweighed(label: Label, own: Conventions) -> str:
+def not_weighed(label: Label, own: Conventions) -> str:
     """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
-    if own.propensity is None or label.metric.of_list:
+    if own.propensity is None:
+        return ""
+    if "groups" in label.metric.needs and (label.name != "AWRF" or own.fairness_target == "relevant"):
+        return f"{label.name} counts relevant items alike, whatever their `propensity`; leave it out, or evaluate it without"
+    if label.metric.of_list:
         return ""
     if own.candidates is not None:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
