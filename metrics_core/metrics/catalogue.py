@@ -162,7 +162,6 @@ CATALOGUE: tuple[Metric, ...] = (
             function,
             "Diaz et al. 2020",
             of_catalogue=True,
-            counts_copies=False,
             needs=("groups", "k"),
             high=high,
             higher_is_better=name == "EER",

@@ -121,10 +121,9 @@ def loss(exposure: Exposure, *, discount: Mapping[str, float]) -> float:
 def expose_groups(listed: Listed, k: int | None) -> Exposure:
     """Count places by group and rank, and what ideal lists rest on; see `cells_of`."""
     assert k is not None, "refused before"
-    shown = listed.row_first
-    rows = (listed.row_user[shown], listed.row_item[shown], listed.row_rank[shown])
+    shown = (listed.row_user, listed.row_item, listed.row_rank)
     wanted = (listed.wanted_user, listed.wanted_item)
-    user, cell = cells_of(rows, wanted, listed.items, k)
+    user, cell = cells_of(shown, wanted, listed.items, k)
     counts = np.bincount(cell, minlength=listed.items.n_items)
     return Exposure(counts, len(np.unique(user)), k, listed.items)
 
@@ -139,7 +138,7 @@ def cells_of(
 
     Parameters
     ----------
-    shown  : (rows,) user, item and rank, each item once a user
+    shown  : (rows,) user, item and rank
     wanted : (relevant rows,) user and item
     """
     group, groups = _group_of(items), len(items.groups) + 1
