@@ -20,6 +20,7 @@ UNIT_MEANS: Mapping[UnitMean, str] = {
     "users": "all users count alike: the mean of each user's mean",
 }
 FairTarget = Literal["catalogue", "relevant", "uniform"]
+FAIR_SENTENCE = "Which share of the attention a group of items should have."
 FAIR_TARGETS: Mapping[FairTarget, str] = {
     "catalogue": "the group's share of the items of the catalogue",
     "relevant": "its share of the user's relevant items that the catalogue has",

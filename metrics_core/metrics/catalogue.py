@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -313,15 +313,15 @@ def spelled(text: str) -> str:
         return text
 
 
-def of_lists_and_truth(text: str, *, asks: str) -> Label:
-    """`parse` for `asks`, which is told of metrics that read nothing but lists and truth.
+def of_lists_and_truth(text: str, *, asks: str, beside: Container[str] = ()) -> Label:
+    """`parse` for `asks`, which is told of metrics that read nothing but lists and truth, and of those named `beside`.
 
     Raises
     ------
     ValueError : as `parse`, or a metric that reads more
     """
     label = parse(text)
-    if label.metric.family == "beyond":
+    if label.metric.family == "beyond" and label.name not in beside:
         reads = ", ".join(label.metric.needs) or "all lists"
         msg = f"{label}: {asks} covers metrics of lists and truth; {label.name} reads {reads}"
         raise ValueError(msg)

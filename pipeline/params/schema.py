@@ -36,6 +36,11 @@ def _conventions() -> dict[str, Any]:
                 + "\n".join(f"{word}: {means}" for word, means in UNIT_MEANS.items()),
                 "enum": list(UNIT_MEANS),
             },
+            "fairness_target": {
+                "description": "which share of the attention a group of items should have, for AWRF\n"
+                + "\n".join(f"{word}: {means}" for word, means in FAIR_TARGETS.items()),
+                "enum": list(FAIR_TARGETS),
+            },
             "overrides": {
                 "type": "object",
                 "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
