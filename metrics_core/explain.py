@@ -6,7 +6,6 @@ from typing import Any, overload
 
 import duckdb
 import polars as pl
-import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
@@ -20,7 +19,12 @@ from concord.metrics_core.inputs import nobody, open_inputs
 from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.scoring.background import Catalogue, catalogue_of, refuse_missing, with_shelf
+from concord.metrics_core.scoring.background import (
+    Catalogue,
+    catalogue_of,
+    refuse_missing,
+    with_shelf,
+)
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.listing import listed, number_items
 from concord.metrics_core.scoring.partition import Task, evaluate_partition

@@ -14,7 +14,12 @@ from concord.metrics_core.comparison.parts import (
     Provenance,
 )
 from concord.metrics_core.conventions.candidates import SENTENCE
-from concord.metrics_core.conventions.conventions import FAIR_SENTENCE, FAIR_TARGETS, KNOBS, UNIT_MEANS
+from concord.metrics_core.conventions.conventions import (
+    FAIR_SENTENCE,
+    FAIR_TARGETS,
+    KNOBS,
+    UNIT_MEANS,
+)
 from concord.metrics_core.metrics.catalogue import changed_by
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 

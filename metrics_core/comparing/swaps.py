@@ -157,9 +157,7 @@ def _measure(label: Label, pinned: Conventions) -> Measure:
 
 
 @contextmanager
-def _numbered(
-    models: Models, ground: Ground, *, of_groups: bool
-) -> Iterator[DuckDBPyConnection]:
+def _numbered(models: Models, ground: Ground, *, of_groups: bool) -> Iterator[DuckDBPyConnection]:
     """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users.
 
     of_groups : also of the truth, and the numbers of its users

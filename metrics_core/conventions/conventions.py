@@ -406,7 +406,12 @@ KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
 # They belong to the data, whatever the preset.
-OF_DATA: Mapping[str, Value] = {"unit_mean": None, "candidates": None, "propensity": None, "fairness_target": None}
+OF_DATA: Mapping[str, Value] = {
+    "unit_mean": None,
+    "candidates": None,
+    "propensity": None,
+    "fairness_target": None,
+}
 # And else left out of all that is written.
 WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, **OF_DATA}
 

@@ -368,7 +368,8 @@ def _agreement(one: One) -> Steps:
 
 def _fair(one: One) -> Steps:
     listed, own = one.listed, one.own
-    assert listed is not None and listed.items.group is not None
+    assert listed is not None
+    assert listed.items.group is not None
     assert own.fairness_target is not None
     if not listed.n_listed[0]:
         return Steps(lines=("no list, so no attention to share out",))

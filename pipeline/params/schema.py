@@ -3,7 +3,13 @@
 from typing import Any
 
 from concord.metrics_core.conventions.candidates import FORM, MOST_ITEMS, MOST_NEGATIVES, UNIFORM
-from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import (
+    FAIR_TARGETS,
+    KNOBS,
+    PROPENSITY,
+    UNIT_MEANS,
+    Knob,
+)
 from concord.pipeline.params.model import Params
 
 

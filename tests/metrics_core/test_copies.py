@@ -53,7 +53,9 @@ def _label(metric: Metric) -> str:
 
 
 def _mean(label: str, duplicates: str, **knobs: Any) -> float:
-    pinned = cc.preset("standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs)
+    pinned = cc.preset(
+        "standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs
+    )
     return cc.evaluate(**DATA, metrics=[label], conventions=pinned)[label]
 
 

@@ -10,7 +10,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.comparison.parts import Gap, or_none
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.statistics.bootstrap import interval, weighted_means
+from concord.metrics_core.statistics.bootstrap import interval, two_sided, weighted_means
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 from concord.metrics_core.statistics.pairs import benjamini_hochberg
 
@@ -64,21 +64,21 @@ def _resampled(asked: Asked, grouped: Grouped) -> Mapping[str, _Resampled]:
     return found
 
 
-def _compared(
-    asked: Asked, grouped: Grouped, of_models: Mapping[str, _Resampled]
-) -> Iterator[Gap]:
+def _compared(asked: Asked, grouped: Grouped, of_models: Mapping[str, _Resampled]) -> Iterator[Gap]:
     theirs = of_models.get(asked.baseline)
     for model, ours in of_models.items():
         if theirs is None or model == asked.baseline:
             yield ours.gap
             continue
-        low, high = interval(ours.samples - theirs.samples, asked.confidence)
+        apart = ours.samples - theirs.samples
+        low, high = interval(apart, asked.confidence)
+        enough = _differing(grouped, model, asked.baseline) >= FEWEST_INFORMATIVE
         yield replace(
             ours.gap,
             difference=ours.gap.gap - theirs.gap.gap,
             diff_low=or_none(low),
             diff_high=or_none(high),
-            p=_p(ours.samples - theirs.samples, _differing(grouped, model, asked.baseline)),
+            p=two_sided(apart) if enough else None,
         )
 
 
@@ -90,19 +90,3 @@ def _differing(grouped: Grouped, a: str, b: str) -> int:
         apart = (of_a != of_b) & ~(np.isnan(of_a) & np.isnan(of_b))
         users = apart if not len(users) else users | apart
     return int(np.count_nonzero(users))
-
-
-def _p(samples: Floats, n_differing: int) -> float | None:
-    """Twice the share of the resamples on the rarer side of 0, which counts for both, plus one of each.
-
-    None under ten users who differ, as of all paired tests.
-
-    References
-    ----------
-    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 4.4.  doi:10.1017/CBO9780511802843
-    """
-    if n_differing < FEWEST_INFORMATIVE:
-        return None
-    known = samples[~np.isnan(samples)]
-    rarer = min(np.count_nonzero(known <= 0), np.count_nonzero(known >= 0))
-    return min(2 * (1 + int(rarer)) / (1 + len(known)), 1.0)
