@@ -77,7 +77,7 @@ def gaps() -> list[str]:
         ("0.091, none", (0.5, 0.4, 0.3), (0.4, 0.4, 0.4)),
     ):
         true = _gap_of(ours) - _gap_of(theirs)
-        for users, runs in ((100, 400), (1_000, 200)):
+        for users, runs in ((100, 1_000), (1_000, 1_000)):
             found = held = 0
             for run in range(runs):
                 rng = rng_of(users, run)

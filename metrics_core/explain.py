@@ -28,7 +28,6 @@ from concord.metrics_core.scoring.background import (
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.listing import listed, number_items
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
-from concord.metrics_core.scoring.score import why_not
 
 SHOWN = 20  # ranks of the list that are printed
 _OF_ITEMS = ("AWRF",)  # of the metrics beyond accuracy
@@ -278,11 +277,8 @@ def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
 
 
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
-    own = label.conventions(conventions)
-    data.rank(own)
+    own, value = label.conventions(conventions), _value(data, label, conventions)  # it ranks
     task = data.task(label, own)
-    if why := why_not(label, own):
-        raise ValueError(f"{label}: {why}")
     judged = judge(
         data.connection,
         only_known=False,
@@ -295,8 +291,8 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     ).fetchall()
     one, least = one_of(judged, label, own), own.relevance_threshold
     if task.items is not None:
-        known = listed(data.connection, judged, task.items, number=0, threshold=least)
-        one = replace(one, listed=known)
+        whole = listed(data.connection, judged, task.items, number=0, threshold=least)
+        one = replace(one, listed=whole)
     how = steps(one)
     head = (
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "
@@ -306,7 +302,6 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
         known = [row for row in rows if row[2] is not None]
         rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]
     shown = _listed(rows, how, label.k, least)
-    value = _value(data, label, conventions)
     return Derivation(data.user, str(label), value, conventions, head, shown, how.lines)
 
 

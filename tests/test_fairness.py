@@ -124,16 +124,16 @@ def reference(
             aim = {g: sum(maker[i] == g for i in of) / n if of else 1 / n for g in groups}
             apart = sum(abs(held[g] / sum(held.values()) - aim[g]) for g in groups)
             awrf[user][name] = 1 - apart / 2
-    given = {g: fmean(shares(lists.get(u, ""))[g] for u in wanted) / sum(attention) for g in groups}
+    e = {g: fmean(shares(lists.get(u, ""))[g] for u in wanted) / sum(attention) for g in groups}
     ideal = dict.fromkeys(groups, 0.0)
     for liked in wanted.values():
         best = [order for order in permutations(CATALOGUE) if set(order[: len(liked)]) == liked]
         for order in best:
-            for g, held in shares(order).items():
-                ideal[g] += held / len(best) / len(wanted) / sum(attention)
-    disparity = sum(given[g] ** 2 for g in groups)
-    relevance = sum(given[g] * ideal[g] for g in groups)
-    return awrf, (disparity, relevance, sum((given[g] - ideal[g]) ** 2 for g in groups))
+            for g, weight in shares(order).items():
+                ideal[g] += weight / len(best) / len(wanted) / sum(attention)
+    disparity = sum(e[g] ** 2 for g in groups)
+    relevance = sum(e[g] * ideal[g] for g in groups)
+    return awrf, (disparity, relevance, sum((e[g] - ideal[g]) ** 2 for g in groups))
 
 
 @given(

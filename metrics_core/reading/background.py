@@ -89,7 +89,9 @@ def read_items(
     frame = frame.with_columns(as_number(frame, name) for name in numbers)
     if problems := [*feature_problems(source, frame), *number_problems(source, frame, numbers)]:
         raise InputError(problems)
-    known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
+    known: list[str] = [
+        name for name in ("item", "categories", "vector", "title") if name in frame.columns
+    ]
     known += ["group"] if "group" in table.columns else []
     return frame.select(*known, *numbers), source
 
