@@ -15,7 +15,14 @@ from typing import Any
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.candidates import FORM, SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import (
+    FAIR_SENTENCE,
+    FAIR_TARGETS,
+    KNOBS,
+    PROPENSITY,
+    UNIT_MEANS,
+    Knob,
+)
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
@@ -41,6 +48,7 @@ NEEDS = {
     "train": "`train` (user, item)",
     "items": "`items` (the catalogue)",
     "features": "`items` with categories or vectors",
+    "groups": "`items` with the column `group` named",
     "k": "a cutoff",
 }
 
@@ -206,6 +214,10 @@ def conventions_page() -> str:
         "[sampled candidates](../how-to/sampled.md).\n",
         f"- `{FORM}`\n",
         f"Changes {', '.join(CORRECTED)}.\n",
+        "## `fairness_target`\n",
+        f"{FAIR_SENTENCE} Stands where AWRF is evaluated, which is refused without it: [fairness](../how-to/fairness.md).\n",
+        *(f"- `{word}`: {said}" for word, said in FAIR_TARGETS.items()),
+        "\nNo preset has it. Changes AWRF.\n",
         "## `propensity`\n",
         "How probably each relevant item came to be known: it counts by the inverse. Absent where all count alike; no preset has "
         "it, and every preset may stand beside it: [exposure bias](../how-to/exposure-bias.md).\n",

@@ -92,10 +92,11 @@ def compare(
     min_effect  : the smallest difference that matters: a number, a share of the baseline's mean such as "2%", or one
                   a label with `default` for the others
     train       : `user`, `item` [, `time`]: what the models learned from
-    items       : the catalogue: `item` [, `categories` | `vector`] [, `title`]
+    items       : the catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` where `columns` names it]
     users       : `user`, and columns that `segments` name
     segments    : name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
                   {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
+                  of both, "compare_gaps": True tests the gap between best and worst group against the baseline's;
                   {"by": "truth_item", "shares": [0.5, 0.8]} or {"by": "recommended_item", …}: items by popularity
     gate        : what must not get worse and what must get better, as `gate:` of params.yaml has it:
                   {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}}, "success": ["R@20"]};

@@ -131,7 +131,8 @@ def evaluate(
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
     items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:
                   list of numbers] and the numbers that metrics of one's own read, each named in `columns`, such as
-                  {"items": {"price": "price"}}; or {item: [category, …]} or {item: [number, …]}
+                  {"items": {"price": "price"}}; and if it is named, {"items": {"group": "provider"}}, the group whose
+                  share of attention AWRF and EEL measure; or {item: [category, …]} or {item: [number, …]}
     columns     : what tables call their columns, such as {"recs": {"user": "userId"}}; {"truth": {"grade": None}}:
                   every row counts alike
     input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}: the policies of `input`
@@ -170,8 +171,8 @@ def evaluate(
         task = with_shelf(task, lambda: opened.catalogue, lambda: opened.train)
         if task.needs_items:
             catalogue = opened.catalogue
-            features = None if catalogue is None else catalogue.features
-            task = replace(task, items=number_items(connection, features))
+            shown = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
+            task = replace(task, items=number_items(connection, *shown))
         part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
     if pinned.propensity is not None:
         weighing = Weighing()

@@ -6,10 +6,10 @@ from typing import Any, overload
 
 import duckdb
 import polars as pl
-import pyarrow as pa
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.relations import view
 from concord.metrics_core.checking.units import unit_id
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
@@ -19,11 +19,13 @@ from concord.metrics_core.inputs import Opened, nobody, open_inputs
 from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.scoring.background import NONE, Background, with_shelf
+from concord.metrics_core.scoring.background import NONE, Background, refuse_missing, with_shelf
 from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.listing import listed, number_items
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 
 SHOWN = 20  # ranks of the list that are printed
+_OF_ITEMS = ("AWRF",)  # of the metrics beyond accuracy
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,8 @@ def explain(
     ------
     ValueError : the user is neither in the lists nor in the truth; else as `evaluate`
     """
-    label, pinned = of_lists_and_truth(metric, asks="explain"), conventions_of(conventions)
+    label = of_lists_and_truth(metric, asks="explain", beside=_OF_ITEMS)
+    pinned = conventions_of(conventions)
     other = None if versus is None else conventions_of(versus)
     if other is not None and isinstance(versus, str):
         other = beside(other, pinned)
@@ -199,7 +202,7 @@ def explain_ranked(
 
     With `versus` both definitions read the same ranked lists.
     """
-    label = of_lists_and_truth(metric, asks="explain")
+    label = of_lists_and_truth(metric, asks="explain", beside=_OF_ITEMS)
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
@@ -214,6 +217,11 @@ def explain_ranked(
             connection.register(name, frame.to_arrow())
         views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
         share_id_types(connection, views)
+        if label.name in _OF_ITEMS:
+            shelf = background.catalogue
+            nobody_had = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+            view(connection, "train", nobody_had)
+            view(connection, "items", nobody_had.select("item") if shelf is None else shelf.items)
         data = _One(user, connection, lambda _: None, conventions, background)
         return _explained(data, label, conventions, versus)
 
@@ -228,12 +236,16 @@ class _One:
     pinned: Conventions
     background: Background | Opened
 
-    def shelf(self, label: Label) -> pa.Table | None:
-        """The numbers of the catalogue that a label reads."""
-        task = Task([label], self.pinned)
-        return with_shelf(
-            task, lambda: self.background.catalogue, lambda: self.background.train
-        ).shelf
+    def task(self, label: Label, own: Conventions) -> Task:
+        """The label under these conventions, with what it reads of the catalogue; the lists must be ranked."""
+        known = self.background
+        task = with_shelf(Task([label], self.pinned), lambda: known.catalogue, lambda: known.train)
+        if label.name in _OF_ITEMS:
+            catalogue = known.catalogue
+            refuse_missing(task, has_train=known.train is not None, catalogue=catalogue)
+            if catalogue is not None:
+                task = replace(task, items=number_items(self.connection, None, catalogue.groups))
+        return replace(task, conventions=own)
 
 
 def _explained(
@@ -253,27 +265,29 @@ def _explained(
 def _value(data: _One, label: Label, conventions: Conventions) -> float | None:
     own = label.conventions(conventions)
     data.rank(own)
-    part = evaluate_partition(data.connection, Task([label], own, shelf=data.shelf(label)))
+    part = evaluate_partition(data.connection, data.task(label, own))
     found: float | None = part.values[str(label)][0]
     return found
 
 
 def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
-    own = label.conventions(conventions)
-    data.rank(own)
+    own, value = label.conventions(conventions), _value(data, label, conventions)  # it ranks
+    task = data.task(label, own)
     judged = judge(
         data.connection,
         only_known=False,
         ranking=own.ranking,
-        shelf=data.shelf(label),
+        shelf=task.shelf,
         propensity=own.propensity,
     )
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
-    one = one_of(judged, label, own)
+    one, least = one_of(judged, label, own), own.relevance_threshold
+    if task.items is not None:
+        whole = listed(data.connection, judged, task.items, number=0, threshold=least)
+        one = replace(one, listed=whole)
     how = steps(one)
-    least = own.relevance_threshold
     head = (
         f"relevant: {'any grade' if least is None else f'grade >= {least:g}'}; "
         f"{one.n_relevant} relevant item(s) in the truth, {int(one.lists.n_listed[0])} in the list"
@@ -281,9 +295,8 @@ def _derive(data: _One, label: Label, conventions: Conventions) -> Derivation:
     if label.judged_only:
         known = [row for row in rows if row[2] is not None]
         rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]
-    listed = _listed(rows, how, label.k, least)
-    value = _value(data, label, conventions)
-    return Derivation(data.user, str(label), value, conventions, head, listed, how.lines)
+    shown = _listed(rows, how, label.k, least)
+    return Derivation(data.user, str(label), value, conventions, head, shown, how.lines)
 
 
 def _listed(

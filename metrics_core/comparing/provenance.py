@@ -14,7 +14,12 @@ from concord.metrics_core.comparison.parts import (
     Provenance,
 )
 from concord.metrics_core.conventions.candidates import SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS
+from concord.metrics_core.conventions.conventions import (
+    FAIR_SENTENCE,
+    FAIR_TARGETS,
+    KNOBS,
+    UNIT_MEANS,
+)
 from concord.metrics_core.metrics.catalogue import changed_by
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 
@@ -60,6 +65,10 @@ def conventions(asked: Asked) -> PinnedConventions:
         changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
         meaning = "Relevant items count by the inverse of how probably they came to be known."
         knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
+    if pinned.fairness_target is not None:
+        meaning = _sentence(FAIR_SENTENCE, FAIR_TARGETS[pinned.fairness_target])
+        changed = tuple(name for name in ("AWRF",) if name in evaluated)
+        knobs.append(PinnedKnob("fairness_target", pinned.fairness_target, meaning, changed))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
 

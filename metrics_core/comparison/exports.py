@@ -30,7 +30,6 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     },
     "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
     "segments": {**_GROUP, **schema_of(SegmentCell)},
-    "gaps": {**_GROUP, **schema_of(Gap)},
     "examples": {
         "label": _TEXT,
         "user": _TEXT,
@@ -65,7 +64,6 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "distributions": _distributions,
         "tradeoffs": _tradeoffs,
         "segments": _segments,
-        "gaps": _gaps,
         "examples": _examples,
         "warnings": _warnings,
         "panel": _panel,
@@ -84,6 +82,7 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
             name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
             for name, rows in made.items()
         },
+        "gaps": _gaps(comparison),
         **_replicates(comparison),
     }
 
@@ -127,9 +126,11 @@ def _segments(comparison: Comparison) -> Iterator[Row]:
         yield from ({"segmentation": each.name, "kind": each.kind, **vars(c)} for c in each.cells)
 
 
-def _gaps(comparison: Comparison) -> Iterator[Row]:
-    for each in comparison.segments:
-        yield from ({"segmentation": each.name, "kind": each.kind, **vars(g)} for g in each.gaps)
+def _gaps(comparison: Comparison) -> pl.DataFrame:
+    """Without the columns of gaps that are compared where none is."""
+    found = [(each, gap) for each in comparison.segments for gap in each.gaps]
+    groups = pl.DataFrame([(each.name, each.kind) for each, _ in found], schema=_GROUP, orient="row")  # fmt: skip
+    return pl.concat([groups, frame_of(Gap, [gap for _, gap in found])], how="horizontal")
 
 
 def _examples(comparison: Comparison) -> Iterator[Row]:

@@ -279,7 +279,13 @@ class SegmentCell:
 
 @dataclass(frozen=True)
 class Gap:
-    """Largest minus smallest mean of a group of enough users, of one model; the interval is by bootstrap."""
+    """Largest minus smallest mean of a group of enough users, of one model; the interval is by bootstrap.
+
+    Where gaps are compared:
+
+    ratio      : smallest mean / largest mean
+    difference : this gap - that of the baseline, with its interval by bootstrap, and p values; None for the baseline
+    """
 
     label: str
     model: str
@@ -288,6 +294,12 @@ class Gap:
     gap: float
     ci_low: float
     ci_high: float
+    ratio: float | None = field(default=None, metadata=LEFT_OUT)
+    difference: float | None = field(default=None, metadata=LEFT_OUT)
+    diff_low: float | None = field(default=None, metadata=LEFT_OUT)
+    diff_high: float | None = field(default=None, metadata=LEFT_OUT)
+    p: float | None = field(default=None, metadata=LEFT_OUT)
+    p_adjusted: float | None = field(default=None, metadata=LEFT_OUT)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,13 @@ UNIT_MEANS: Mapping[UnitMean, str] = {
     "requests": "all requests count alike",
     "users": "all users count alike: the mean of each user's mean",
 }
+FairTarget = Literal["catalogue", "relevant", "uniform"]
+FAIR_SENTENCE = "Which share of the attention a group of items should have."
+FAIR_TARGETS: Mapping[FairTarget, str] = {
+    "catalogue": "the group's share of the items of the catalogue",
+    "relevant": "its share of the user's relevant items that the catalogue has",
+    "uniform": "the same for every group; 0 for items without one",
+}
 ANY_CUTOFF = "@k"  # ends the key of an override that is for labels with a cutoff
 BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
@@ -399,7 +406,12 @@ KNOB: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
 
 
 # They belong to the data, whatever the preset.
-OF_DATA: Mapping[str, Value] = {"unit_mean": None, "candidates": None, "propensity": None}
+OF_DATA: Mapping[str, Value] = {
+    "unit_mean": None,
+    "candidates": None,
+    "propensity": None,
+    "fairness_target": None,
+}
 # And else left out of all that is written.
 WHERE_ASKED: Mapping[str, Value] = {"own_metrics": {}, **OF_DATA}
 
@@ -430,6 +442,7 @@ class Conventions:
                   {popularity: exponent, …}: (train users of the item / those of the most popular)^exponent;
                   {column: items | truth, …}: the column `propensity` of that table. Beside it `clip`, the smallest that
                   counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed
+    fairness_target : which share of the attention a group of items should have, for AWRF, which is refused without it
     """
 
     preset: str
@@ -477,6 +490,7 @@ class Conventions:
     unit_mean: UnitMean | None = None
     candidates: Mapping[str, Value] | None = None
     propensity: Mapping[str, Value] | None = None
+    fairness_target: FairTarget | None = None
 
     def __post_init__(self) -> None:
         if shapes := _wrong_shapes(vars(self)):
@@ -488,7 +502,7 @@ class Conventions:
         ]
         for key, changed in self.overrides.items():
             problems += _wrong_overrides(key, changed)
-        problems += [*_wrong_mean(self.unit_mean), *_wrong_propensity(self.propensity)]
+        problems += [*_wrong_words(vars(self)), *_wrong_propensity(self.propensity)]
         if problems:
             raise ConventionError(problems)
 
@@ -512,7 +526,7 @@ class Conventions:
             if name in KNOB
             for problem in _wrong_value(name, value, where=name)
         ]
-        problems += _wrong_mean(mapping.get("unit_mean"))
+        problems += _wrong_words(mapping)
         problems += _wrong_propensity(mapping.get("propensity"))
         given = {**optional, "preset": "custom", **mapping}
         problems += wrong_candidates(given["candidates"])
@@ -613,10 +627,15 @@ def _wrong_propensity(value: Value) -> list[tuple[str, str, str]]:
     return problems
 
 
-def _wrong_mean(value: Value) -> list[tuple[str, str, str]]:
-    if value is None or value in get_args(UnitMean):
-        return []
-    return [("unit_mean", f"is {shown(value)}", f"choose one of: {' | '.join(get_args(UnitMean))}")]
+_WORDS = {"unit_mean": get_args(UnitMean), "fairness_target": get_args(FairTarget)}
+
+
+def _wrong_words(mapping: Mapping[str, Value]) -> list[tuple[str, str, str]]:
+    return [
+        (name, f"is {shown(value)}", f"choose one of: {' | '.join(words)}")
+        for name, words in _WORDS.items()
+        if (value := mapping.get(name)) is not None and value not in words
+    ]
 
 
 def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, str]]:

@@ -14,7 +14,9 @@ from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
+from concord.metrics_core.metrics.fairness import attention_shares, target_shares
 from concord.metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.scoring.sampled.corrected import (
     UNBIASED,
     by_rank,
@@ -25,6 +27,7 @@ from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, m
 from concord.metrics_core.scoring.score import user_cases
 
 SHOWN = 20  # terms of a sum that are written out
+NO_GROUP = "without a group"
 _FIRST = 4  # corrected values that are written out
 
 
@@ -41,6 +44,7 @@ class One:
     """One user: all that is judged, what is relevant, the label and its conventions.
 
     policy : the convention that stands in for the formula, as `user_no_recs: zero`; empty where none does
+    listed : the whole list and what is known of its items, where the label reads them
     """
 
     judged: Judged
@@ -48,6 +52,7 @@ class One:
     label: Label
     own: Conventions
     policy: str
+    listed: Listed | None = None
 
     @property
     def k(self) -> int | None:
@@ -361,6 +366,35 @@ def _agreement(one: One) -> Steps:
     return Steps(terms, (said + equal, formula))
 
 
+def _fair(one: One) -> Steps:
+    listed, own = one.listed, one.own
+    assert listed is not None
+    assert listed.items.group is not None
+    assert own.fairness_target is not None
+    if not listed.n_listed[0]:
+        return Steps(lines=("no list, so no attention to share out",))
+    names = (*listed.items.groups, NO_GROUP)
+    top = listed.within(one.k)
+    weight = discounts(own.discount, int(listed.row_rank.max()))
+    group = listed.items.group[listed.row_item[top]]
+    terms = {
+        rank: f"{names[number]}: {_number(weight[rank])}"
+        for rank, number in zip(listed.row_rank[top].tolist(), group.tolist(), strict=True)
+    }
+    given = [float(a[0]) for a in attention_shares(listed, one.k, own.discount)]
+    targets = [float(t[0]) for t in target_shares(listed, own.fairness_target)]
+    attention = weight[listed.row_rank[top]]
+    whole = _number(float(np.sum(attention)))
+    shares = [
+        f"{name}: {_number(float(np.sum(attention[group == number])))} / {whole} = {_number(a)} of the attention; "
+        f"target {_number(t)}  ({own.fairness_target})"
+        for number, (name, a, t) in enumerate(zip(names, given, targets, strict=True))
+        if a or t
+    ]
+    apart = [f"|{_number(a)} - {_number(t)}|" for a, t in zip(given, targets, strict=True) if a or t]  # fmt: skip
+    return Steps(terms, (*shares, f"AWRF = 1 - ({_sum(apart)}) / 2"))
+
+
 def _own(one: One) -> Steps:
     """Of a metric of one's own: what its value is once each hit is counted, and what it reads of the hit."""
     metric, top = one.label.metric, one.lists.within(one.k)
@@ -399,4 +433,5 @@ _STEPS: Mapping[str, Callable[[One], Steps]] = {
     "Spearman": _agreement,
     "Kendall": _agreement,
     "FCP": _agreement,
+    "AWRF": _fair,
 }

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
-from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure
+from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure, fairness
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.own import digests, known_metrics, load, of_file, own_metric
 from concord.metrics_core.metrics.spelling import label_meant, metric_meant
@@ -154,6 +154,23 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("train",),
         low=-1.0,
         higher_is_better=False,
+    ),
+    _beyond("AWRF", fairness.attention_fairness, "Sapiezynski et al. 2019", needs=("groups",)),
+    *(
+        _beyond(
+            name,
+            function,
+            "Diaz et al. 2020",
+            of_catalogue=True,
+            needs=("groups", "k"),
+            high=high,
+            higher_is_better=name == "EER",
+        )
+        for name, function, high in (
+            ("EED", fairness.disparity, 1.0),
+            ("EER", fairness.relevance, 1.0),
+            ("EEL", fairness.loss, 2.0),
+        )
     ),
 )
 
@@ -301,15 +318,15 @@ def spelled(text: str) -> str:
         return text
 
 
-def of_lists_and_truth(text: str, *, asks: str) -> Label:
-    """`parse` for `asks`, which is told of metrics that read nothing but lists and truth.
+def of_lists_and_truth(text: str, *, asks: str, beside: Container[str] = ()) -> Label:
+    """`parse` for `asks`, which is told of metrics that read nothing but lists and truth, and of those named `beside`.
 
     Raises
     ------
     ValueError : as `parse`, or a metric that reads more
     """
     label = parse(text)
-    if label.metric.family == "beyond":
+    if label.metric.family == "beyond" and label.name not in beside:
         reads = ", ".join(label.metric.needs) or "all lists"
         msg = f"{label}: {asks} covers metrics of lists and truth; {label.name} reads {reads}"
         raise ValueError(msg)
@@ -358,11 +375,12 @@ def changed_by(knob: str) -> list[str]:
 def _idle(metric: Metric, knob: str) -> bool:
     """Is this one of the conventions of all metrics that this metric does not ask for?"""
     if knob == "relevance_threshold":
-        return not metric.asks_relevance and metric.name != "Serendipity"
+        return not metric.asks_relevance and metric.name not in READS_RELEVANT
     return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
 
 
 _PER_USER = {"user_recs_only", "undefined"}
+READS_RELEVANT = ("Serendipity", "AWRF", "EED", "EER", "EEL")  # of the metrics beyond accuracy
 
 # What is relevant, what the list lacks, and users without list or relevant items are no question to `of_list` metrics.
 _SUCCESS = {

@@ -18,7 +18,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 class Exposure:
     """How often each item is recommended.
 
-    counts  : (items,) users whose top k holds the item
+    counts  : (items,) users whose top k holds the item; of metrics of groups see `fairness.cells_of`
     n_users : users with a list
     k       : the cutoff; None: the whole list
     """
@@ -35,12 +35,13 @@ class Exposure:
         ------
         ValueError : the two are of different cutoffs or items
         """
-        if self.k != other.k or len(self.counts) != len(other.counts):
+        if self.k != other.k or self.items.n_items != other.items.n_items:
             msg = "only exposures of the same cutoff and the same items add up"
             raise ValueError(msg)
-        return Exposure(
-            self.counts + other.counts, self.n_users + other.n_users, self.k, self.items
-        )
+        short, counts = sorted((self.counts, other.counts), key=len)
+        counts = counts.copy()
+        counts[: len(short)] += short
+        return Exposure(counts, self.n_users + other.n_users, self.k, self.items)
 
 
 def expose(listed: Listed, k: int | None) -> Exposure:

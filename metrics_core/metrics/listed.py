@@ -1,12 +1,16 @@
 """Listed: what the metrics beyond accuracy read. One row a recommended item, whether the truth knows it or not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
+
+
+def _nothing() -> Ints:
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,9 @@ class Items:
     users          : (items,) distinct train users of each item; 0: a cold item
     in_catalogue   : (items,) does the item belong to the catalogue?
     features       : (items, d) 0/1 categories or vectors; zeros: nothing is known of the item; None: of no item
+    group          : (items,) the place of each item's group in `groups`, or their number for an item without; None: there
+                     are no groups
+    groups         : the names of the groups of the catalogue, sorted
     """
 
     n_train_users: int
@@ -25,6 +32,8 @@ class Items:
     users: Ints
     in_catalogue: Bools
     features: Floats | None
+    group: Ints | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -96,6 +105,8 @@ class Listed:
     row_*        : (rows,) user number, rank and item number of each listed item, by user and rank
     row_relevant : (rows,) does the truth hold the item as relevant for this user?
     history_*    : (train rows,) user number and item number of what the listed users had before, by user and item
+    wanted_*     : (relevant rows,) user number and item number of the relevant items that the catalogue has, by user and
+                   item; empty where the items have no groups
     """
 
     n_users: int
@@ -107,6 +118,8 @@ class Listed:
     history_user: Ints
     history_item: Ints
     items: Items
+    wanted_user: Ints = field(default_factory=_nothing)
+    wanted_item: Ints = field(default_factory=_nothing)
 
     def within(self, k: int | None) -> Bools:
         """(rows,) does the item stand in the top k?"""

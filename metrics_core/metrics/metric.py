@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.conventions import KNOB, OF_DATA
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Metric:
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
     of_catalogue: bool = False  # one number over all users, from the items that they are shown
-    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, k
+    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, groups, k
     columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
 
     @property
@@ -49,7 +49,8 @@ class Metric:
     def knobs(self) -> tuple[str, ...]:
         """The conventions that its function depends on."""
         named = inspect.signature(self.function).parameters.values()
-        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in KNOB)
+        known = {*KNOB, *OF_DATA}
+        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in known)
 
     @property
     def asks_relevance(self) -> bool:

@@ -24,7 +24,7 @@ from concord.metrics_core.reading.table import read_table
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
-ITEMS_COLUMNS = (("item",), ("categories", "vector", "title"))
+ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
 INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
 
 
@@ -68,7 +68,7 @@ def read_interactions(
 def read_items(
     connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
 ) -> tuple[pl.DataFrame, Source]:
-    """The catalogue: item, of categories, vector and title what there is, and the columns of numbers that are named.
+    """The catalogue: item, of categories, vector and title what there is, group and the columns of numbers if they are named.
 
     Raises
     ------
@@ -82,11 +82,17 @@ def read_items(
     if frame.schema.get("categories") == pl.List(pl.String):
         stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
         frame = frame.with_columns(stripped)
+    if "group" in table.columns and not frame.schema["group"].is_nested():
+        group = pl.col("group").cast(pl.String).str.strip_chars()
+        frame = frame.with_columns(pl.when(group != "").then(group).alias("group"))
     numbers = [name for name in table.columns if name not in (*table.needs, *ITEMS_COLUMNS[1])]
     frame = frame.with_columns(as_number(frame, name) for name in numbers)
     if problems := [*feature_problems(source, frame), *number_problems(source, frame, numbers)]:
         raise InputError(problems)
-    known = [name for name in ("item", "categories", "vector", "title") if name in frame.columns]
+    known: list[str] = [
+        name for name in ("item", "categories", "vector", "title") if name in frame.columns
+    ]
+    known += ["group"] if "group" in table.columns else []
     return frame.select(*known, *numbers), source
 
 

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.checking.relations import Table, scan, view, whole
 from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.scoring.judge import PROPENSITY
-from concord.metrics_core.scoring.listing import Features, number_items
+from concord.metrics_core.scoring.listing import Features, Groups, number_items
 from concord.metrics_core.scoring.partition import Task
 
 
@@ -20,11 +20,13 @@ class Catalogue:
     """The items, and what is known of them: 0/1 for each category, or a vector; None: nothing.
 
     numbers : item as text, and the columns of numbers that were named
+    groups  : item as text -> its group, of the items that have one; None: groups were not named
     """
 
     items: pl.DataFrame
     features: Features | None
     numbers: pl.DataFrame
+    groups: Groups | None
 
 
 def catalogue_of(frame: pl.DataFrame) -> Catalogue:
@@ -32,11 +34,18 @@ def catalogue_of(frame: pl.DataFrame) -> Catalogue:
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
     others = [name for name in frame.columns if name not in OF_CATALOGUE]
     numbers = frame.select(pl.col("item").cast(pl.String), *others)
+    groups = groups_of(frame) if "group" in frame.columns else None
     if column is None:
-        return Catalogue(frame.select("item"), None, numbers)
+        return Catalogue(frame.select("item"), None, numbers, groups)
     ids, values = frame["item"].to_list(), frame[column].to_list()
     known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
-    return Catalogue(frame.select("item"), _features(known), numbers)
+    return Catalogue(frame.select("item"), _features(known), numbers, groups)
+
+
+def groups_of(frame: pl.DataFrame) -> Groups:
+    """Item as text -> its group, of the items that have one."""
+    known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
+    return dict(known.iter_rows())
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class Background:
 
 
 NONE = Background()
-OF_CATALOGUE = ("item", "categories", "vector", "title")
+OF_CATALOGUE = ("item", "categories", "vector", "title", "group")
 
 
 def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
@@ -63,8 +72,8 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     nobody = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
     view(connection, "train", nobody if background.train is None else whole(background.train))
     view(connection, "items", nobody.select("item") if catalogue is None else catalogue.items)
-    features = None if catalogue is None else catalogue.features
-    return replace(task, items=number_items(connection, features))
+    known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
+    return replace(task, items=number_items(connection, *known))
 
 
 def with_shelf(
@@ -131,6 +140,7 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
             "train": has_train,
             "items": catalogue is not None,
             "features": catalogue is not None and catalogue.features is not None,
+            "groups": catalogue is not None and catalogue.groups is not None,
             "k": True,
         }
         lacking = sorted(need for need in needs if not given[need])
@@ -139,6 +149,7 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
                 "train": "train (user, item)",
                 "items": "items (the catalogue)",
                 "features": "items with `categories` or `vector`",
+                "groups": "items with the column `group` named",
             }
             msg = f"{label}: needs {' and '.join(how[need] for need in lacking)}; give it, or leave the metric out"
             raise ValueError(msg)

@@ -6,6 +6,7 @@ types meet as decimal text.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import fetch
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
+Groups = Mapping[str, str]  # as well
 
 _NUMBERS = """
 CREATE OR REPLACE TEMP TABLE item_numbers AS
@@ -54,7 +56,18 @@ ORDER BY number, item_number
 """
 
 
-def number_items(connection: DuckDBPyConnection, features: Features | None) -> Items:
+_WANTED = """
+SELECT number, item_number
+FROM truth JOIN listed_users USING (user) JOIN item_numbers ON CAST(truth.item AS VARCHAR) = item_numbers.item
+WHERE {relevant}
+ORDER BY number, item_number
+"""
+_COLUMNS = {"user": "number", "item": "item_number"}
+
+
+def number_items(
+    connection: DuckDBPyConnection, features: Features | None, groups: Groups | None = None
+) -> Items:
     """Number every item of `lists`, `train` and `items`, for all partitions, and count who had it."""
     connection.execute(_NUMBERS)
     had = fetch(connection, _HAD)
@@ -66,11 +79,15 @@ def number_items(connection: DuckDBPyConnection, features: Features | None) -> I
         users=users,
         in_catalogue=np.asarray(had["known"], dtype=bool),
         features=None if features is None else _features(connection, features),
+        **_grouped(connection, groups),
     )
 
 
 def counted_items(
-    connection: DuckDBPyConnection, n_train_users: int, features: Features | None
+    connection: DuckDBPyConnection,
+    n_train_users: int,
+    features: Features | None,
+    groups: Groups | None = None,
 ) -> tuple[Items, pa.Table]:
     """As `number_items`, from `had` (item, users: of the train) and `items`; and the numbers, as partitions read them."""
     connection.execute(_COUNTED)
@@ -82,6 +99,7 @@ def counted_items(
         users=users,
         in_catalogue=np.asarray(had["known"], dtype=bool),
         features=None if features is None else _features(connection, features),
+        **_grouped(connection, groups),
     )
     return items, connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
 
@@ -93,6 +111,19 @@ def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
         if item in features:
             found[number] = features[item]
     return found
+
+
+def _grouped(connection: DuckDBPyConnection, groups: Groups | None) -> dict[str, Any]:
+    """`group` and `groups` of the items."""
+    if groups is None:
+        return {}
+    names = tuple(sorted(set(groups.values())))
+    place = {name: number for number, name in enumerate(names)}
+    found = np.full(_count(connection), len(names), dtype=np.int64)
+    for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
+        if item in groups:
+            found[number] = place[groups[item]]
+    return {"group": found, "groups": names}
 
 
 def _count(connection: DuckDBPyConnection) -> int:
@@ -123,6 +154,11 @@ def listed(
     relevant = f"grade IS NOT NULL AND {least}"
     rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))
     history = fetch(connection, _HISTORY)
+    wanted = {}
+    if items.group is not None:
+        found = fetch(connection, _WANTED.format(relevant=relevant))
+        known = items.in_catalogue[found["item_number"]]
+        wanted = {f"wanted_{name}": found[column][known] for name, column in _COLUMNS.items()}
     connection.unregister("listed_users")
     return Listed(
         n_users=judged.n_users,
@@ -134,4 +170,5 @@ def listed(
         history_user=history["number"],
         history_item=history["item_number"],
         items=items,
+        **wanted,
     )

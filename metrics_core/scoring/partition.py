@@ -18,13 +18,14 @@ from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
+from concord.metrics_core.metrics.fairness import expose_groups
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.sampled.corrected import not_corrected
-from concord.metrics_core.scoring.score import Column, score
+from concord.metrics_core.scoring.score import Column, not_weighed, score
 from concord.metrics_core.scoring.weighing import weight_columns
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
@@ -186,13 +187,21 @@ def _scored(
         for label in labels:
             if label.metric.of_catalogue:
                 _refuse_uncorrected(label, task.conventions, number)
-                exposures[str(label)] = expose(whole(None), label.k)
+                exposures[str(label)] = _exposure(label, task.conventions, whole)
     return {name: columns[name] for name in task.columns}, exposures
+
+
+def _exposure(
+    label: Label, conventions: Conventions, whole: Callable[[float | None], Listed]
+) -> Exposure:
+    if "groups" not in label.metric.needs:
+        return expose(whole(None), label.k)
+    return expose_groups(whole(label.conventions(conventions).relevance_threshold), label.k)
 
 
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
     """Numbers over all users say of sampled candidates what was sampled."""
-    if why := not_corrected(label, conventions):
+    if why := not_corrected(label, conventions) or not_weighed(label, conventions):
         raise ScoringError(Refusal(literal(f"{label}: {why}"), (number, 3)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import FAIR_TARGETS, Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
@@ -100,7 +100,7 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
 
 def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
-    if why := not_corrected(label, own) or _unweighed(label, own):
+    if why := not_corrected(label, own) or not_weighed(label, own) or _without_target(label, own):
         return why
     asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
     if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
@@ -119,6 +119,13 @@ def why_not(label: Label, own: Conventions) -> str:
     )
 
 
+def _without_target(label: Label, own: Conventions) -> str:
+    if "fairness_target" not in label.metric.knobs or own.fairness_target is not None:
+        return ""
+    said = " | ".join(FAIR_TARGETS)
+    return f"which share should a group have? Set the convention fairness_target: {said}"
+
+
 # Sums over hits, and what they may divide by where hits count by their weights.
 WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
     "P": {"precision_denominator": {"k", "len"}, "precision_aggregate": {"macro"}},
@@ -131,9 +138,12 @@ WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
 }
 
 
-def _unweighed(label: Label, own: Conventions) -> str:
+def not_weighed(label: Label, own: Conventions) -> str:
     """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
-    if own.propensity is None or label.metric.of_list:
+    counts_alike = "groups" in label.metric.needs and (
+        label.metric.of_catalogue or own.fairness_target == "relevant"
+    )
+    if own.propensity is None or (label.metric.of_list and not counts_alike):
         return ""
     if own.candidates is not None:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"

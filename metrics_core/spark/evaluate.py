@@ -194,8 +194,9 @@ class _Opened:
             if later:
                 task, numbers = with_shelf(self.task, lambda: self.catalogue, lambda: None), None
                 if beyond:
-                    features = None if self.catalogue is None else self.catalogue.features
-                    items, numbers = numbered(found, plan.catalogue, features)
+                    shelf = self.catalogue
+                    known = (None, None) if shelf is None else (shelf.features, shelf.groups)
+                    items, numbers = numbered(found, plan.catalogue, *known)
                     task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
                 found.rows.unpersist()

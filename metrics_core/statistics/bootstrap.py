@@ -65,6 +65,18 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def two_sided(samples: Floats) -> float:
+    """P = 2 × (1 + samples on the rarer side of 0, with those at 0) / (1 + samples), at most 1.
+
+    References
+    ----------
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 4.4.  doi:10.1017/CBO9780511802843
+    """
+    known = samples[~np.isnan(samples)]
+    rarer = min(np.count_nonzero(known <= 0), np.count_nonzero(known >= 0))
+    return min(2 * (1 + int(rarer)) / (1 + len(known)), 1.0)
+
+
 def _weight_of() -> Floats:
     """The weight that a drawn number stands for."""
     from scipy.special import pdtr  # as for Student's t

@@ -15,7 +15,7 @@ from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
-from concord.metrics_core.statistics.swap import Measure, Shown
+from concord.metrics_core.statistics.swap import Measure, Shown, counted
 
 GROUPS = 100  # of users; fewer where there are fewer users
 
@@ -42,7 +42,8 @@ def jackknife_intervals(
     groups = min(GROUPS, len(users))
     if groups < FEWEST_INFORMATIVE:
         return dict.fromkeys(measures, (math.nan, math.nan))
-    sides = [_Side(shown, users, groups, items.n_items) for shown in (a, b)]
+    n_items = counted(a, b, items)
+    sides = [_Side(shown, users, groups, n_items) for shown in (a, b)]
 
     def gap(measure: Measure, left_out: int | None) -> float:
         of_a, of_b = (measure(Exposure(*side.without(left_out), k, items)) for side in sides)

@@ -28,7 +28,8 @@ Measure = Callable[[Exposure], float]
 class Shown:
     """Who is shown what by one model: a row a user and item of the top k, each item once for a user.
 
-    user, item : (rows,) numbers; both models number users and items alike
+    user, item : (rows,) numbers; both models number users and items alike. Of metrics of groups: the user and the cell,
+                 as `fairness.cells_of` gives them
     owner      : (users,) where lists are those of requests, by which `user` numbers them: the number of whose they are
     """
 
@@ -77,7 +78,7 @@ def swap_tests(
     Fisher's randomisation; for retrieval: Smucker, Allan & Carterette (2007), CIKM, 623-632.
     doi:10.1145/1321440.1321528
     """
-    pair = _Pair.of(a, b, items.n_items)
+    pair = _Pair.of(a, b, counted(a, b, items))
     observed = {
         name: _gap(measure, pair.observed(), items, k) for name, measure in measures.items()
     }
@@ -95,6 +96,12 @@ def swap_tests(
         )
         for name, gap in observed.items()
     }
+
+
+def counted(a: Shown, b: Shown, items: Items) -> int:
+    """How many items, or cells, there are counts of."""
+    highest = max(a.item.max(initial=-1), b.item.max(initial=-1))
+    return max(items.n_items, int(highest) + 1)
 
 
 _Counts = tuple[

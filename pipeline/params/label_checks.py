@@ -17,7 +17,7 @@ MOST_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")
 COLUMNS = {  # of background, by what it is
     "train": ("user", "item", "time"),
-    "items": ("item", "categories", "vector", "title"),
+    "items": ("item", "categories", "vector", "title", "group"),
     "users": ("user",),
     "metrics": (),
 }

@@ -119,10 +119,11 @@ class ByActivity(_Section):
 
     by: Literal["activity"]
     edges: list[Count] = Field(min_length=1, max_length=MOST_ENDS)
+    compare_gaps: bool = False
 
     @property
     def cut(self) -> segmentations.ByActivity:
-        return segmentations.ByActivity(tuple(self.edges))
+        return segmentations.ByActivity(tuple(self.edges), self.compare_gaps)
 
 
 class ByColumn(_Section):
@@ -131,10 +132,12 @@ class ByColumn(_Section):
     by: Literal["user"]
     column: str
     edges: list[End] | None = Field(default=None, min_length=1, max_length=MOST_ENDS)
+    compare_gaps: bool = False
 
     @property
     def cut(self) -> segmentations.ByColumn:
-        return segmentations.ByColumn(self.column, tuple(self.edges) if self.edges else None)
+        edges = tuple(self.edges) if self.edges else None
+        return segmentations.ByColumn(self.column, edges, self.compare_gaps)
 
 
 class ByPopularity(_Section):

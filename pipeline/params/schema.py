@@ -3,7 +3,13 @@
 from typing import Any
 
 from concord.metrics_core.conventions.candidates import FORM, MOST_ITEMS, MOST_NEGATIVES, UNIFORM
-from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import (
+    FAIR_TARGETS,
+    KNOBS,
+    PROPENSITY,
+    UNIT_MEANS,
+    Knob,
+)
 from concord.pipeline.params.model import Params
 
 
@@ -35,6 +41,11 @@ def _conventions() -> dict[str, Any]:
                 "description": "over what means are taken; with data.unit, and only then\n"
                 + "\n".join(f"{word}: {means}" for word, means in UNIT_MEANS.items()),
                 "enum": list(UNIT_MEANS),
+            },
+            "fairness_target": {
+                "description": "which share of the attention a group of items should have, for AWRF\n"
+                + "\n".join(f"{word}: {means}" for word, means in FAIR_TARGETS.items()),
+                "enum": list(FAIR_TARGETS),
             },
             "overrides": {
                 "type": "object",

@@ -74,6 +74,10 @@ def gaps(entry: Segmentation) -> list[dict[str, Any]]:
             **vars(gap),
             "gap_text": numbers.number(gap.gap, _digits(entry, gap.label)),
             "interval": numbers.interval(gap.ci_low, gap.ci_high, _digits(entry, gap.label)),
+            "difference_text": numbers.signed(gap.difference, _digits(entry, gap.label)),
+            "difference_interval": numbers.signed_interval(
+                gap.diff_low, gap.diff_high, _digits(entry, gap.label)
+            ),
         }
         for gap in entry.gaps
     ]

@@ -34,8 +34,13 @@ def _drawn() -> dict[str, Any]:
             orient="row",
         ),
         "items": pl.DataFrame(
-            {"item": list(ITEMS), "categories": [draw.sample("xyz", 2) for _ in ITEMS]}
+            {
+                "item": list(ITEMS),
+                "categories": [draw.sample("xyz", 2) for _ in ITEMS],
+                "group": [*"ppqqrrpq"],
+            }
         ),
+        "columns": {"items": {"group": "group"}},
     }
 
 
@@ -48,13 +53,15 @@ def _label(metric: Metric) -> str:
 
 
 def _mean(label: str, duplicates: str, **knobs: Any) -> float:
-    pinned = cc.preset("standard", duplicates=duplicates, ties="given", **knobs)
+    pinned = cc.preset(
+        "standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs
+    )
     return cc.evaluate(**DATA, metrics=[label], conventions=pinned)[label]
 
 
 def _ways(metric: Metric) -> list[dict[str, Any]]:
     """`standard`, and with each word of each convention of the metric."""
-    able = [KNOB[name] for name in metric.knobs]
+    able = [KNOB[name] for name in metric.knobs if name in KNOB]
     return [
         {},
         *({knob.name: value} for knob in able for value in knob.values if value != "full_k"),

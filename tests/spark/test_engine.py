@@ -1,7 +1,7 @@
 """The engine `spark` of the pipeline gives what the others give: values, exposures and refusals."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -103,3 +103,23 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
         list(spark_engine.partitions(*files, task, 300, NONE))
 
     assert str(refused.value) == str(expected.value)
+
+
+def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
+    """Exposure of groups is counted in cells, of which there may be more than items."""
+    given, files = tables(text=False), _files(tmp_path, text=False)
+    items = given.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
+    items.write_parquet(tmp_path / "items.parquet")
+    labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
+    task, background = Task(labels_of(labels), pinned), Background(None, tmp_path / "items.parquet")
+
+    values, exposures = _whole(list(spark_engine.partitions(*files, task, 500, background)))
+    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
+    lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
+    how: dict[str, Any] = {"metrics": labels, "conventions": pinned, "items": items, "columns": {"items": {"group": "group"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+
+    assert values.cast(expected.schema).equals(expected, null_equal=True)
+    assert exposures == exposed
+    found = cc.evaluate(lists.drop("score"), truth, **how)
+    alone = cc.evaluate(files[0], files[1], **how)
+    assert {label: found[label] for label in labels} == {label: alone[label] for label in labels}

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
@@ -12,9 +12,13 @@ from concord.metrics_core.checking.settings import Settings
 
 @dataclass(frozen=True)
 class ByActivity:
-    """Users by their interactions in train; `edges` are the upper ends of the groups."""
+    """Users by their interactions in train; `edges` are the upper ends of the groups.
+
+    compare_gaps : are the gaps between groups tested, each model's against the baseline's?
+    """
 
     edges: tuple[int, ...]
+    compare_gaps: bool = False
 
     @property
     def needs(self) -> str:
@@ -29,10 +33,14 @@ class ByActivity:
 
 @dataclass(frozen=True)
 class ByColumn:
-    """Users by a column of the users' table; with `edges` it is a number, cut there."""
+    """Users by a column of the users' table; with `edges` it is a number, cut there.
+
+    compare_gaps : as in `ByActivity`
+    """
 
     column: str
     edges: tuple[float, ...] | None = None
+    compare_gaps: bool = False
 
     @property
     def needs(self) -> str:
@@ -51,6 +59,7 @@ class ByPopularity:
 
     by: Literal["truth_item", "recommended_item"]
     shares: tuple[float, float]
+    compare_gaps: ClassVar[bool] = False  # of users only
 
     @property
     def needs(self) -> str:
@@ -100,12 +109,15 @@ def _segmentation(said: Any) -> Segmentation | str:
     by = said.get("by") if isinstance(said, Mapping) else None
     by = by if isinstance(by, str) else ""
     keys = set(said) - {"by"} if by in _WRITE else set()
-    if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MOST_COUNT):
-        return ByActivity(tuple(said["edges"]))
-    if by == "user" and isinstance(said.get("column"), str) and keys <= {"column", "edges"}:
-        edges = said.get("edges")
-        if edges is None or _are(edges, int | float, -MOST_END, MOST_END):
-            return ByColumn(said["column"], None if edges is None else tuple(map(float, edges)))
+    if by in {"activity", "user"} and isinstance(gaps := said.get("compare_gaps", False), bool):
+        keys -= {"compare_gaps"}
+        if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MOST_COUNT):
+            return ByActivity(tuple(said["edges"]), gaps)
+        if by == "user" and isinstance(said.get("column"), str) and keys <= {"column", "edges"}:
+            edges = said.get("edges")
+            if edges is None or _are(edges, int | float, -MOST_END, MOST_END):
+                ends = None if edges is None else tuple(map(float, edges))
+                return ByColumn(said["column"], ends, gaps)
     if by in QUESTIONED and keys == {"shares"} and _are(said["shares"], float, *WITHIN):
         shares = tuple(said["shares"])
         if len(shares) == 2:  # noqa: PLR2004 - the head, and head and middle

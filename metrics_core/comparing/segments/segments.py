@@ -9,18 +9,14 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity, Segmentation
 from concord.metrics_core.comparing.segments.cells import cells
+from concord.metrics_core.comparing.segments.gaps import FEWEST_IN_GAP, gaps
 from concord.metrics_core.comparing.segments.grouped import Grouped, split
 from concord.metrics_core.comparing.segments.items import QUESTIONS, item_groups
 from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
 from concord.metrics_core.comparing.sentences.flags import flags
 from concord.metrics_core.comparison import parts
-from concord.metrics_core.comparison.parts import Difference, Gap, Segment
+from concord.metrics_core.comparison.parts import Difference, Segment
 from concord.metrics_core.metrics.catalogue import is_pooled
-from concord.metrics_core.statistics.bootstrap import interval, weighted_means
-
-# Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
-# of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.
-FEWEST_IN_GAP = 30
 
 
 def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[parts.Segmentation]:
@@ -38,7 +34,7 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
             segments=tuple(_segments(labels)),
             cells=tuple(found),
             fewest_in_gap=FEWEST_IN_GAP,
-            gaps=tuple(gap for grouped in labels for gap in _gaps(asked, grouped)),
+            gaps=tuple(gaps(asked, labels, compared=segmentation.compare_gaps)),
             flags=tuple(flags(name, found, overall, asked.baseline)),
         )
 
@@ -83,20 +79,3 @@ def _users(grouped: Grouped, group: str) -> int:
     columns = grouped.values.get(group, {}).values()
     known = np.logical_or.reduce([~np.isnan(column) for column in columns])
     return int(known.sum()) if grouped.whose is None else len(np.unique(grouped.whose.user[known]))
-
-
-def _gaps(asked: Asked, grouped: Grouped) -> Iterator[Gap]:
-    """Largest minus smallest mean of a group of enough users, each model; none where fewer than two groups have them.
-
-    The interval is by bootstrap, with the groups held fixed.
-    """
-    for model in next(iter(grouped.values.values()), {}):
-        columns = {group: grouped.column(group, model) for group in grouped.values}
-        means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
-        if len(means) < 2:  # noqa: PLR2004 - a gap is between two
-            continue
-        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        both = np.column_stack([columns[high].by_user, columns[low].by_user])
-        samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
-        ends = interval(samples[:, 0] - samples[:, 1], asked.confidence)
-        yield Gap(grouped.text, model, low, high, means[high] - means[low], *ends)

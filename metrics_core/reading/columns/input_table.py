@@ -30,7 +30,7 @@ UNIT = (
 )
 
 
-_WHERE_NAMED = ("time", "propensity")  # columns that are read if they are named
+_WHERE_NAMED = ("time", "propensity", "group")  # columns that are read if they are named
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class InputTable:
     name     : what messages call it: the path or address of the file, or the name of an argument
     format   : one of `source.FORMATS`, or `held`
     needs    : the columns that must be there; `may_have`: those that are read if they are there,
-               `time` and `propensity` only if they are named in `columns`
+               `time`, `propensity` and `group` only if they are named in `columns`
     columns  : ours -> theirs, where they differ
     settings : how a fix names the settings of this table
     unit     : what we call the columns that with the user name a request -> what the reader of messages does

@@ -9,6 +9,9 @@ from concord.metrics_core.reading.formats.source import Source
 
 _CATEGORIES = "write a list of text, or text with `|` between the categories; leave it empty for an item without"
 _TITLE = "write titles as text"
+_GROUP = "write one text for each item; leave it empty for an item without a group"
+_COARSER = "write a coarser column"
+MOST_GROUPS = 100
 _NUMBER = "write a finite number for every item that the truth names"
 _VECTOR = "write a list of finite numbers of one length for every item; leave it empty for an item without"
 
@@ -25,7 +28,20 @@ def feature_problems(source: Source, frame: pl.DataFrame) -> list[Problem]:
     if "title" in frame.columns and frame.schema["title"].is_nested():
         where = f"{source.file.name}: column {source.file.theirs('title')!r}"
         problems.append(Problem(where, f"is of type {frame.schema['title']}", _TITLE))
+    if "group" in source.file.columns:
+        problems += group_problems(source, frame)
     return problems
+
+
+def group_problems(source: Source, frame: pl.DataFrame) -> Iterator[Problem]:
+    """What items' groups may not be."""
+    where = f"{source.file.name}: column {source.file.theirs('group')!r}"
+    if frame.schema["group"].is_nested():
+        yield Problem(where, f"is of type {frame.schema['group']}", _GROUP)
+    elif (n := frame["group"].n_unique()) > MOST_GROUPS + 1:  # one of them may be empty
+        yield Problem(where, f"has {n:,} different values, and groups are at most {MOST_GROUPS}", _COARSER)  # fmt: skip
+    elif frame["group"].null_count() == len(frame):
+        yield Problem(where, "is empty for every item", _GROUP)
 
 
 def as_number(frame: pl.DataFrame, name: str) -> pl.Expr:

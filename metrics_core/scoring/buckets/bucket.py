@@ -60,7 +60,9 @@ class Plan:
     def size(self) -> int:
         """Bytes that every worker gets."""
         items = self.task.items
-        arrays = [] if items is None else [items.users, items.in_catalogue, items.features]
+        arrays = (
+            [] if items is None else [items.users, items.in_catalogue, items.features, items.group]
+        )
         size = sum(array.nbytes for array in arrays if array is not None)
         return size + (0 if self.numbers is None else self.numbers.nbytes)
 

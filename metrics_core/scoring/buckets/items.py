@@ -12,13 +12,16 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.scoring.buckets.buckets import Evaluated
 from concord.metrics_core.scoring.buckets.facts import added
-from concord.metrics_core.scoring.listing import Features, counted_items
+from concord.metrics_core.scoring.listing import Features, Groups, counted_items
 
 MOST_ITEMS = 1 << 21  # that the driver numbers
 
 
 def numbered(
-    found: Evaluated, catalogue: pa.Table | None, features: Features | None
+    found: Evaluated,
+    catalogue: pa.Table | None,
+    features: Features | None,
+    groups: Groups | None,
 ) -> tuple[Items, pa.Table]:
     """What is known of all items of lists, train and catalogue, and their numbers.
 
@@ -37,7 +40,8 @@ def numbered(
     with in_memory() as connection:
         connection.register("had", had)
         connection.register("items", shelf)
-        return counted_items(connection, added(found.facts).get("train_users", 0), features)
+        train_users = added(found.facts).get("train_users", 0)
+        return counted_items(connection, train_users, features, groups)
 
 
 def exposures_of(found: Evaluated) -> Mapping[str, Exposure]:
@@ -51,8 +55,10 @@ def exposures_of(found: Evaluated) -> Mapping[str, Exposure]:
     exposures = {}
     for label in labels:
         of = told.filter(pl.col("of") == f"exposure {label}")
-        counts = np.zeros(task.items.n_items, dtype=np.int64)
-        counts[of["id"].cast(pl.Int64).to_numpy()] = of["n"].to_numpy()
+        held = of["id"].cast(pl.Int64).to_numpy()
+        size = max(task.items.n_items, 1 + int(held.max(initial=-1)))  # of groups: cells, not items
+        counts = np.zeros(size, dtype=np.int64)
+        counts[held] = of["n"].to_numpy()
         users = sum(each.exposures.get(str(label), 0) for each in found.facts)
         exposures[str(label)] = Exposure(counts, users, label.k, task.items)
     return exposures

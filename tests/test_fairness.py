@@ -1,0 +1,417 @@
+"""Fairness of exposure and gaps between users: by hand, in plain Python, in a comparison, by every engine and in the stages."""
+
+import json
+import math
+import subprocess
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import concord as cc
+from concord.metrics_core.comparison.exports import exports
+from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.evaluate import labels_of
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.scoring.summary import summarise_catalogue
+from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
+from concord.pipeline.evaluating.engines import polars as polars_engine
+from tests.library import compared_as_pinned
+from tests.parity.environments import python_with
+from tests.project import change_params, copied, run
+
+ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
+NAMED = {"items": {"group": "maker"}}
+RECS = {"u": ["a", "b", "d"], "v": ["e", "f"]}
+TRUTH = {"u": ["a", "d"], "v": ["e"], "w": ["b"]}
+SECOND = 1 / math.log2(3)
+OVERALL = ["EED@2", "EER@2", "EEL@2"]
+
+
+def pinned(target: str | None = "catalogue", **knobs: Any) -> cc.Conventions:
+    return cc.preset("standard", fairness_target=target, **knobs)
+
+
+def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Result:
+    how = {"items": ITEMS, "columns": NAMED, **others}
+    return cc.evaluate(RECS, TRUTH, metrics=metrics, conventions=conventions, **how)
+
+
+@pytest.mark.parametrize(
+    ("target", "of_u", "of_v"),
+    [
+        # u shows x twice: shares 1, 0, 0. v shows y, then an item without group: 0, 1 / (1 + s), s / (1 + s).
+        ("catalogue", (1 / 2, 2 / 6, 1 / 6), (1 / 2, 2 / 6, 1 / 6)),
+        ("relevant", (1 / 2, 1 / 2, 0), (0, 1, 0)),
+        ("uniform", (1 / 2, 1 / 2, 0), (1 / 2, 1 / 2, 0)),
+    ],
+)
+def test_attention_by_hand(target: str, of_u: tuple[float, ...], of_v: tuple[float, ...]) -> None:
+    found = evaluated(["AWRF@2"], pinned(target)).per_user
+    shares = [(1.0, 0.0, 0.0), (0.0, 1 / (1 + SECOND), SECOND / (1 + SECOND))]
+    expected = [
+        1 - sum(abs(a - t) for a, t in zip(shown, targets, strict=True)) / 2
+        for shown, targets in zip(shares, (of_u, of_v), strict=True)
+    ]
+
+    assert found["AWRF@2"].to_list()[:2] == pytest.approx(expected)
+    assert math.isnan(found["AWRF@2"][2])  # w has no list
+
+
+def test_attention_follows_the_discount() -> None:
+    """p = 0.5: v gives 1 / 1.5 to y and 0.5 / 1.5 to the item without a group."""
+    conventions = pinned("uniform", overrides={"AWRF": {"discount": {"geometric": 0.5}}})
+
+    found = evaluated(["AWRF@2", "nDCG@2"], conventions)
+
+    assert found.per_user["AWRF@2"][1] == pytest.approx(1 - (1 / 2 + 2 / 3 - 1 / 2 + 1 / 3) / 2)
+    assert found["nDCG@2"] == evaluated(["nDCG@2"], pinned())["nDCG@2"]
+
+
+def test_expected_exposure_by_hand() -> None:
+    """Three users want something; of the attention 1 + s to two places, w gives nothing.
+
+    x: u alone, both places; y: v's first; no group: v's second. Ideal: of u a and d in either order, half of the whole to
+    x and to y; of v e first, and then any of 3 x, 1 y, 1 without; of w b first, then any of 2 x, 2 y, 1 without.
+    """
+    whole = 3 * (1 + SECOND)
+    e = ((1 + SECOND) / whole, 1 / whole, SECOND / whole)
+    t = (
+        ((1 + SECOND) / 2 + SECOND * 3 / 5 + 1 + SECOND * 2 / 5) / whole,
+        ((1 + SECOND) / 2 + 1 + SECOND * 1 / 5 + SECOND * 2 / 5) / whole,
+        (SECOND * 1 / 5 + SECOND * 1 / 5) / whole,
+    )
+    found = evaluated(OVERALL, pinned(None))
+
+    assert found["EED@2"] == pytest.approx(sum(a * a for a in e))
+    assert found["EER@2"] == pytest.approx(sum(a * b for a, b in zip(e, t, strict=True)))
+    assert found["EEL@2"] == pytest.approx(sum((a - b) ** 2 for a, b in zip(e, t, strict=True)))
+    assert found.summary["n_users"].to_list() == [3, 3, 3]
+    assert sum(t) == pytest.approx(1)
+
+
+CATALOGUE = "abcde"
+
+
+def reference(
+    lists: Mapping[str, str], wanted: Mapping[str, set[str]], maker: Mapping[str, str], k: int, p: float
+) -> tuple[dict[str, dict[str, float]], tuple[float, float, float]]:  # fmt: skip
+    """AWRF of each user by target, and EED, EER and EEL, with every ideal list written out."""
+    groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
+
+    def shares(shown: Sequence[str]) -> dict[str, float]:
+        held = dict.fromkeys(groups, 0.0)
+        for weight, item in zip(attention, shown, strict=False):
+            held[maker[item]] += weight
+        return held
+
+    awrf: dict[str, dict[str, float]] = {}
+    for user, shown in lists.items():
+        held = shares(shown)
+        targets = {"catalogue": CATALOGUE, "uniform": "", "relevant": wanted[user]}
+        awrf[user] = {}
+        for name, of in targets.items():
+            n = len(of) or len(groups)
+            aim = {g: sum(maker[i] == g for i in of) / n if of else 1 / n for g in groups}
+            apart = sum(abs(held[g] / sum(held.values()) - aim[g]) for g in groups)
+            awrf[user][name] = 1 - apart / 2
+    e = {g: fmean(shares(lists.get(u, ""))[g] for u in wanted) / sum(attention) for g in groups}
+    ideal = dict.fromkeys(groups, 0.0)
+    for liked in wanted.values():
+        best = [order for order in permutations(CATALOGUE) if set(order[: len(liked)]) == liked]
+        for order in best:
+            for g, weight in shares(order).items():
+                ideal[g] += weight / len(best) / len(wanted) / sum(attention)
+    disparity = sum(e[g] ** 2 for g in groups)
+    relevance = sum(e[g] * ideal[g] for g in groups)
+    return awrf, (disparity, relevance, sum((e[g] - ideal[g]) ** 2 for g in groups))
+
+
+@given(
+    lists=st.lists(st.permutations(CATALOGUE).map("".join), min_size=1, max_size=4),
+    wanted=st.lists(st.sets(st.sampled_from(CATALOGUE), min_size=1), min_size=5, max_size=5),
+    makers=st.lists(st.sampled_from("xyz"), min_size=5, max_size=5),
+    length=st.integers(1, 5),
+    k=st.integers(1, 5),
+    target=st.sampled_from(["catalogue", "relevant", "uniform"]),
+)
+def test_against_plain_python(  # noqa: PLR0917
+    lists: list[str], wanted: list[set[str]], makers: list[str], length: int, k: int, target: str
+) -> None:
+    maker = dict(zip(CATALOGUE, makers, strict=True))
+    shown = {f"u{n}": each[:length] for n, each in enumerate(lists)}
+    liked = {f"u{n}": each for n, each in enumerate(wanted)}
+    awrf, overall = reference(shown, liked, maker, k, 0.8)
+
+    found = cc.evaluate(
+        {user: list(each) for user, each in shown.items()},
+        {user: list(each) for user, each in liked.items()},
+        metrics=[f"{name}@{k}" for name in ("AWRF", "EED", "EER", "EEL")],
+        conventions=pinned(target, discount={"geometric": 0.8}, preset="custom"),
+        items=pl.DataFrame({"item": list(maker), "maker": makers}),
+        columns=NAMED,
+    )
+
+    values = dict(found.per_user.iter_rows())
+    assert {user: values[user] for user in awrf} == pytest.approx({user: of[target] for user, of in awrf.items()}, abs=1e-12)  # fmt: skip
+    assert all(0 <= values[user] <= 1 for user in awrf)
+    assert [found[f"{name}@{k}"] for name in ("EED", "EER", "EEL")] == pytest.approx(overall, abs=1e-12)  # fmt: skip
+
+
+def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
+    """Every user wants one item of each group, and shows them in both orders alike."""
+    recs = {"u": ["a", "d"], "v": ["d", "a"]}
+    found = cc.evaluate(recs, {user: ["a", "d"] for user in recs}, metrics=["EEL@2", "AWRF@1", "AWRF@2"], conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"), items=ITEMS, columns=NAMED)  # fmt: skip
+
+    assert found["EEL@2"] == pytest.approx(0, abs=1e-12)
+    assert found["AWRF@2"] == pytest.approx(1, abs=1e-6)
+    assert found["AWRF@1"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("metric", "settings", "given", "said"),
+    [
+        ("AWRF@2", {"fairness_target": None}, {}, "AWRF@2: which share should a group have? Set the convention fairness_target"),
+        ("AWRF@2", {}, {"columns": {}}, "AWRF@2: needs items with the column `group` named"),
+        ("EEL@2", {}, {"items": None, "columns": {}}, "EEL@2: needs items with the column `group` named"),
+        ("EEL", {}, {}, "EEL needs a cutoff, such as EEL@10"),
+        ("EEL@2", {"propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1}}, {"train": TRUTH}, "EEL@2: `propensity` weighs sums over hits"),
+        ("AWRF@2", {}, {"items": ITEMS.with_columns(maker=pl.lit(None, pl.String))}, "is empty for every item"),
+        ("AWRF@2", {}, {"items": ITEMS.with_columns(maker=pl.concat_list("maker"))}, "write one text for each item"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_refused(
+    metric: str, settings: dict[str, Any], given: dict[str, Any], said: str
+) -> None:
+    conventions = cc.preset("standard", **{"fairness_target": "relevant", **settings})
+
+    with pytest.raises(ValueError, match=r"\w") as refused:
+        evaluated([metric], conventions, **given)
+
+    assert said in str(refused.value)
+
+
+def test_too_many_groups_are_refused() -> None:
+    items = pl.DataFrame({"item": [f"i{n}" for n in range(102)], "maker": [f"m{n}" for n in range(102)]})  # fmt: skip
+
+    with pytest.raises(ValueError, match="has 102 different values, and groups are at most 100"):
+        evaluated(["AWRF@2"], pinned(), items=items)
+
+
+def test_what_was_not_asked_leaves_no_trace() -> None:
+    standard = cc.preset("standard")
+
+    assert "fairness_target" not in standard.as_dict()
+    assert standard.fingerprint == "8b9f230525cc"
+    assert pinned().as_dict()["fairness_target"] == "catalogue"
+    assert pinned().fingerprint != standard.fingerprint
+    with pytest.raises(ValueError, match=r"fairness_target: is 'even'"):
+        pinned("even")
+
+
+def test_a_derivation_shows_the_arithmetic() -> None:
+    found = cc.explain(RECS, TRUTH, user="v", metric="AWRF@2", conventions=pinned(), items=ITEMS, columns=NAMED)  # fmt: skip
+
+    assert [row.term for row in found.listed] == ["y: 1", "without a group: 0.63093"]
+    assert found.sums == (
+        "x: 0 / 1.63093 = 0 of the attention; target 0.5  (catalogue)",
+        "y: 1 / 1.63093 = 0.613147 of the attention; target 0.333333  (catalogue)",
+        "without a group: 0.63093 / 1.63093 = 0.386853 of the attention; target 0.166667  (catalogue)",
+        "AWRF = 1 - (|0 - 0.5| + |0.613147 - 0.333333| + |0.386853 - 0.166667|) / 2",
+    )
+    assert found.value == evaluated(["AWRF@2"], pinned()).per_user["AWRF@2"][1]
+    with pytest.raises(ValueError, match="explain covers metrics of lists and truth; EEL reads"):
+        cc.explain(RECS, TRUTH, user="v", metric="EEL@2", conventions=pinned())
+
+
+def shop(n_users: int = 60) -> dict[str, Any]:
+    """Lists of two models; users with a list and nothing wanted, and the other way round."""
+    rng = np.random.default_rng(5)
+    ids = [f"i{n:02}" for n in range(30)]
+    popular = np.arange(30, 0, -1) / 465
+    return {
+        "items": pl.DataFrame({"item": ids, "maker": ["x"] * 12 + ["y"] * 15 + [None] * 3}),
+        "truth": {f"u{n:02}": list(rng.choice(ids, rng.integers(1, 6), replace=False)) for n in range(n_users)},
+        "models": {
+            name: {f"u{n:02}": list(rng.choice(ids, 8, replace=False, p=p)) for n in range(4, n_users + 6)}
+            for name, p in (("even", None), ("popular", popular))
+        },
+    }  # fmt: skip
+
+
+LABELS = ["AWRF@5", "EED@5", "EER@5", "EEL@5", "Coverage@5"]
+
+
+def test_a_comparison_tests_what_evaluate_says() -> None:
+    data = shop()
+    how: dict[str, Any] = {"items": data["items"], "columns": NAMED, "conventions": pinned()}
+
+    found = cc.compare(data["models"], data["truth"], metrics=LABELS, baseline="even", resamples=199, **how)  # fmt: skip
+
+    alone = {m: cc.evaluate(lists, data["truth"], metrics=LABELS, **how) for m, lists in data["models"].items()}  # fmt: skip
+    tested = {pair.label: pair for pair in found.pairs}
+    for label in LABELS:
+        gap = alone["popular"][label] - alone["even"][label]
+        assert tested[label].difference == pytest.approx(gap, abs=1e-14)
+    assert tested["EEL@5"].test == "swap"
+    assert tested["EEL@5"].n_users == 60
+    assert tested["AWRF@5"].test == "t"
+    assert tested["EEL@5"].verdict == "worse_without_interval"
+    knob = found.conventions.knobs[-1]
+    assert (knob.name, knob.value, knob.changes) == ("fairness_target", "catalogue", ("AWRF",))
+
+
+def test_other_labels_keep_their_draws() -> None:
+    data = shop()
+    how: dict[str, Any] = {"baseline": "even", "items": data["items"], "columns": NAMED, "conventions": pinned(), "resamples": 199}  # fmt: skip
+
+    both, alone = (cc.compare(data["models"], data["truth"], metrics=metrics, **how) for metrics in (["P@5", "Coverage@5", "EEL@5"], ["P@5", "Coverage@5"]))  # fmt: skip
+
+    (ours,), (theirs,) = ([p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone))  # fmt: skip
+    assert ours.p == theirs.p
+
+
+def test_engines_and_ranges_give_the_same_bits(tmp_path: Path) -> None:
+    data = shop()
+    recs = data["models"]["popular"]
+    rows = [(u, i, r) for u, shown in sorted(recs.items()) for r, i in enumerate(shown, 1)]
+    pl.DataFrame(rows, ["user", "item", "rank"], orient="row").write_parquet(tmp_path / "lists.parquet", row_group_size=50)  # fmt: skip
+    judged = [(u, i, 1.0) for u, held in sorted(data["truth"].items()) for i in sorted(held)]
+    pl.DataFrame(judged, ["user", "item", "grade"], orient="row").write_parquet(tmp_path / "truth.parquet")  # fmt: skip
+    data["items"].rename({"maker": "group"}).write_parquet(tmp_path / "items.parquet")
+    files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
+    task = Task(labels_of(LABELS), pinned())
+    background = Background(None, tmp_path / "items.parquet")
+
+    parts = list(duckdb_engine.partitions(*files, task, 50, background))
+    (whole,) = polars_engine.partitions(*files, task, background)
+
+    found = cc.evaluate(recs, data["truth"], metrics=LABELS, conventions=pinned(), items=data["items"], columns=NAMED)  # fmt: skip
+    assert len(parts) > 3
+    assert pl.concat([part.values for part in parts])["AWRF@5"].equals(whole.values["AWRF@5"])
+    for label in task.labels[1:]:
+        exposure: Exposure = parts[0].exposures[str(label)]
+        for part in parts[1:]:
+            exposure += part.exposures[str(label)]
+        summed = summarise_catalogue(label, exposure, task.conventions)
+        assert summed.mean == found[str(label)]
+
+
+def segmented(*, compare_gaps: bool = True, n: int = 160) -> tuple[cc.Comparison, dict[str, Any]]:
+    """Two models and three groups of users, of which the last is too small; hits at rank 1 as drawn."""
+    rng = np.random.default_rng(11)
+    users = pl.DataFrame({"user": [f"u{i:03}" for i in range(n)], "tier": [*["old"] * 60, *["new"] * (n - 70), *["few"] * 10]})  # fmt: skip
+    rates = {"even": {"old": 0.5, "new": 0.5, "few": 1.0}, "leaning": {"old": 0.8, "new": 0.3, "few": 0.0}}  # fmt: skip
+    hits = {m: [rng.random() < of[tier] for tier in users["tier"]] for m, of in rates.items()}
+    models = {m: {u: (["good"] if hit else ["bad"]) for u, hit in zip(users["user"], of, strict=True)} for m, of in hits.items()}  # fmt: skip
+    found = cc.compare(models, {user: ["good"] for user in users["user"]}, metrics=["P@1"], baseline="even", conventions="standard", users=users,
+                       segments={"tier": {"by": "user", "column": "tier", "compare_gaps": compare_gaps}}, resamples=499)  # fmt: skip
+    return found, {"tier": users["tier"].to_list(), **hits}
+
+
+def test_gaps_are_those_of_the_groups_means() -> None:
+    found, data = segmented()
+    even, leaning = found.segments[0].gaps
+    means = {
+        m: {tier: fmean(hit for hit, t in zip(data[m], data["tier"], strict=True) if t == tier) for tier in ("old", "new")}
+        for m in ("even", "leaning")
+    }  # fmt: skip
+
+    assert (leaning.low_segment, leaning.high_segment) == ("new", "old")
+    assert leaning.ratio == pytest.approx(means["leaning"]["new"] / means["leaning"]["old"])
+    assert leaning.gap == pytest.approx(means["leaning"]["old"] - means["leaning"]["new"])
+    assert leaning.difference == leaning.gap - even.gap
+    assert leaning.diff_low is not None
+    assert leaning.diff_low < leaning.difference < (leaning.diff_high or 0)
+    assert leaning.p == 2 * 1 / 500  # no resample turns it
+    assert leaning.p_adjusted == leaning.p
+    assert (even.difference, even.p) == (None, None)
+    assert even.ratio == pytest.approx(min(means["even"].values()) / max(means["even"].values()))
+
+
+def test_gaps_that_are_not_compared_are_as_before() -> None:
+    asked, _ = segmented()
+    plain, _ = segmented(compare_gaps=False)
+
+    assert set(json.loads(to_json(plain))["segments"][0]["gaps"][1]) == {"label", "model", "low_segment", "high_segment", "gap", "ci_low", "ci_high"}  # fmt: skip
+    assert "difference" not in exports(plain)["gaps"].columns
+    assert exports(asked)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
+    assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [gap.gap for gap in asked.segments[0].gaps]  # fmt: skip
+    with pytest.raises(ValueError, match=r"segments\.tier"):
+        cc.compare({"a": RECS, "b": RECS}, TRUTH, metrics=["P@1"], baseline="a", conventions="standard", train=TRUTH, segments={"tier": {"by": "activity", "edges": [1], "compare_gaps": "yes"}})  # fmt: skip
+
+
+FAIRLEARN = """
+import json, sys
+from fairlearn.metrics import MetricFrame
+tier, values = json.load(sys.stdin)
+frame = MetricFrame(metrics=lambda y, _: float(y.mean()), y_true=values, y_pred=values, sensitive_features=tier)
+print(json.dumps([frame.by_group.to_dict(), frame.difference(), frame.ratio()]))
+"""
+
+
+@pytest.mark.whole
+def test_gaps_are_those_of_fairlearn() -> None:
+    """Its MetricFrame knows no smallest size of a group, so the small one is left out."""
+    found, data = segmented()
+    python = python_with(Path(__file__).parent / "parity" / "fairlearn.txt")
+    cells = {(c.model, c.segment): c.mean for c in found.segments[0].cells}
+
+    for gap in found.segments[0].gaps:
+        rows = [(t, float(hit)) for t, hit in zip(data["tier"], data[gap.model], strict=True) if t != "few"]  # fmt: skip
+        done = subprocess.run([str(python), "-c", FAIRLEARN], input=json.dumps(list(zip(*rows, strict=True))), capture_output=True, text=True, check=True, env={})  # fmt: skip
+        by_group, difference, ratio = json.loads(done.stdout)
+        assert {tier: cells[gap.model, tier] for tier in by_group} == pytest.approx(by_group)
+        assert (gap.gap, gap.ratio) == pytest.approx((difference, ratio))
+
+
+@pytest.mark.whole
+def test_stages_give_what_the_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    project, data = copied(tmp_path), shop(80)
+    data["items"].write_csv(project / "items.csv")
+    users = list(data["truth"])
+    pl.DataFrame({"user": users, "tier": ["old", "new"] * 40}).write_csv(project / "users.csv")
+    judged = [(u, i) for u, held in data["truth"].items() for i in held]
+    pl.DataFrame(judged, ["user", "item"], orient="row").write_csv(project / "truth.csv")
+    for name, lists in data["models"].items():
+        rows = [(u, i, r) for u, shown in lists.items() for r, i in enumerate(shown, 1)]
+        pl.DataFrame(rows, ["user", "item", "rank"], orient="row").write_csv(project / f"{name}.csv")  # fmt: skip
+    change_params(
+        project,
+        {
+            "data.truth": {"path": "truth.csv"},
+            "models": {model: {"path": f"{model}.csv"} for model in data["models"]},
+            "background": {
+                "items": {"path": "items.csv", "columns": {"group": "maker"}},
+                "users": {"path": "users.csv"},
+            },
+            "evaluation.metrics": ["nDCG", "AWRF", "EED", "EER", "EEL"],
+            "evaluation.ks": [5],
+            "evaluation.rows_per_partition": 150,
+            "comparison.baseline": "even",
+            "comparison.primary": ["nDCG@5", "AWRF@5"],
+            "comparison.resamples": 99,
+            "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
+            "conventions.fairness_target": "catalogue",
+        },
+    )
+    run(project, "dvc", "repro", "report")
+    monkeypatch.chdir(project)
+
+    stored = (project / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert to_json(compared_as_pinned(project)) == stored
+    report = (project / "results/report/report.html").read_text(encoding="utf-8")
+    assert "Gap against even" in report
+    assert "fairness_target" in report
+    explained = run(project, "concord", "explain", "u07", "AWRF@5", "--model", "popular")
+    values = dict(pl.read_parquet("results/per_user/popular.parquet").select("user", "AWRF@5").iter_rows())  # fmt: skip
+    assert f"AWRF@5 = {values['u07']:.6g}" in explained
