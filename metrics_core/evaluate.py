@@ -39,6 +39,7 @@ from concord.metrics_core.scoring.partition import (
     without_list,
 )
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
+from concord.metrics_core.scoring.score import MEAN_WEIGHT, mean_weight
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.scoring.weighing import Weighing
 from concord.metrics_core.spark.frames import is_spark
@@ -241,13 +242,15 @@ def summarise_column(
     parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
     column, mean = counted[name].to_numpy(), conventions.unit_mean
     clusters = None if mean is None else Clusters.of(counted["user"], mean)
+    if (weight := mean_weight(label, conventions)) is not None:
+        clusters = Clusters.weighed(counted[weight].to_numpy(), clusters)
     how: dict[str, Any] = {"confidence": confidence, "parts": parts, "clusters": clusters}
     return summarise(label, column, conventions, **how)
 
 
 def mean_of(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
     """The mean of a definition over the values of all partitions."""
-    columns = [name for name in frames[0].columns if name.startswith(f"#{definition.column}#")]
+    columns = [name for name in frames[0].columns if name.startswith((f"#{definition.column}#", MEAN_WEIGHT))]  # fmt: skip
     values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])
     how = (definition.label, definition.conventions)
     return summarise_column(values, definition.column, *how, confidence=CONFIDENCE).mean

@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.parts import (
     Provenance,
 )
 from concord.metrics_core.conventions.candidates import SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, UNIT_MEANS
+from concord.metrics_core.conventions.conventions import KNOBS, NORMALISED, UNIT_MEANS
 from concord.metrics_core.metrics.catalogue import changed_by
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 
@@ -58,7 +58,9 @@ def conventions(asked: Asked) -> PinnedConventions:
         knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
     if pinned.propensity is not None:
         changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        asked_for = NORMALISED.get(pinned.propensity.get("normalised", ""), "")
         meaning = "Relevant items count by the inverse of how probably they came to be known."
+        meaning += f" Sums are normalised: {asked_for}." if asked_for else ""
         knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
     overrides = pinned.as_dict()["overrides"]
     return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)

@@ -149,7 +149,10 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
             continue
         values = aligned.values(text, label.conventions(asked.conventions).undefined)
         (paired,) = compare(
-            values, [(NOW, THEN)], confidence=asked.confidence, clusters=aligned.clusters
+            values,
+            [(NOW, THEN)],
+            confidence=asked.confidence,
+            clusters=aligned.whose(label, asked.conventions),
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
         if is_pooled(label, asked.conventions):

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.checking.relations import Table, column
 from concord.metrics_core.checking.units import owners
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.conventions import Conventions, UnitMean
+from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
+from concord.metrics_core.scoring.score import mean_weight
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
 _AT_ONCE = 2  # models whose values are read
@@ -43,6 +45,25 @@ class Aligned:
         found = None if self.mean is None else Clusters.of(self.users, self.mean)
         return None if found is None or found.alone else found
 
+    def whose(self, label: Label, conventions: Conventions) -> Clusters | None:
+        """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike."""
+        name = mean_weight(label, conventions)
+        return self.clusters if name is None else self._weighed(name)
+
+    @cached_property
+    def _known(self) -> dict[str, Clusters]:
+        return {}
+
+    def _weighed(self, name: str) -> Clusters:
+        """By the truth, so that all models agree on what a user counts."""
+        if name not in self._known:
+            weights = np.full(len(self.users), np.nan)
+            for model in self.tables:
+                for each in self._rows(model, name, "skip"):
+                    weights = np.fmax(weights, each)
+            self._known[name] = Clusters.weighed(weights, self.clusters)
+        return self._known[name]
+
     @cached_property
     def owners(self) -> pl.Series:
         """The user in each place, as text."""
@@ -59,19 +80,17 @@ class Aligned:
         """Values of users as they are; of requests, the mean of each user's that count."""
         return values if self.clusters is None else self.clusters.means(values)
 
-    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Values of two models by user; of requests, what each user adds to the means over those that both have."""
-        return (a, b) if self.clusters is None else self.clusters.pair(a, b)
-
     def column(self, model: str, label: str, undefined: str) -> Floats:
         """Those of one model."""
         rows = self._rows(model, label, undefined)
         first = next(rows)
         return mean_of_defined([first, *rows]) if len(self.tables[model]) > 1 else first
 
-    def trainings(self, model: str, label: str, undefined: str) -> Floats:
+    def trainings(
+        self, model: str, label: str, undefined: str, clusters: Clusters | None
+    ) -> Floats:
         """(trainings, users) those of each training of one model; of requests, values of their users that vary so."""
-        rows, clusters = self._rows(model, label, undefined), self.clusters
+        rows = self._rows(model, label, undefined)
         return np.stack([row if clusters is None else clusters.linearised(row) for row in rows])
 
     def _rows(self, model: str, label: str, undefined: str) -> Iterator[Floats]:
@@ -90,6 +109,11 @@ class Aligned:
         placed = np.full(len(self.users), np.nan)
         placed[places] = counted
         return placed
+
+
+def by_pair(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
+    """Values of two models by user; of requests or weighed users, what each adds to the means over those that both have."""
+    return (a, b) if clusters is None else clusters.pair(a, b)
 
 
 def nobody() -> None:
