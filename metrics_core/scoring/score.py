@@ -168,16 +168,24 @@ def _unweighed(label: Label, own: Conventions) -> str:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
     if label.name not in WEIGHED:
         return f"`propensity` weighs sums over hits, {', '.join(WEIGHED)}; leave {label.name} out, or evaluate it without"
-    if normalised(label, own) and label.name not in NORMALISABLE:
-        return (
-            f"`propensity.normalised` divides by the weights of all relevant items, and {label.name} by what it is named for; "
-            f"choose of {', '.join(NORMALISABLE)}, or leave `normalised` out"
-        )
-    if normalised(label, own) == "over_all" and own.truth_visible != "all":
-        return f"`normalised: over_all` does not go with truth_visible: {own.truth_visible}; choose all"
+    if why := _unnormalised(label, own):
+        return why
     for knob, allowed in WEIGHED[label.name].items():
         if (value := getattr(own, knob)) not in allowed:
             return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
+    return ""
+
+
+def _unnormalised(label: Label, own: Conventions) -> str:
+    """Why a sum over hits cannot be divided by the weights of relevant items; empty where it can, or is not to be."""
+    asked = normalised(label, own)
+    if asked and label.name not in NORMALISABLE:
+        return (
+            f"`propensity.normalised` divides by the weights of all relevant items, and {label.name} is a share of another "
+            f"number; take {', '.join(NORMALISABLE)}, or leave `normalised` out"
+        )
+    if asked == "over_all" and own.truth_visible != "all":
+        return f"`normalised: over_all` does not go with truth_visible: {own.truth_visible}; choose all"
     return ""
 
 
