@@ -152,9 +152,10 @@ def evaluate(
         from concord.metrics_core.spark.evaluate import evaluate_frames
 
         how = {"users": users, "train": train, "items": items}
-        if unit:
-            what = "is given, and lists or truth are Spark DataFrames"
-            raise refuse("unit", what, "write them to files and give their paths")
+        for asked, where in ((unit, "unit"), (pinned.propensity, "conventions: propensity")):
+            if asked:
+                what = "is given, and lists or truth are Spark DataFrames"
+                raise refuse(where, what, "write them to files and give their paths")
         found = evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
         return cast("Result", found)  # the same but for `per_user`; no type tells frames apart
     with in_memory() as connection:

@@ -185,7 +185,7 @@ def _unnormalised(label: Label, own: Conventions) -> str:
             f"number; take {', '.join(NORMALISABLE)}, or leave `normalised` out"
         )
     if asked == "over_all" and own.truth_visible != "all":
-        return f"`normalised: over_all` does not go with truth_visible: {own.truth_visible}; choose all"
+        return f"`propensity.normalised: over_all` does not go with truth_visible: {own.truth_visible}; choose all"
     return ""
 
 

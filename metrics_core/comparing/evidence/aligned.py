@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from concord.metrics_core.checking.relations import Table, column
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.relations import Table, column, schema
 from concord.metrics_core.checking.units import owners
 from concord.metrics_core.conventions.conventions import Conventions, UnitMean
 from concord.metrics_core.metrics.catalogue import Label
@@ -46,23 +47,43 @@ class Aligned:
         return None if found is None or found.alone else found
 
     def whose(self, label: Label, conventions: Conventions) -> Clusters | None:
-        """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike."""
+        """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike.
+
+        Raises
+        ------
+        InputError : the truths of folds let users count differently
+        """
         name = mean_weight(label, conventions)
-        return self.clusters if name is None else self._weighed(name)
+        if name is None:
+            return self.clusters
+        weights = self._counts(name)
+        if weights is None:
+            what = "is over_all, and folds with truths of their own let a user count differently in each"
+            raise refuse("conventions: propensity.normalised", what, "write per_user")
+        return Clusters.weighed(weights, self.clusters)
+
+    def on_one_truth(self, label: Label, conventions: Conventions) -> bool:
+        """Does a user count alike in the mean of a label, whoever recommends?"""
+        name = mean_weight(label, conventions)
+        return name is None or self._counts(name) is not None
+
+    def _counts(self, name: str) -> Floats | None:
+        """(users,) what each counts, NaN for who is in no table; None where tables differ in it, or do not say."""
+        if any(name not in schema(each) for held in self.tables.values() for each in held):
+            return None
+        if name not in self._known:
+            rows = (row for m in self.tables for row in self._rows(m, name, "skip"))
+            found = next(rows)
+            agreed = True
+            for row in rows:
+                agreed &= bool(np.all((row == found) | np.isnan(row - found)))
+                found = np.fmax(found, row)
+            self._known[name] = found if agreed else None
+        return self._known[name]
 
     @cached_property
-    def _known(self) -> dict[str, Clusters]:
+    def _known(self) -> dict[str, Floats | None]:
         return {}
-
-    def _weighed(self, name: str) -> Clusters:
-        """By the truth, so that all models agree on what a user counts."""
-        if name not in self._known:
-            weights = np.full(len(self.users), np.nan)
-            for model in self.tables:
-                for each in self._rows(model, name, "skip"):
-                    weights = np.fmax(weights, each)
-            self._known[name] = Clusters.weighed(weights, self.clusters)
-        return self._known[name]
 
     @cached_property
     def owners(self) -> pl.Series:
