@@ -15,6 +15,7 @@ from scipy.stats import binomtest, wilcoxon
 
 from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_clusters as clusters
+from benchmarks import simulated_exposure as exposure
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -68,6 +69,7 @@ def main() -> None:
         *studies.PARTS,
         *clusters.PARTS,
         *sampling.PARTS,
+        *exposure.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]
