@@ -15,7 +15,13 @@ from typing import Any
 import concord as cc
 from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.candidates import FORM, SENTENCE
-from concord.metrics_core.conventions.conventions import KNOBS, PROPENSITY, UNIT_MEANS, Knob
+from concord.metrics_core.conventions.conventions import (
+    KNOBS,
+    NORMALISED,
+    PROPENSITY,
+    UNIT_MEANS,
+    Knob,
+)
 from concord.metrics_core.conventions.presets import PRESETS, Preset
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
@@ -209,7 +215,9 @@ def conventions_page() -> str:
         "## `propensity`\n",
         "How probably each relevant item came to be known: it counts by the inverse. Absent where all count alike; no preset has "
         "it, and every preset may stand beside it: [exposure bias](../how-to/exposure-bias.md).\n",
-        f"- `{PROPENSITY}`\n",
+        f"- `{PROPENSITY}`",
+        *(f"- `normalised: {word}`: {said}" for word, said in NORMALISED.items()),
+        "",
         f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused.\n",
         "## `unit_mean`\n",
         "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
