@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 import concord as cc
+from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparison.parts import or_nan
 from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.metrics.catalogue import expand
 from tests.library import compared_as_pinned
 from tests.project import change_params, copied, copied_from, run
 
@@ -308,9 +310,8 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     ratio, error = jackknifed(of_one, below)
     row = found["one"].summary.row(0, named=True)
     assert row["mean"] == pytest.approx(ratio)
-    assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(
-        2.03, abs=0.02
-    )  # t of some 35 users
+    t_of_35 = pytest.approx(2.03, abs=0.02)  # few users have most of the weight
+    assert (row["ci_high"] - row["ci_low"]) / 2 / error == t_of_35
     assert (row["n_users"], "n_requests" in row) == (40, False)
     score = compared.score("one", "R@4")
     assert (score.mean, score.ci_low, score.ci_high) == (row["mean"], row["ci_low"], row["ci_high"])
@@ -320,7 +321,7 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     low, high, p, adjusted = map(or_nan, (pair.ci_low, pair.ci_high, pair.p, pair.p_adjusted))
     assert pair.difference == pytest.approx(gap)
     assert pair.difference == pytest.approx(found["one"]["R@4"] - found["other"]["R@4"])
-    assert (high - low) / 2 / error == pytest.approx(2.03, abs=0.02)
+    assert (high - low) / 2 / error == t_of_35
     assert p == pytest.approx(2 * t.sf(abs(gap / error), 35), rel=0.02)
     assert adjusted >= p
     assert cc.plan(found, baseline="other").pairs == cc.plan(compared).pairs
@@ -407,6 +408,16 @@ def test_folds_of_other_truths_are_no_one_ratio() -> None:
     ):
         cc.compare({m: {"replicates": {1: r, 2: r}} for m, r in lists.items()}, {"replicates": {1: truth, 2: less}},
                    metrics=["R@4"], baseline="other", conventions=RATIO, train=train, paired_replicates=True)  # fmt: skip
+
+
+def test_revisions_with_other_truths_or_conventions_are_no_one_ratio() -> None:
+    now = pl.DataFrame({"user": ["u", "v"], "R@2": [0.5, 1.0], "#counts>=1": [3.0, 2.0]})
+    then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
+    (label,) = expand(["R"], [2])
+
+    told = {name: align({"now": [now], "then": [each]}).on_one_truth(label, RATIO) for name, each in then.items()}  # fmt: skip
+
+    assert told == {"same": True, "other": False, "plain": False}
 
 
 def test_reconcile_reads_lists_and_truth_alone() -> None:
