@@ -15,6 +15,7 @@ from scipy.stats import binomtest, wilcoxon
 
 from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_clusters as clusters
+from benchmarks import simulated_exposure as exposure
 from benchmarks import simulated_fairness as fairness
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
@@ -70,6 +71,7 @@ def main() -> None:
         *clusters.PARTS,
         *sampling.PARTS,
         *fairness.PARTS,
+        *exposure.PARTS,
     ):
         print(part.__name__.strip("_"), file=sys.stderr, flush=True)
         parts += ["", *part()]

@@ -19,6 +19,7 @@ from concord.metrics_core.conventions.conventions import (
     FAIR_SENTENCE,
     FAIR_TARGETS,
     KNOBS,
+    NORMALISED,
     PROPENSITY,
     UNIT_MEANS,
     Knob,
@@ -221,7 +222,9 @@ def conventions_page() -> str:
         "## `propensity`\n",
         "How probably each relevant item came to be known: it counts by the inverse. Absent where all count alike; no preset has "
         "it, and every preset may stand beside it: [exposure bias](../how-to/exposure-bias.md).\n",
-        f"- `{PROPENSITY}`\n",
+        f"- `{PROPENSITY}`",
+        *(f"- `normalised: {word}`: {said}" for word, said in NORMALISED.items()),
+        "",
         f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused.\n",
         "## `unit_mean`\n",
         "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",

@@ -39,6 +39,7 @@ from concord.metrics_core.scoring.partition import (
     without_list,
 )
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
+from concord.metrics_core.scoring.score import MEAN_WEIGHT, mean_weight
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.scoring.weighing import Weighing
 from concord.metrics_core.spark.frames import is_spark
@@ -152,9 +153,10 @@ def evaluate(
         from concord.metrics_core.spark.evaluate import evaluate_frames
 
         how = {"users": users, "train": train, "items": items}
-        if unit:
-            what = "is given, and lists or truth are Spark DataFrames"
-            raise refuse("unit", what, "write them to files and give their paths")
+        for asked, where in ((unit, "unit"), (pinned.propensity, "conventions: propensity")):
+            if asked:
+                what = "is given, and lists or truth are Spark DataFrames"
+                raise refuse(where, what, "write them to files and give their paths")
         found = evaluate_frames(recs, truth, task, columns=columns, policies=input, **how)
         return cast("Result", found)  # the same but for `per_user`; no type tells frames apart
     with in_memory() as connection:
@@ -242,13 +244,15 @@ def summarise_column(
     parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
     column, mean = counted[name].to_numpy(), conventions.unit_mean
     clusters = None if mean is None else Clusters.of(counted["user"], mean)
+    if (weight := mean_weight(label, conventions)) is not None:
+        clusters = Clusters.weighed(counted[weight].to_numpy(), clusters)
     how: dict[str, Any] = {"confidence": confidence, "parts": parts, "clusters": clusters}
     return summarise(label, column, conventions, **how)
 
 
 def mean_of(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
     """The mean of a definition over the values of all partitions."""
-    columns = [name for name in frames[0].columns if name.startswith(f"#{definition.column}#")]
+    columns = [name for name in frames[0].columns if name.startswith((f"#{definition.column}#", MEAN_WEIGHT))]  # fmt: skip
     values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])
     how = (definition.label, definition.conventions)
     return summarise_column(values, definition.column, *how, confidence=CONFIDENCE).mean

@@ -169,7 +169,7 @@ class ModelTables:
             inputs=data.inputs(found, fold),
         )
         values = evaluated(part.values, gathered.task)
-        others = part.values.select("user", *gathered.definitions)
+        others = part.values.select("user", *gathered.definitions, *gathered.task.mean_weights)
         quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
         return Evaluated(values, others, lists, summary, quality)
 

@@ -11,6 +11,7 @@ from itertools import combinations, product
 from typing import Any
 
 from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.conventions.conventions import KNOBS, Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
 from concord.metrics_core.evaluate import mean_of
@@ -116,6 +117,11 @@ def reconcile(
     """
     label, pinned = of_lists_and_truth(metric, asks="reconcile"), conventions_of(conventions)
     given(value)
+    if (pinned.propensity or {"column": "truth"}).get("column") != "truth":
+        what = "is of train or of items, and lists and truth alone are read"
+        raise refuse(
+            "conventions: propensity", what, "leave it out, or name the column of the truth"
+        )
     with in_memory() as connection:
         how: dict[str, Any] = {"columns": columns, "policies": input, "unit": unit}
         open_inputs(connection, recs, truth, pinned, again=True, **how)

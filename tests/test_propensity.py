@@ -1,7 +1,8 @@
 """Relevant items that count by the inverse of their propensities: by hand, in plain Python, with known truth, in the stages."""
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,9 +12,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
 import concord as cc
+from concord.metrics_core.comparing.evidence.aligned import align
+from concord.metrics_core.comparison.parts import or_nan
 from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.metrics.catalogue import expand
 from tests.library import compared_as_pinned
 from tests.project import change_params, copied, copied_from, run
 
@@ -117,6 +122,9 @@ def test_equal_propensities_change_no_bit() -> None:
         ("AP@2", {}, {}, "AP@2: `propensity` weighs sums over hits"),
         ("R@2", {}, {"recall_denominator": "min_k_relevant"}, "does not go with recall_denominator: min_k_relevant; choose relevant"),
         ("nDCG@2", {}, {"ideal": "retrieved"}, "does not go with ideal: retrieved"),
+        ("P@2", {"normalised": "per_user"}, {}, "P@2: `propensity.normalised` divides by the weights of all relevant items"),
+        ("nDCG@2", {"normalised": "over_all"}, {}, "take R, Hit, CG, DCG, RBP, or leave `normalised` out"),
+        ("R@2", {"normalised": "over_all"}, {"truth_visible": "retrieved"}, "does not go with truth_visible: retrieved"),
         ("P@2", {"fewest": 30}, {}, "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30"),
     ],
 )  # fmt: skip
@@ -140,6 +148,10 @@ def test_what_cannot_be_weighed_is_refused(
         ({"popularity": 0.5, "fewest": 1}, "propensity.clip: is missing"),
         ({"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1}, "names neither or both"),
         ({"clip": 0.1, "fewest": 1}, "names neither or both"),
+        (
+            {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": True},
+            "write per_user or over_all",
+        ),
         ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is no part of it"),
     ],
 )
@@ -156,6 +168,9 @@ def test_what_was_not_asked_leaves_no_trace() -> None:
     assert "propensity" not in standard.as_dict()
     assert standard.fingerprint == "8b9f230525cc"
     assert pinned().as_dict()["propensity"] == HALF
+    assert RATIO.fingerprint != pinned(popularity=1).fingerprint
+    with pytest.raises(ValueError, match="unit_mean: users lets users count alike"):
+        cc.preset("standard", propensity=RATIO.propensity, unit_mean="users")
     with pytest.raises(ValueError, match="propensity: popularity needs train"):
         cc.evaluate(RECS, TRUTH, metrics=["P@2"], conventions=pinned())
 
@@ -221,6 +236,195 @@ def test_dcg_and_ndcg_may_disagree() -> None:
     assert not [each for each in one.warnings if each.kind == "dcg_disagrees"]
 
 
+def test_sums_may_be_divided_by_the_weights_of_all_relevant_items() -> None:
+    """Weights 1, 2 of u's a and c, 1, sqrt(2) of v's a and b; u finds c at rank 1, v finds a. CG of v's b would be 2."""
+    per_user, over_all = (
+        cc.evaluate(RECS, TRUTH, metrics=["R@2", "CG@3", "RBP(p=0.5)@2"], conventions=pinned(normalised=how), train=TRAIN)
+        for how in ("per_user", "over_all")
+    )  # fmt: skip
+    root = math.sqrt(2)
+    u, v = per_user.per_user.rows()
+
+    assert u[1:] == pytest.approx((2 / 3, (2 + 1) / 3, 0.5 * 2 / 3))
+    assert v[1:] == pytest.approx((1 / (1 + root), (1 + 2 * root) / (1 + root), 0.5 / (1 + root)))
+    assert per_user["CG@3"] == pytest.approx((u[2] + v[2]) / 2)
+    assert over_all["R@2"] == pytest.approx((2 + 1) / (3 + 1 + root))
+    assert over_all["CG@3"] == pytest.approx((3 + 1 + 2 * root) / (4 + root))
+    assert over_all["RBP(p=0.5)@2"] == pytest.approx(0.5 * (2 + 1) / (4 + root))
+    assert over_all.per_user["#counts>=1"].to_list() == pytest.approx([3, 1 + root])
+
+
+def test_a_patient_reader_as_lenskit_has_it() -> None:
+    """(1 - p) · Σ w p^(rank - 1) / Σ w of a list, the sum in the denominator over all relevant items, not cut at k.
+
+    `IPSRBP` of https://github.com/lenskit/lkpy/pull/1182, which no release has; gamma there is 2 e - 1.
+    """
+    known = {"a": 0.25, "b": 0.5, "c": 1.0, "d": 0.125}
+    items = pl.DataFrame({"item": list(known), "p": list(known.values())})
+    by_items = {"column": "items", "clip": 0.01, "fewest": 1, "normalised": "per_user"}
+    found = cc.evaluate({"u": ["c", "b", "a", "d"]}, {"u": ["a", "b", "d"]}, metrics=["RBP(p=0.8)@3"], items=items,
+                        columns={"items": {"propensity": "p"}}, conventions=cc.preset("standard", propensity=by_items))  # fmt: skip
+
+    assert found["RBP(p=0.8)@3"] == pytest.approx(0.2 * (2 * 0.8 + 4 * 0.8**2) / (4 + 2 + 8))
+
+
+def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
+    """A ratio of sums, and the square root of (n - 1) / n · Σ (ratio without a user - ratio)², in plain Python."""
+    n, ratio = len(above), sum(above) / sum(below)
+    without = [(sum(above) - a) / (sum(below) - b) for a, b in zip(above, below, strict=True)]
+    return ratio, math.sqrt((n - 1) / n * sum((each - ratio) ** 2 for each in without))
+
+
+def _shop(n: int = 40) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:  # fmt: skip
+    """Lists of two models, a truth, and a train in which `a` is wanted by eight and `h` by one."""
+    rng = np.random.default_rng(11)
+    lists: dict[str, dict[str, list[str]]] = {"one": {}, "other": {}}
+    truth: dict[str, list[str]] = {}
+    for number in range(n):
+        user = f"u{number:02}"
+        for each in lists.values():
+            each[user] = rng.permutation(list(ITEMS))[:4].tolist()
+        truth[user] = rng.permutation(list(ITEMS))[: rng.integers(1, 6)].tolist()
+    counted = [(f"t{n}", item) for place, item in enumerate(ITEMS) for n in range(8 - place)]
+    return lists, truth, pl.DataFrame(counted, ["user", "item"], orient="row")
+
+
+def _sums(recs: Mapping[str, list[str]], truth: Mapping[str, list[str]]) -> tuple[list[float], list[float]]:  # fmt: skip
+    """Each user's weights of the hits, and of the relevant items; e = 1, so that an item weighs 8 / its train users."""
+    weight = {item: 8 / (8 - place) for place, item in enumerate(ITEMS)}
+    above = [sum(weight[i] for i in truth[user] if i in recs[user]) for user in truth]
+    return above, [sum(weight[i] for i in wanted) for wanted in truth.values()]
+
+
+RATIO = pinned(popularity=1, normalised="over_all")
+
+
+def test_the_interval_is_that_of_a_ratio() -> None:
+    """Of the value, of the difference, and with it p; the same in `evaluate`, in `compare` and in a plan."""
+    lists, truth, train = _shop()
+    of_one, below = _sums(lists["one"], truth)
+    of_other, _ = _sums(lists["other"], truth)
+    found = {m: cc.evaluate(r, truth, metrics=["R@4"], conventions=RATIO, train=train) for m, r in lists.items()}  # fmt: skip
+    compared = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, adjustment="max_t", wilcoxon=True)  # fmt: skip
+
+    ratio, error = jackknifed(of_one, below)
+    row = found["one"].summary.row(0, named=True)
+    assert row["mean"] == pytest.approx(ratio)
+    t_of_35 = pytest.approx(2.03, abs=0.02)  # few users have most of the weight
+    assert (row["ci_high"] - row["ci_low"]) / 2 / error == t_of_35
+    assert (row["n_users"], "n_requests" in row) == (40, False)
+    score = compared.score("one", "R@4")
+    assert (score.mean, score.ci_low, score.ci_high) == (row["mean"], row["ci_low"], row["ci_high"])
+
+    gap, error = jackknifed([a - b for a, b in zip(of_one, of_other, strict=True)], below)
+    (pair,) = compared.pairs
+    low, high, p, adjusted = map(or_nan, (pair.ci_low, pair.ci_high, pair.p, pair.p_adjusted))
+    assert pair.difference == pytest.approx(gap)
+    assert pair.difference == pytest.approx(found["one"]["R@4"] - found["other"]["R@4"])
+    assert (high - low) / 2 / error == t_of_35
+    assert p == pytest.approx(2 * t.sf(abs(gap / error), 35), rel=0.02)
+    assert adjusted >= p
+    assert cc.plan(found, baseline="other").pairs == cc.plan(compared).pairs
+    with pytest.raises(ValueError, match="give the result of `evaluate` itself"):
+        cc.plan({m: each.per_user for m, each in found.items()}, baseline="other")
+
+
+def test_weights_that_are_equal_give_recall_over_all_relevant_items() -> None:
+    lists, truth, _ = _shop()
+    train = {"t": list(ITEMS)}
+    found = cc.evaluate(lists["one"], truth, metrics=["R@4"], conventions=RATIO, train=train)
+
+    hits = sum(len({*truth[user]} & {*lists["one"][user]}) for user in truth)
+    assert found["R@4"] == pytest.approx(hits / sum(map(len, truth.values())))
+
+
+def test_requests_of_a_user_are_one_in_the_interval() -> None:
+    lists, truth, train = _shop()
+    pairs = [(user, f"v{int(user[1:]) // 2}", user) for user in truth]
+    recs, wanted = (
+        pl.DataFrame([(owner, s, item) for user, owner, s in pairs for item in of[user]], ["user", "session", "item"], orient="row")
+        for of in (lists["one"], truth)
+    )  # fmt: skip
+    recs = recs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("session"))
+    conventions = cc.preset("standard", propensity=RATIO.propensity, unit_mean="requests")
+    found = cc.evaluate(recs, wanted, metrics=["R@4"], conventions=conventions, train=train, unit=["user", "session"])  # fmt: skip
+
+    above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in _sums(lists["one"], truth))
+    ratio, error = jackknifed(above.tolist(), below.tolist())
+    row = found.summary.row(0, named=True)
+    assert (row["mean"], row["n_users"], row["n_requests"]) == (pytest.approx(ratio), 20, 40)
+    assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(2.1, abs=0.03)
+
+
+def test_the_panel_has_the_unweighed_value_beside() -> None:
+    lists, truth, train = _shop()
+    how: dict[str, Any] = {"metrics": ["R@4", "DCG@4"], "baseline": "other", "train": train}
+    weighed = cc.compare(lists, truth, conventions=RATIO, **how)
+    plain = cc.compare(lists, truth, conventions="standard", **how)
+
+    (beside,) = (each for each in weighed.panel[0].definitions if each.name == "unweighed")
+    assert beside.says == "propensity: null"
+    assert beside.values == plain.panel[0].definitions[0].values
+    assert beside.verdicts == plain.panel[0].definitions[0].verdicts
+    assert beside.values != weighed.panel[0].definitions[0].values
+    assert "unweighed" not in {each.name for each in plain.panel[0].definitions}
+    assert "unweighed" in weighed.to_html()
+
+
+def test_segments_by_popularity_weigh_recall_too() -> None:
+    """Head is a, middle is b, tail the rest; in each recall is by weights, user by user."""
+    lists, truth, train = _shop()
+    segments = {"popularity": {"by": "truth_item", "shares": [0.22, 0.4]}}
+    found = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, segments=segments)  # fmt: skip
+    weight = {item: 8 / (8 - place) for place, item in enumerate(ITEMS)}
+    tail = "cdefgh"
+    shares = [
+        sum(weight[i] for i in wanted if i in tail and i in lists["one"][user]) / sum(weight[i] for i in wanted if i in tail)
+        for user, wanted in truth.items()
+        if {*wanted} & {*tail}
+    ]  # fmt: skip
+
+    (cell,) = (c for c in found.segments[0].cells if (c.segment, c.model) == ("tail", "one"))
+    assert cell.mean == pytest.approx(fmean(shares))
+
+
+def test_what_a_derivation_counts_and_divides_by(capsys: pytest.CaptureFixture[str]) -> None:
+    told = cc.explain(RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN)  # fmt: skip
+
+    assert told.lines[-4:] == (
+        "each counts 1 / propensity: rank 1 1, rank 3 1.41421",
+        "CG = 1 + 2.82843",
+        "divided by the weights of all relevant items: 1.41421 + 1 = 2.41421",
+        "CG@3 = 1.58579",
+    )
+    assert "CG@3 = 1.58579" in capsys.readouterr().out
+
+
+def test_folds_of_other_truths_are_no_one_ratio() -> None:
+    lists, truth, train = _shop()
+    less = {user: wanted[:1] for user, wanted in truth.items()}
+    with pytest.raises(
+        ValueError, match=r"normalised: is over_all, and folds with truths of their own"
+    ):
+        cc.compare({m: {"replicates": {1: r, 2: r}} for m, r in lists.items()}, {"replicates": {1: truth, 2: less}},
+                   metrics=["R@4"], baseline="other", conventions=RATIO, train=train, paired_replicates=True)  # fmt: skip
+
+
+def test_revisions_with_other_truths_or_conventions_are_no_one_ratio() -> None:
+    now = pl.DataFrame({"user": ["u", "v"], "R@2": [0.5, 1.0], "#counts>=1": [3.0, 2.0]})
+    then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
+    (label,) = expand(["R"], [2])
+
+    told = {name: align({"now": [now], "then": [each]}).on_one_truth(label, RATIO) for name, each in then.items()}  # fmt: skip
+
+    assert told == {"same": True, "other": False, "plain": False}
+
+
+def test_reconcile_reads_lists_and_truth_alone() -> None:
+    with pytest.raises(ValueError, match="propensity: is of train or of items"):
+        cc.reconcile(RECS, TRUTH, value="0.5", metric="R@2", conventions=pinned())
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = copied(tmp_path_factory.mktemp("propensity"))
@@ -273,18 +477,28 @@ def test_stages_give_what_the_library_gives(
 
 
 @pytest.mark.whole
-def test_the_truth_may_hold_them(project: Path, tmp_path: Path) -> None:
+def test_the_truth_may_hold_them_and_all_be_one_ratio(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = copied_from(project, tmp_path)
+    given = {"column": "truth", "clip": 0.05, "fewest": 30}
     change_params(
         copy,
         {
             "data.truth.columns": {"propensity": "seen"},
-            "conventions.propensity": {"column": "truth", "clip": 0.05, "fewest": 30},
+            "conventions.propensity": {**given, "normalised": "over_all"},
+            "evaluation.metrics": ["R", "DCG"],
+            "comparison.primary": ["R@5"],
         },
     )
     run(copy, "dvc", "repro", "compare")
+    monkeypatch.chdir(copy)
 
+    stored = (copy / "results/comparison/comparison.json").read_text(encoding="utf-8")
+    assert to_json(compared_as_pinned(copy)) == stored
     found = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
-                        conventions=cc.preset("standard", propensity={"column": "truth", "clip": 0.05, "fewest": 30}))  # fmt: skip
-    values = pl.read_parquet(copy / "results/per_user/popular.parquet")["R@5"]
-    assert values.to_list() == found.per_user["R@5"].to_list()
+                        conventions=cc.preset("standard", propensity={**given, "normalised": "over_all"}))  # fmt: skip
+    values = pl.read_parquet(copy / "results/per_user/popular.parquet")
+    assert values["R@5"].to_list() == found.per_user["R@5"].to_list()
+    assert values["#counts>=1"].to_list() == found.per_user["#counts>=1"].to_list()
+    assert json.loads((copy / "results/metrics/popular.json").read_text())["R@5"] == found["R@5"]

@@ -27,7 +27,9 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.provenance import conventions
 from concord.metrics_core.comparing.warnings.data import unrelated_train
 from concord.metrics_core.comparing.warnings.lists import future_items as warned_future
-from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.scoring.score import mean_weight
 
 _LATER = """SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*) FROM train"""
 _UNTIMED = "train and truth do not both have times"
@@ -51,7 +53,7 @@ def audited(evidence: Evidence, *, times: str) -> Audit:
         if each.count.severity is not None
     }
     told = _weighed([each for each, _ in found], evidence, touched)
-    pooled = [str(each) for each in asked.of_primary if is_pooled(each, asked.conventions)]
+    pooled = [str(each) for each in asked.of_primary if _one_ratio(each, asked.conventions)]
     return Audit(
         models=tuple(evidence.models),
         primary=tuple(asked.primary),
@@ -69,7 +71,7 @@ def _weighed(
     """The findings with what their users weigh; the values of a label are read once."""
     asked, told = evidence.asked, {each.name: each for each in findings}
     for label in asked.of_primary:
-        if is_pooled(label, asked.conventions):
+        if _one_ratio(label, asked.conventions):
             continue
         text, own = str(label), label.conventions(asked.conventions)
         values = evidence.aligned.values(text, own.undefined)
@@ -93,6 +95,11 @@ def _weighed(
                 turns=(*each.turns, *turned),
             )
     return list(told.values())
+
+
+def _one_ratio(label: Label, pinned: Conventions) -> bool:
+    """Is the mean no plain mean of users' values?"""
+    return is_pooled(label, pinned) or mean_weight(label, pinned) is not None
 
 
 @dataclass(frozen=True)

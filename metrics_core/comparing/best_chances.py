@@ -19,7 +19,7 @@ def best_chances(asked: Asked, aligned: Aligned) -> Iterator[BestChance]:
             continue
         columns = _columns(aligned, label, label.conventions(asked.conventions).undefined)
         columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
-        if (clusters := aligned.clusters) is not None:
+        if (clusters := aligned.whose(label, asked.conventions)) is not None:
             columns = np.column_stack([clusters.scores(column) for column in columns.T])
         means = weighted_means(columns, resamples=asked.resamples, seed=asked.seed)
         shares = best_probability(means, higher_is_better=label.metric.higher_is_better)

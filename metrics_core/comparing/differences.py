@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concord.metrics_core.comparing.evidence.aligned import Aligned
+from concord.metrics_core.comparing.evidence.aligned import Aligned, by_pair
 from concord.metrics_core.comparing.evidence.asked import Asked, absolute
 from concord.metrics_core.comparing.evidence.evaluated import Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
@@ -65,13 +65,13 @@ def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]
         means = {model: or_nan(evaluated.mean(text)) for model, evaluated in models.items()}
         effect = absolute(asked.min_effects[text], means[asked.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
-        clusters = aligned.clusters
+        clusters = aligned.whose(label, conventions)
         results = compare(values, named, confidence=asked.confidence, clusters=clusters)
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
             tested = asked.wilcoxon and not math.isnan(kept.p)
-            p_wilcoxon = wilcoxon(*aligned.pair(values[a], values[b])) if tested else math.nan
+            p_wilcoxon = wilcoxon(*by_pair(values[a], values[b], clusters)) if tested else math.nan
             yield _Found(label, a, b, kept, effect, p_wilcoxon)
 
 
@@ -84,8 +84,9 @@ def _jointly(asked: Asked, family: Sequence[_Found], aligned: Aligned) -> Floats
         for label in {family[i].label for i in tested}
     }
     compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
+    whose = {label: aligned.whose(label, asked.conventions) for label in values}
     adjusted[tested] = max_t(
-        [aligned.pair(values[label][a], values[label][b]) for label, a, b in compared],
+        [by_pair(values[label][a], values[label][b], whose[label]) for label, a, b in compared],
         resamples=asked.resamples,
         seed=asked.seed,
     )

@@ -133,9 +133,9 @@ def _over_all_users(
 
 def _columns(evidence: Evidence, text: str) -> dict[str, Column]:
     """Model -> its values of a label."""
-    aligned = evidence.aligned
-    policy = parse(text).conventions(evidence.asked.conventions).undefined
-    return {m: Column(v, aligned.clusters) for m, v in aligned.values(text, policy).items()}
+    aligned, pinned, label = evidence.aligned, evidence.asked.conventions, parse(text)
+    values = aligned.values(text, label.conventions(pinned).undefined)
+    return {m: Column(v, aligned.whose(label, pinned)) for m, v in values.items()}
 
 
 def _lost(ours: Column, theirs: Column) -> int:
@@ -145,7 +145,8 @@ def _lost(ours: Column, theirs: Column) -> int:
 
 def _shared_requests(ours: Column, theirs: Column) -> int | None:
     """How many requests have a value with both; None where values are those of users."""
-    return None if ours.clusters is None else int((ours.defined & theirs.defined).sum())
+    of_requests = ours.clusters is not None and ours.clusters.of_requests
+    return int((ours.defined & theirs.defined).sum()) if of_requests else None
 
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
@@ -162,7 +163,7 @@ def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]
             label = parse(text)
             values = aligned.values(text, label.conventions(asked.conventions).undefined)
             of_groups = split(values, groups.names, groups.of_user)
-            yield name, Grouped(text, label, of_groups, aligned.clusters)
+            yield name, Grouped(text, label, of_groups, aligned.whose(label, asked.conventions))
 
 
 def _in_segment(

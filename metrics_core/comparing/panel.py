@@ -14,11 +14,12 @@ from concord.metrics_core.comparison.parts import Difference, LeftOut, PanelEntr
 from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.scoring.panel import Definition, differing, panel
+from concord.metrics_core.scoring.panel import UNWEIGHED, Definition, differing, panel
 from concord.metrics_core.statistics.pairs import adjust, compare, pairs, verdict
 
 PINNED = "as pinned"
 TOP = 2
+_UNWEIGHED = "As pinned, but that all relevant items count alike, whatever their propensities."
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,12 @@ def _verdicts(
     """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
     label, asked = definition.label, found.asked
     named = pairs(list(means), asked.baseline)
-    results = compare(values, named, confidence=asked.confidence, clusters=aligned.clusters)
+    results = compare(
+        values,
+        named,
+        confidence=asked.confidence,
+        clusters=aligned.whose(label, definition.conventions),
+    )
     if is_pooled(label, definition.conventions):
         results = [
             result.of_means(or_nan(means[a]), or_nan(means[b]))
@@ -133,7 +139,7 @@ def _told(
         name=PINNED if pinned is None else definition.presets[0],
         presets=tuple(definition.presets),
         says="; ".join(_in_words(name, value) for name, value in changed.items()),
-        stands_for=tuple(describe(name) for name in definition.presets),
+        stands_for=tuple(map(_stands_for, definition.presets)),
         values=values,
         ranks=ranks,
         top_two_hold=_top_two_hold(before, ranks),
@@ -141,6 +147,10 @@ def _told(
         verdicts=verdicts,
         verdicts_changed=tuple(m for m in verdicts if verdicts[m] != agreed.get(m)),
     )
+
+
+def _stands_for(name: str) -> str:
+    return _UNWEIGHED if name == UNWEIGHED else describe(name)
 
 
 def _in_words(knob: str, value: Any) -> str:

@@ -18,6 +18,7 @@ from concord.metrics_core.conventions.conventions import (
     FAIR_SENTENCE,
     FAIR_TARGETS,
     KNOBS,
+    NORMALISED,
     UNIT_MEANS,
 )
 from concord.metrics_core.metrics.catalogue import changed_by
@@ -63,7 +64,9 @@ def conventions(asked: Asked) -> PinnedConventions:
         knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
     if pinned.propensity is not None:
         changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        asked_for = NORMALISED.get(pinned.propensity.get("normalised", ""), "")
         meaning = "Relevant items count by the inverse of how probably they came to be known."
+        meaning += f" Sums are normalised: {asked_for}." if asked_for else ""
         knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
     if pinned.fairness_target is not None:
         meaning = _sentence(FAIR_SENTENCE, FAIR_TARGETS[pinned.fairness_target])

@@ -57,8 +57,8 @@ def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
         return {
             m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
         }
-    undefined = label.conventions(asked.conventions).undefined
-    return {m: Trained(aligned.trainings(m, str(label), undefined)) for m in evidence.models}
+    how = label.conventions(asked.conventions).undefined, aligned.whose(label, asked.conventions)
+    return {m: Trained(aligned.trainings(m, str(label), *how)) for m in evidence.models}
 
 
 def _over_all(label: Label, asked: Asked) -> bool:

@@ -441,7 +441,8 @@ class Conventions:
     propensity  : how probably each relevant item came to be known, by whose inverse it counts; None: all count alike.
                   {popularity: exponent, …}: (train users of the item / those of the most popular)^exponent;
                   {column: items | truth, …}: the column `propensity` of that table. Beside it `clip`, the smallest that
-                  counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed
+                  counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed;
+                  and, where sums are divided by the weights of all relevant rows, `normalised` (see `NORMALISED`)
     fairness_target : which share of the attention a group of items should have, for AWRF, which is refused without it
     """
 
@@ -503,6 +504,7 @@ class Conventions:
         for key, changed in self.overrides.items():
             problems += _wrong_overrides(key, changed)
         problems += [*_wrong_words(vars(self)), *_wrong_propensity(self.propensity)]
+        problems += _wrong_together(self.unit_mean, self.propensity)
         if problems:
             raise ConventionError(problems)
 
@@ -528,6 +530,7 @@ class Conventions:
         ]
         problems += _wrong_words(mapping)
         problems += _wrong_propensity(mapping.get("propensity"))
+        problems += _wrong_together(mapping.get("unit_mean"), mapping.get("propensity"))
         given = {**optional, "preset": "custom", **mapping}
         problems += wrong_candidates(given["candidates"])
         shapes = _wrong_shapes(given)
@@ -590,7 +593,15 @@ def _unknown(key: str, known: set[str]) -> tuple[str, str, str]:
     return key, "is not a convention", nearest(key, known)
 
 
-PROPENSITY = "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | {column: truth, …}"
+PROPENSITY = (
+    "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | {column: truth, …}; "
+    "each [, normalised: per_user | over_all]"
+)
+# What sums over hits are divided by, where it is said.
+NORMALISED: Mapping[str, str] = {
+    "per_user": "each user's sum by the weights of the user's relevant items; users count alike",
+    "over_all": "the sum over all users by the weights of all relevant items: one ratio",
+}
 _PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "popularity": (
         lambda v: is_number(v) and 0 < v <= HIGHEST_EXPONENT,
@@ -599,6 +610,7 @@ _PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "column": (lambda v: v in {"items", "truth"}, "items or truth, the table that has it"),
     "clip": (lambda v: is_number(v) and 0 < v <= 1, "a propensity in (0, 1], such as 0.01"),
     "fewest": (lambda v: is_number(v) and v >= 1, "a number of rows from 1 on, such as 30"),
+    "normalised": (lambda v: v in [*NORMALISED], f"{' or '.join(NORMALISED)}, or leave it out"),
 }
 
 
@@ -636,6 +648,14 @@ def _wrong_words(mapping: Mapping[str, Value]) -> list[tuple[str, str, str]]:
         for name, words in _WORDS.items()
         if (value := mapping.get(name)) is not None and value not in words
     ]
+
+
+def _wrong_together(unit_mean: Value, propensity: Value) -> list[tuple[str, str, str]]:
+    asked = propensity.get("normalised") if isinstance(propensity, Mapping) else None
+    if asked != "over_all" or unit_mean != "users":
+        return []
+    what = "is over_all, one ratio over all rows, and unit_mean: users lets users count alike"
+    return [("propensity.normalised", what, "write unit_mean: requests, or normalised: per_user")]
 
 
 def _wrong_value(name: str, value: Value, where: str) -> list[tuple[str, str, str]]:

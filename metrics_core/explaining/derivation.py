@@ -24,7 +24,7 @@ from concord.metrics_core.scoring.sampled.corrected import (
     sampled_ranks,
 )
 from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
-from concord.metrics_core.scoring.score import user_cases
+from concord.metrics_core.scoring.score import normalised, user_cases
 
 SHOWN = 20  # terms of a sum that are written out
 NO_GROUP = "without a group"
@@ -117,7 +117,20 @@ def steps(one: One) -> Steps:
         return _corrected(one, Candidates.of(one.own.candidates))
     if one.lists.hit_tied is not None:
         return _averaged(one)
-    return _STEPS.get(one.label.name, _own)(one)
+    found = _STEPS.get(one.label.name, _own)(one)
+    return found if one.lists.weights is None else _weighed(one, found)
+
+
+def _weighed(one: One, found: Steps) -> Steps:
+    """The steps, with what each hit counts before them, and after them what the sum is divided by."""
+    of_hits, of_truth = one.lists.weights or ((), ())
+    ranks = zip(one.lists.hit_rank.tolist(), of_hits, strict=True)
+    told = ", ".join(f"rank {rank} {_number(weight)}" for rank, weight in ranks)
+    lines = (f"each counts 1 / propensity: {told}", *found.lines) if told else found.lines
+    if normalised(one.label, one.own) and one.label.name != "R":
+        total = f"{_sum([*map(_number, of_truth)])} = {_number(float(one.lists.weight[0]))}"
+        lines = (*lines, f"divided by the weights of all relevant items: {total}")
+    return Steps(found.terms, lines)
 
 
 def _corrected(one: One, candidates: Candidates) -> Steps:
@@ -163,12 +176,15 @@ def _precision(one: One) -> Steps:
 
 def _recall(one: One) -> Steps:
     capped = one.own.recall_denominator == "min_k_relevant"
-    divisor = one.reachable if capped else one.n_relevant
+    divisor = one.reachable if capped else one.lists.weight[0].item()
     return _ratio(one, "R", divisor, one.own.recall_denominator)
 
 
-def _ratio(one: One, name: str, divisor: int, said: str) -> Steps:
+def _ratio(one: One, name: str, divisor: float, said: str) -> Steps:
     hits = dict.fromkeys(one.ranks, "hit")
+    if one.lists.weights is not None:
+        counted = f"{_number(float(one.lists.count(one.k)[0]))} / {_number(divisor)}"
+        return Steps(hits, (f"{name} = {counted}  (what the hits count / {said})",))
     return Steps(hits, (f"{name} = {len(hits)} / {divisor}  (hits / {said})",))
 
 
@@ -215,8 +231,7 @@ def _rr(one: One) -> Steps:
 
 
 def _cg(one: One) -> Steps:
-    grades = one.lists.hit_grade[one.lists.within(one.k)]
-    earned = gains(grades, one.own.gain, one.own.relevance_threshold)
+    earned = _earned(one, one.own.gain)
     terms = dict(zip(one.ranks, map(_number, earned), strict=True))
     return Steps(terms, (f"CG = {_sum(list(terms.values()))}",))
 
@@ -278,8 +293,7 @@ def _err(one: One) -> Steps:
 
 
 def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dict[int, str], str]:
-    top = one.lists.within(one.k)
-    earned = gains(one.lists.hit_grade[top], gain, one.own.relevance_threshold)
+    earned = _earned(one, gain)
     weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
     terms = {
         rank: f"{_number(g)} × {_number(w)} = {_number(g * w)}"
@@ -289,6 +303,12 @@ def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dic
     if not terms:
         return terms, "0"
     return terms, f"{_sum([_number(term) for term in added])} = {_number(float(np.sum(added)))}"
+
+
+def _earned(one: One, gain: Any) -> Floats:
+    """What the hits in the top k earn, by what they count."""
+    earned = gains(one.lists.hit_grade, gain, one.own.relevance_threshold)
+    return one.lists.weighed(earned)[one.lists.within(one.k)]
 
 
 def _sum(terms: list[str]) -> str:

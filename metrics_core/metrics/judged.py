@@ -56,6 +56,11 @@ class Judged:
         """(truth rows,) the same of each row of the truth."""
         return self.columns[name][1]
 
+    @cached_property
+    def unweighed(self) -> "Judged":
+        """The same lists where all relevant rows count 1."""
+        return self if self.weights is None else replace(self, weights=None)
+
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
         """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
         if (threshold, visible) not in self._views:

@@ -7,12 +7,15 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.aligned import align
+from concord.metrics_core.comparing.evidence.aligned import Aligned, align
 from concord.metrics_core.comparing.evidence.asked import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.planning.pairs import Observed, Wanted, planned, spread_of
 from concord.metrics_core.planning.parts import PlannedPair
 from concord.metrics_core.reading.formats.frames import table_of
+from concord.metrics_core.scoring.numerics.clusters import Clusters
+from concord.metrics_core.scoring.score import MEAN_WEIGHT
 from concord.metrics_core.statistics.paired import Paired, compare
 from concord.metrics_core.statistics.pairs import pairs
 
@@ -39,7 +42,10 @@ def planned_values(
     every = pairs(list(tables), baseline)
     found = {
         label: compare(
-            aligned.values(label, "skip"), every, confidence=confidence, clusters=aligned.clusters
+            aligned.values(label, "skip"),
+            every,
+            confidence=confidence,
+            clusters=_whose(aligned, label, values),
         )
         for label in named
     }
@@ -62,6 +68,12 @@ def _observed(label: str, model: str, baseline: str, pair: Paired, confidence: f
     return Observed(pair.n_users, pair.n_nonzero, spread, None, label, model, baseline)
 
 
+def _whose(aligned: Aligned, label: str, values: Values) -> Clusters | None:
+    """Of results of `evaluate` by their conventions, which frames have not."""
+    task = getattr(next(iter(values.values())), "task", None)
+    return aligned.clusters if task is None else aligned.whose(parse(label), task.conventions)
+
+
 def _unit_mean(values: Values) -> UnitMean | None:
     """Over what means are taken, where all values are results of requests; refused where only some are."""
     means = {model: getattr(given, "unit_mean", None) for model, given in values.items()}
@@ -79,6 +91,11 @@ def _table(model: str, given: Any) -> pl.DataFrame:
     if "user" not in table.columns:
         what = f"has no column 'user' (there are: {', '.join(table.columns) or 'none'})"
         raise refuse(model, what, "give users' values: `user`, then a column a label")
+    if not hasattr(given, "task") and any(name.startswith(MEAN_WEIGHT) for name in table.columns):
+        what = (
+            "holds values of `propensity.normalised: over_all`, whose means are no means over users"
+        )
+        raise refuse(model, what, "give the result of `evaluate` itself")
     if twice := int(table["user"].is_duplicated().sum()):
         raise refuse(model, f"names users more than once: {twice:,} rows", "give one row a user")
     return table
@@ -87,7 +104,8 @@ def _table(model: str, given: Any) -> pl.DataFrame:
 def _labels(tables: Mapping[str, pl.DataFrame], labels: Sequence[str] | None) -> list[str]:
     """The labels that are asked for, else all; refused where a model lacks one or has no numbers in it."""
     first = next(iter(tables.values()))
-    named = [name for name in first.columns if name != "user"] if labels is None else [*labels]
+    every = [name for name in first.columns if name != "user" and not name.startswith("#")]
+    named = every if labels is None else [*labels]
     problems = [
         Problem(model, f"has no numbers in a column {label!r}", "give every model the same labels")
         for model, table in tables.items()

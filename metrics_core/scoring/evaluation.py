@@ -27,6 +27,7 @@ from concord.metrics_core.scoring.partition import (
     count_users,
     part_names,
 )
+from concord.metrics_core.scoring.score import mean_weight
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
 from concord.metrics_core.scoring.validity import Lists
 from concord.metrics_core.scoring.weighing import Weighing
@@ -103,15 +104,17 @@ class Gathered:
             table = table_of(name)
             if mean is not None and table is not of:
                 whose, of = Clusters.of(column(table, "user"), mean), table
-            values = column(table, name)
-            counts = None if whose is None else values.is_not_null().to_numpy()
+            values, clusters = column(table, name), whose
+            if (weight := mean_weight(label, conventions)) is not None:
+                clusters = Clusters.weighed(column(table, weight).to_numpy(), whose)
+            counted = None if clusters is None else values.is_not_null().to_numpy()
             found[name] = summarise(
                 label,
                 values.drop_nulls().to_numpy(),
                 conventions,
                 confidence=confidence,
                 parts=self._parts(name),
-                clusters=None if whose is None or counts is None else whose.some(counts),
+                clusters=None if clusters is None or counted is None else clusters.some(counted),
             )
         for label in self.task.labels:
             if label.metric.of_catalogue:

@@ -14,13 +14,15 @@ from concord.metrics_core.metrics.catalogue import Label, changed_by
 from concord.metrics_core.scoring.score import why_not
 
 GIVEN_ORDER = "truth_given_order_at_k"
+UNWEIGHED = "unweighed"  # as pinned, but for the propensity
 
 
 @dataclass(frozen=True)
 class Definition:
     """One way of computing a label, and the presets that compute it so.
 
-    number : 0 is the definition that is pinned; it may be that of no preset
+    number  : 0 is the definition that is pinned; it may be that of no preset
+    presets : or UNWEIGHED alone
     """
 
     label: Label
@@ -43,7 +45,10 @@ class Panel:
 
 
 def panel(label: Label, pinned: Conventions) -> Panel:
-    """Every definition of a label that some preset has; presets with the same one share it."""
+    """Every definition of a label that some preset has; presets with the same one share it.
+
+    Where relevant items count by their propensities, the pinned definition without them is one more.
+    """
     asked = {
         name: _on_these_lists(label, preset(name), pinned)
         for name in presets()
@@ -60,17 +65,22 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         Definition(label, number, tuple(names), asked[names[0]] if number else pinned)
         for number, names in enumerate(named)
     ]
+    if pinned.propensity is not None and not label.metric.of_list:
+        plain = replace(pinned, propensity=None)
+        definitions.append(Definition(label, len(definitions), (UNWEIGHED,), plain))
     return Panel(tuple(definitions), left_out)
 
 
 def differing(label: Label, definition: Conventions, pinned: Conventions) -> dict[str, Any]:
     """The knobs that matter to a label and have another value than the pinned one: {knob: value}."""
-    ours, theirs = label.conventions(pinned).knobs(), label.conventions(definition).knobs()
-    return {
+    one, other = label.conventions(pinned), label.conventions(definition)
+    ours, theirs = one.knobs(), other.knobs()
+    changed = {
         name: theirs[name]
         for name in ours
         if theirs[name] != ours[name] and label.name in changed_by(name)
     }
+    return changed | ({"propensity": None} if one.propensity and not other.propensity else {})
 
 
 def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:

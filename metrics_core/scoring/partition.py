@@ -25,7 +25,7 @@ from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.sampled.corrected import not_corrected
-from concord.metrics_core.scoring.score import Column, not_weighed, score
+from concord.metrics_core.scoring.score import Column, mean_weight, not_weighed, score
 from concord.metrics_core.scoring.weighing import weight_columns
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
@@ -65,6 +65,15 @@ class Task:
         """Column of users' values -> its label, and the conventions under which it is computed."""
         labels = {str(label): (label, self.conventions) for label in self.per_user}
         return labels | {d.column: (d.label, d.conventions) for d in self.definitions}
+
+    @property
+    def mean_weights(self) -> dict[str, float | None]:
+        """Column of what users count in means -> the grade from which on items are relevant; nothing where all count alike."""
+        named = (
+            (mean_weight(label, conventions), label.conventions(conventions).relevance_threshold)
+            for label, conventions in self.columns.values()
+        )
+        return {name: least for name, least in named if name is not None}
 
     @property
     def needs_items(self) -> bool:
@@ -131,8 +140,9 @@ def score_partition(
     """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
 
     `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
-    those of them in the list; `#judged@k`: judged items in the top k; `#weight…`: see `weighing`; `#name#0`, `#name#1`: the parts of a pooled mean. The task's
-    definitions have columns of their own, by their name.
+    those of them in the list; `#judged@k`: judged items in the top k; `#weight…`: see `weighing`; `#counts…`: see
+    `mean_weight`; `#name#0`, `#name#1`: the parts of a pooled mean. The task's definitions have columns of their own, by
+    their name.
 
     ranked     : see `judge_partition`
     connection : the relations that it read, for a task that reads whole lists
@@ -149,6 +159,10 @@ def score_partition(
         pl.Series(FOUND, np.bincount(relevant.hit_user, minlength=judged.n_users)),
         *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
         *_weights(relevant, task.conventions),
+        *(
+            pl.Series(name, judged.relevant(least, "all").weight.astype(np.float64))
+            for name, least in task.mean_weights.items()
+        ),
         *(series for name, column in columns.items() for series in _parts(name, column)),
     ]
     return Part(pl.DataFrame(series), exposures)
@@ -287,9 +301,9 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
 
 
 def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """User and labels, without the users of whom the conventions keep no value."""
+    """User, labels and what users count in means, without the users of whom the conventions keep no value."""
     names = [str(label) for label in task.per_user]
     kept = pl.col(KNOWN)
     if names:
         kept |= pl.any_horizontal(pl.col(names).is_not_null())
-    return values.filter(kept).select("user", *names)
+    return values.filter(kept).select("user", *names, *task.mean_weights)

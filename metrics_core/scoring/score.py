@@ -17,6 +17,7 @@ from concord.metrics_core.scoring.numerics.exact import rounded
 from concord.metrics_core.scoring.sampled.corrected import UNBIASED, corrected, not_corrected
 
 Cases = dict[str, Bools]
+MEAN_WEIGHT = "#counts"  # no label starts with '#'
 CASES = 2  # are refused after hits (0) and ideals (1)
 
 # Ratios of two numbers that both depend on the order of equal scores have no expected value in closed form.
@@ -73,6 +74,7 @@ def score(
 
 def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None) -> Column:
     metric = label.metric
+    judged = judged.unweighed if own.propensity is None else judged
     seen = judged_only(judged) if label.judged_only else judged
     lists = seen.relevant(own.relevance_threshold, own.truth_visible)
     read: Judged | Listed = lists
@@ -86,6 +88,9 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
         )
     else:
         values = corrected(lists, label, own, Candidates.of(own.candidates))
+    if normalised(label, own) and label.name != "R":  # recall divides by the weights by itself
+        with np.errstate(invalid="ignore"):
+            values = values / lists.weight
     cases = user_cases(judged, label, own)
     _refuse(lists, cases, label, own)
     values = _settled(values, cases, own)
@@ -138,6 +143,30 @@ WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
 }
 
 
+NORMALISABLE = ("R", "Hit", "CG", "DCG", "RBP")  # sums over hits that the relevant items bound
+
+
+def normalised(label: Label, own: Conventions) -> str:
+    """By whose weights sums over hits are divided, `per_user` or `over_all`; empty where by none.
+
+    References
+    ----------
+    Yang, Cui, Xuan, Wang, Belongie & Estrin (2018), RecSys, 279-287.  doi:10.1145/3240323.3240355  (per_user)
+    Swaminathan & Joachims (2015), NeurIPS 28, 3231-3239.  (over_all)
+    """
+    asked = None if label.metric.of_list else (own.propensity or {}).get("normalised")
+    return asked or ""
+
+
+def mean_weight(label: Label, conventions: Conventions) -> str | None:
+    """The column of what users count in the mean of a label; None where they count alike."""
+    own = label.conventions(conventions)
+    if normalised(label, own) != "over_all":
+        return None
+    least = own.relevance_threshold
+    return MEAN_WEIGHT if least is None else f"{MEAN_WEIGHT}>={least:g}"
+
+
 def not_weighed(label: Label, own: Conventions) -> str:
     """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
     counts_alike = "groups" in label.metric.needs and (
@@ -149,9 +178,24 @@ def not_weighed(label: Label, own: Conventions) -> str:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
     if label.name not in WEIGHED:
         return f"`propensity` weighs sums over hits, {', '.join(WEIGHED)}; leave {label.name} out, or evaluate it without"
+    if why := _unnormalised(label, own):
+        return why
     for knob, allowed in WEIGHED[label.name].items():
         if (value := getattr(own, knob)) not in allowed:
             return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
+    return ""
+
+
+def _unnormalised(label: Label, own: Conventions) -> str:
+    """Why a sum over hits cannot be divided by the weights of relevant items; empty where it can, or is not to be."""
+    asked = normalised(label, own)
+    if asked and label.name not in NORMALISABLE:
+        return (
+            f"`propensity.normalised` divides by the weights of all relevant items, and {label.name} is a share of another "
+            f"number; take {', '.join(NORMALISABLE)}, or leave `normalised` out"
+        )
+    if asked == "over_all" and own.truth_visible != "all":
+        return f"`propensity.normalised: over_all` does not go with truth_visible: {own.truth_visible}; choose all"
     return ""
 
 

@@ -54,7 +54,7 @@ def summarise(
     confidence : of the interval, such as 0.95
     parts      : (users,) each; hits and divisors of a micro mean, or precision and recall of an F1 of means.
                  A pooled mean has no interval of this closed form.
-    clusters   : whose requests they are, where values are those of requests
+    clusters   : whose requests they are, where values are those of requests, or what users count, where not alike
     """
     own = label.conventions(conventions)
     totals = totals_of(values, parts, own.undefined)
@@ -66,7 +66,8 @@ def summarise(
             low = high = math.nan
         else:
             mean = ratio.value
-        counts = (ratio.n, totals.n_undefined, totals.n_users)
+        n_requests = None if conventions.unit_mean is None else totals.n_users
+        counts = (ratio.n, totals.n_undefined, n_requests)
         return Summary(_rounded(mean, own), low, high, *counts)
     squares = squared(counted(values, own.undefined), mean) if not parts else []
     return summary_of(label, totals, squares, own, confidence=confidence)

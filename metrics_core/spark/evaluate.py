@@ -181,9 +181,7 @@ class _Opened:
 
     def result(self) -> SparkResult:
         beyond = self.task.needs_items
-        later = beyond or bool(
-            self.task.numbers or self.task.conventions.propensity
-        )  # once the catalogue is known to fit
+        later = beyond or bool(self.task.numbers)  # once the catalogue is known to fit
         plan = self._plan(self.sides, self.task, scores=not later)
         found = self._run(plan, self.sides)
         try:

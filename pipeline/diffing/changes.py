@@ -148,11 +148,11 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
         if text not in columns or text not in then.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(asked.conventions).undefined)
-        (paired,) = compare(
-            values, [(NOW, THEN)], confidence=asked.confidence, clusters=aligned.clusters
-        )
+        comparable = aligned.on_one_truth(label, asked.conventions)
+        whose = aligned.whose(label, asked.conventions) if comparable else aligned.clusters
+        (paired,) = compare(values, [(NOW, THEN)], confidence=asked.confidence, clusters=whose)
         means = [or_nan(each.mean(text)) for each in (now, then)]
-        if is_pooled(label, asked.conventions):
+        if is_pooled(label, asked.conventions) or not comparable:
             paired = paired.of_means(*means)
         yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
 

@@ -103,7 +103,8 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
     ):
         first = next(parts)
         id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
-        names = ([*map(str, task.per_user)], gathered.definitions)
+        weights = [*task.mean_weights]
+        names = ([*map(str, task.per_user), *weights], [*gathered.definitions, *weights])
         labels, definitions = (
             files_open.enter_context(per_user_writer(file, id_type, of, carried))
             for file, of in zip(files, names, strict=True)
@@ -112,7 +113,7 @@ def _write_values(params: Params, model: str, task: Task, files: Sequence[Path])
             progress.advance(len(part.values))
             gathered.add(part)
             labels.write(evaluated(part.values, task))
-            definitions.write(part.values.select("user", *gathered.definitions))
+            definitions.write(part.values.select("user", *names[1]))
     return gathered
 
 

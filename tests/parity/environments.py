@@ -52,8 +52,13 @@ def python_with(wanted: Path) -> Path:
 
 def measure(library: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
     """What the library says about the cases: {"values": […], "refusals": […]}."""
+    return measured(library, {"cases": cases}, folder)
+
+
+def measured(library: str, asked: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What the library's script writes where it is given this."""
     given, made = folder / "cases.json", folder / f"{library}.json"
-    given.write_text(json.dumps({"cases": cases}))
+    given.write_text(json.dumps(asked))
     _run(str(python_of(library)), str(LIBRARIES / f"{library}.py"), str(given), str(made))
     return dict(json.loads(made.read_text()))
 

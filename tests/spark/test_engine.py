@@ -90,6 +90,20 @@ def test_requests_stand_beside_the_train_of_their_user(
     assert exposures == exposed
 
 
+def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> None:
+    files = _files(tmp_path, text=False)
+    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": "over_all"}
+    labels, pinned = labels_of(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
+    task = task_of(labels, pinned, panels_of(labels, ["R@10"], pinned))
+    background = Background(tmp_path / "train.parquet")
+
+    found, _ = _whole(list(spark_engine.partitions(*files, task, 500, background)))
+    expected, _ = _whole(list(duckdb.partitions(*files, task, 500, background)))
+
+    assert "#counts>=1" in expected.columns
+    assert found.cast(expected.schema).equals(expected, null_equal=True)
+
+
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
     task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))

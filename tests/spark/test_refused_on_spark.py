@@ -165,3 +165,18 @@ def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession", case: str)
         on_spark(frame(spark, recs), frame(spark, truth), METRICS, cc.preset("standard", **knobs))
 
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+def test_propensities_are_for_files(spark: "SparkSession") -> None:
+    given = tables()
+    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
+    recs, truth, train = (frame(spark, each) for each in (given.recs, given.truth, given.train))
+
+    with pytest.raises(ValueError, match="conventions: propensity: is given, and lists or truth"):
+        cc.evaluate(
+            recs,
+            truth,
+            metrics=["R@5"],
+            conventions=cc.preset("standard", propensity=known),
+            train=train,
+        )

@@ -11,11 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from concord.metrics_core.checking.relations import Table, column
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.relations import Table, column, schema
 from concord.metrics_core.checking.units import owners
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.conventions import Conventions, UnitMean
+from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
+from concord.metrics_core.scoring.score import mean_weight
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
 _AT_ONCE = 2  # models whose values are read
@@ -43,6 +46,45 @@ class Aligned:
         found = None if self.mean is None else Clusters.of(self.users, self.mean)
         return None if found is None or found.alone else found
 
+    def whose(self, label: Label, conventions: Conventions) -> Clusters | None:
+        """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike.
+
+        Raises
+        ------
+        InputError : the truths of folds let users count differently
+        """
+        name = mean_weight(label, conventions)
+        if name is None:
+            return self.clusters
+        weights = self._counts(name)
+        if weights is None:
+            what = "is over_all, and folds with truths of their own let a user count differently in each"
+            raise refuse("conventions: propensity.normalised", what, "write per_user")
+        return Clusters.weighed(weights, self.clusters)
+
+    def on_one_truth(self, label: Label, conventions: Conventions) -> bool:
+        """Does a user count alike in the mean of a label, whoever recommends?"""
+        name = mean_weight(label, conventions)
+        return name is None or self._counts(name) is not None
+
+    def _counts(self, name: str) -> Floats | None:
+        """(users,) what each counts, NaN for who is in no table; None where tables differ in it, or do not say."""
+        if any(name not in schema(each) for held in self.tables.values() for each in held):
+            return None
+        if name not in self._known:
+            rows = (row for m in self.tables for row in self._rows(m, name, "skip"))
+            found = next(rows)
+            agreed = True
+            for row in rows:
+                agreed &= bool(np.all((row == found) | np.isnan(row - found)))
+                found = np.fmax(found, row)
+            self._known[name] = found if agreed else None
+        return self._known[name]
+
+    @cached_property
+    def _known(self) -> dict[str, Floats | None]:
+        return {}
+
     @cached_property
     def owners(self) -> pl.Series:
         """The user in each place, as text."""
@@ -59,19 +101,17 @@ class Aligned:
         """Values of users as they are; of requests, the mean of each user's that count."""
         return values if self.clusters is None else self.clusters.means(values)
 
-    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """Values of two models by user; of requests, what each user adds to the means over those that both have."""
-        return (a, b) if self.clusters is None else self.clusters.pair(a, b)
-
     def column(self, model: str, label: str, undefined: str) -> Floats:
         """Those of one model."""
         rows = self._rows(model, label, undefined)
         first = next(rows)
         return mean_of_defined([first, *rows]) if len(self.tables[model]) > 1 else first
 
-    def trainings(self, model: str, label: str, undefined: str) -> Floats:
+    def trainings(
+        self, model: str, label: str, undefined: str, clusters: Clusters | None
+    ) -> Floats:
         """(trainings, users) those of each training of one model; of requests, values of their users that vary so."""
-        rows, clusters = self._rows(model, label, undefined), self.clusters
+        rows = self._rows(model, label, undefined)
         return np.stack([row if clusters is None else clusters.linearised(row) for row in rows])
 
     def _rows(self, model: str, label: str, undefined: str) -> Iterator[Floats]:
@@ -90,6 +130,11 @@ class Aligned:
         placed = np.full(len(self.users), np.nan)
         placed[places] = counted
         return placed
+
+
+def by_pair(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
+    """Values of two models by user; of requests or weighed users, what each adds to the means over those that both have."""
+    return (a, b) if clusters is None else clusters.pair(a, b)
 
 
 def nobody() -> None:

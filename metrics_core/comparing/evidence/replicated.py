@@ -50,8 +50,9 @@ def replicated(
             metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
             continue
         column = values.column("", text, own.undefined)
-        found_mean = Column(column, values.clusters)
-        low, high = interval_of(column, confidence, values.clusters)
+        whose = values.whose(label, conventions)
+        found_mean = Column(column, whose)
+        low, high = interval_of(column, confidence, whose)
         mean = found_mean.mean
         if own.round is not None and "mean" in own.round and math.isfinite(mean):
             mean = round(mean, own.round["mean"])

@@ -6,7 +6,8 @@ they were shown.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
 from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.background import Background, with_shelf
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
@@ -129,6 +131,14 @@ class _Grouping:
             found = found.join(other, on="user", how="full", coalesce=True)
         return found
 
+    @cached_property
+    def _task(self) -> Task:
+        """Recall is a mean over users, however sums are normalised: the weights are those of the group's items alone."""
+        ground, pinned = self.evidence.ground, self.evidence.asked.conventions
+        asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
+        task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
+        return with_shelf(task, Background(items=ground.items).catalogue, lambda: ground.train)
+
     def _shares(self) -> pl.DataFrame:
         """The share of each user's top k that goes to items of each group."""
         shares = (
@@ -152,8 +162,7 @@ class _Grouping:
                 chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
                 alone.register(name, self.connection.sql(chosen).to_arrow_table())
             alone.sql("SELECT user FROM truth").create_view("known")
-            task = Task([self.recall], conventions, only_known=True)
-            values = evaluate_partition(alone, task).values
+            values = evaluate_partition(alone, self._task).values
         columns = (pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
         return values.select(columns)
 

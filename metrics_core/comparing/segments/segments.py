@@ -65,7 +65,9 @@ def _in_groups(asked: Asked, aligned: Aligned, groups: UserGroups) -> list[Group
             undefined = label.conventions(asked.conventions).undefined
             values = aligned.values(str(label), undefined)
             of_groups = split(values, groups.names, groups.of_user)
-            found.append(Grouped(str(label), label, of_groups, aligned.clusters))
+            found.append(
+                Grouped(str(label), label, of_groups, aligned.whose(label, asked.conventions))
+            )
     return found
 
 

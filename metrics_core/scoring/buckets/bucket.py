@@ -87,6 +87,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         KNOWN: pa.bool_(),
         **(dict.fromkeys(counts, pa.int64()) | averaged),
         **dict.fromkeys(WEIGHTS if task.conventions.propensity else (), pa.float64()),
+        **dict.fromkeys(task.mean_weights, pa.float64()),
         **dict.fromkeys(parts, pa.float64()),
     }
 

@@ -1,4 +1,4 @@
-"""Requests of users: a mean over them, and its error where the requests of one user hang together."""
+"""Ratios of sums over users, and their errors: means over requests that hang together, means of weighed users."""
 
 import math
 from dataclasses import dataclass, replace
@@ -110,15 +110,17 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Whose requests stand in the rows of columns of values.
+    """Whose requests stand in the rows of columns of values, and what each row counts.
 
-    user : (rows,) the number of each row's user, from 0 to n_users - 1
-    mean : over what a mean is taken: all requests alike, or first those of each user, so that users count alike
+    user    : (rows,) the number of each row's user, from 0 to n_users - 1
+    mean    : over what a mean is taken: all requests alike, or first those of each user, so that users count alike
+    weights : (rows,) what each row counts in the mean, from 0 on; None: all count alike
     """
 
     user: Ints
     n_users: int
     mean: UnitMean
+    weights: Floats | None = None
 
     @classmethod
     def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
@@ -129,12 +131,24 @@ class Clusters:
 
     def some(self, rows: Flags) -> "Clusters":
         """Those of these rows."""
-        return replace(self, user=self.user[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, user=self.user[rows], weights=weights)
+
+    @classmethod
+    def weighed(cls, weights: Floats, whose: "Clusters | None" = None) -> "Clusters":
+        """Users who count so much each, or their requests."""
+        whose = whose or cls(np.arange(len(weights)), len(weights), "requests")
+        return replace(whose, weights=np.nan_to_num(weights))
 
     @property
     def alone(self) -> bool:
-        """Has no user two requests, so that they are as users?"""
-        return len(self.user) == self.n_users
+        """Has no user two requests, so that they are as users who count alike?"""
+        return not self.of_requests and self.weights is None
+
+    @property
+    def of_requests(self) -> bool:
+        """Has any user two rows?"""
+        return len(self.user) > self.n_users
 
     def ratio(self, values: Floats) -> Ratio:
         """The mean of a column over those who have a value; NaN: the request does not count."""
@@ -164,11 +178,12 @@ class Clusters:
             return np.asarray(above / below)
 
     def _of_users(self, values: Floats) -> tuple[Floats, Floats]:
-        """(n_users,) sums of the values, and how many they are; added in the order of the rows."""
+        """(n_users,) sums of what the values count, and what counts; added in the order of the rows."""
         known = ~np.isnan(values)
-        user = self.user[known]
-        sums = np.bincount(user, values[known], minlength=self.n_users)
-        counts = np.bincount(user, minlength=self.n_users)
+        user, counted = self.user[known], values[known]
+        weights = None if self.weights is None else self.weights[known]
+        sums = np.bincount(user, counted if weights is None else counted * weights, minlength=self.n_users)  # fmt: skip
+        counts = np.bincount(user, weights, minlength=self.n_users)
         return sums.astype(np.float64), counts.astype(np.float64)
 
     def _placed(self, values: Floats, found: Floats) -> Floats:
