@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 WITH_SPARK := $(VENV)/installed-spark
 PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
+INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
 .PHONY: repro test test-all parity docs check ui bench bench-scale simulations demo lock clean
 
@@ -65,10 +67,12 @@ clean:  ## remove the environment
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Concord needs Python 3.11 or newer; make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	sed -n '/^uv==/,/[^\]$$/p' requirements.lock > $(VENV)/uv.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/uv.txt
+	$(INSTALL) --require-hashes --requirement requirements.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(WITH_SPARK): tests/spark/requirements.lock $(INSTALLED)  # 456 MB, which only these tests need
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement tests/spark/requirements.lock
+	$(INSTALL) --require-hashes --requirement tests/spark/requirements.lock
 	@touch $@
