@@ -12,7 +12,7 @@ def render_cases(cases: Cases) -> str:
     """The page: users in a table and side by side, and the items; a filter over all of them."""
     script = file_of("sort.js") + file_of("cases.js")
     styles = (palette.stylesheet(), file_of("style.css"), file_of("cases.css"))
-    page = environment(autoescape=True).get_template("cases.html.j2")
+    page = environment(autoescape=True).get_template("cases_page.html.j2")
     return page.render(
         cases=cases,
         style=Markup("\n".join(styles)),

@@ -11,6 +11,7 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.charts import distributions, palette, tradeoffs
 from concord.reports.charts.bump import bump_chart, has_chart
@@ -31,22 +32,30 @@ from concord.reports.sections import (
     warnings,
     wins,
 )
+from concord.reports.writing import cases as written
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS, verdicts_seen
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render_html(comparison: Comparison) -> str:
-    """The page of a comparison."""
-    script = file_of("sort.js") + file_of("interact.js")
+def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
+    """The page of a comparison, with the cases of two models, if some are asked for."""
+    script = file_of("sort.js") + file_of("interact.js") + (file_of("cases.js") if cases else "")
+    styles = (
+        palette.stylesheet(),
+        file_of("style.css"),
+        *([file_of("cases.css")] if cases else []),
+    )
     page = environment(autoescape=True).get_template("report.html.j2")
     with debug_mode(
         False
     ):  # the tests check every part of a chart against the schema: it takes half of the time
         return page.render(
             comparison=comparison,
-            style=Markup(palette.stylesheet() + "\n" + file_of("style.css")),
+            cases=cases,
+            written=written,
+            style=Markup("\n".join(styles)),
             script=Markup(script),
             script_hash=sha256_of(script),
             difference_chart=difference_chart,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
     LEFT_OUT,
@@ -83,9 +84,12 @@ class Comparison:
     replicates: Replicates | None = None
     unit: Unit | None = field(default=None, metadata=LEFT_OUT)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The report as one HTML page that needs no network; written to `path`, if one is given."""
-        page = rendered(self, "html")
+    def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
+        """The report as one HTML page that needs no network; written to `path`, if one is given.
+
+        cases : those of two models, by `concord.cases`, shown in the report
+        """
+        page = rendered(self, "html", cases)
         if path is not None:
             Path(path).write_text(page, encoding="utf-8", newline="\n")
         return page

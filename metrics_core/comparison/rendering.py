@@ -17,8 +17,8 @@ _RENDERERS = {
 }
 
 
-def rendered(comparison: Any, form: str) -> str:
-    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML).
+def rendered(comparison: Any, form: str, *beside: Any) -> str:
+    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML); `beside` stands in it, too.
 
     Raises
     ------
@@ -26,4 +26,4 @@ def rendered(comparison: Any, form: str) -> str:
     """
     module, function = _RENDERERS[form]
     with extra_named():
-        return str(getattr(import_module(module), function)(comparison))
+        return str(getattr(import_module(module), function)(comparison, *beside))

@@ -1,4 +1,4 @@
-"""comparison.json: a Comparison as JSON, with a version; read back as the same Comparison."""
+"""comparison.json, and cases.json beside it: a Comparison and Cases as JSON, with a version; read back as the same."""
 
 import json
 from collections.abc import Mapping
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.checking.extras import extra_named
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.comparison import Comparison
 
+CASES = "cases.json"
 SCHEMA = 5
 _READ = (4, SCHEMA)  # 4 knew no replicates
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
@@ -24,7 +26,16 @@ def to_content(comparison: Comparison) -> dict[str, Any]:
 
 def to_json(comparison: Comparison) -> str:
     """The text of comparison.json; NaN and infinity have no place in it."""
-    return json.dumps(to_content(comparison), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _text(to_content(comparison))
+
+
+def cases_to_json(cases: Cases) -> str:
+    """The text of cases.json."""
+    return _text({"schema": SCHEMA, **plain(cases)})
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def from_content(content: Mapping[str, Any], where: str = "comparison") -> Comparison:
@@ -34,18 +45,21 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     ------
     InputError : it was written by an older or a newer Concord, or it is no comparison
     """
-    found = content.get("schema") if isinstance(content, Mapping) else None
-    if found not in _READ:
-        raise _of_another_version(where, found)
+    _refuse_another_version(content, where, _READ)
     if odd := [name for name in _NAMES if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in _NAMES.items()}
     given = {fields_of.get(key, key): part for key, part in content.items() if key != "schema"}
+    found: Comparison = _validated(Comparison, given, where)
+    return found
+
+
+def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
     with extra_named():
         from pydantic import ValidationError  # 0.1 s that only a reader spends
 
     try:
-        return _adapter().validate_python(given, extra="forbid")
+        return _adapter(kind).validate_python(given, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(_NAMES.get(str(part), str(part)) for part in first["loc"])
@@ -54,18 +68,30 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
 
 def read_comparison(path: Path) -> Comparison:
     """The comparison of a file; raises as `from_content`, and where there is no such file or it is no JSON."""
+    return from_content(_content(path), str(path))
+
+
+def read_cases(path: Path) -> Cases:
+    """The cases of a file; raises as `read_comparison`."""
+    content = _content(path)
+    _refuse_another_version(content, str(path), (SCHEMA,))
+    given = {key: part for key, part in content.items() if key != "schema"}
+    found: Cases = _validated(Cases, given, str(path))
+    return found
+
+
+def _content(path: Path) -> Any:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
         raise refuse(str(path), "there is no such file", _AGAIN) from None
     except (ValueError, RecursionError) as error:
         raise refuse(str(path), f"is not valid JSON: {error}", _AGAIN) from None
-    return from_content(content, str(path))
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of comparison.json."""
-    schema = _adapter().json_schema()
+    schema = _adapter(Comparison).json_schema()
     properties = {_NAMES.get(name, name): part for name, part in schema["properties"].items()}
     required = [_NAMES.get(name, name) for name in schema["required"]]
     return schema | {
@@ -77,19 +103,21 @@ def json_schema() -> dict[str, Any]:
 
 
 @cache
-def _adapter() -> Any:
+def _adapter(kind: type) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Comparison)
+    return TypeAdapter(kind)
 
 
 _AGAIN = "run `dvc repro compare`"
 
 
-def _of_another_version(where: str, found: Any) -> InputError:
-    newer = isinstance(found, int) and found > SCHEMA
-    fix = f"update Concord, or {_AGAIN}" if newer else _AGAIN
-    return refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
+def _refuse_another_version(content: Any, where: str, known: tuple[int, ...]) -> None:
+    found = content.get("schema") if isinstance(content, Mapping) else None
+    if found not in known:
+        newer = isinstance(found, int) and found > SCHEMA
+        fix = f"update Concord, or {_AGAIN}" if newer else _AGAIN
+        raise refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
 
 
 def plain(part: Any) -> Any:

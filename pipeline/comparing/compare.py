@@ -8,8 +8,9 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.exports import exports
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.comparison.stored import CASES, cases_to_json, to_json
 from concord.metrics_core.scoring.evaluation import panels_of
+from concord.pipeline.comparing.cases import cases_asked
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.params.asked import asked_of
@@ -41,6 +42,11 @@ def compare(params: Params) -> str:
         comparison = compared(Evidence(asked, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
+    cases = cases_asked(params, asked)
+    if cases is None:
+        (folder / CASES).unlink(missing_ok=True)
+    else:
+        write_text(folder / CASES, cases_to_json(cases))
     for name, table in exports(comparison).items():
         shown = table if name in NAMES_AS_THEY_ARE else without_formulas(table)
         write_csv(folder / f"{name}.csv", shown)

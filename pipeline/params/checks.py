@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.checking.units import mean_findings
 from concord.metrics_core.comparing.evidence.asked import baseline_findings
 from concord.metrics_core.comparing.evidence.folds import fold_findings, unpaired_folds
@@ -203,6 +204,7 @@ def value_findings(params: Params) -> list[Finding]:
         *_replicate_findings(params),
         *_fold_findings(params),
         *_baseline_findings(params),
+        *_case_findings(params),
         *_training_findings(params),
     ]
     return found or list(_gate_findings(params))
@@ -242,6 +244,19 @@ def _segment_findings(params: Params) -> Iterator[Finding]:
 def _baseline_findings(params: Params) -> Iterator[Finding]:
     for key, what, fix in baseline_findings(params.comparison.baseline, compared_models(params)):
         yield ("comparison", key), what, fix
+
+
+def _case_findings(params: Params) -> Iterator[Finding]:
+    asked = params.comparison.cases or []
+    known = [*params.models, *replicates_of(params)]
+    for model in asked:
+        for _, what, fix in baseline_findings(model, known):
+            yield ("comparison", "cases"), what, fix
+    if len(asked) != len({*asked}):
+        yield ("comparison", "cases"), f"{asked[0]!r} is named twice", "name another model"
+    elif params.comparison.cases is not None and len(asked) != 2:  # noqa: PLR2004
+        fix = "name two models, such as [als, ease]: where does als do worst against ease?"
+        yield ("comparison", "cases"), f"names {in_words(len(asked), 'model')}", fix
 
 
 def _replicate_findings(params: Params) -> Iterator[Finding]:

@@ -206,7 +206,10 @@ ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
 class Comparison(_Section):
-    """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}."""
+    """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}.
+
+    `cases`: [als, ease], the users for whom the first model does worst against the second, shown in the report.
+    """
 
     baseline: str
     primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
@@ -218,6 +221,7 @@ class Comparison(_Section):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)]
     replicates: dict[ModelName, Trainings] = {}
     paired_replicates: bool = False
+    cases: list[ModelName] | None = None
 
     @field_validator("replicates", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.comparison.stored import CASES, read_cases, read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.reporting.plots import made_beside
@@ -21,13 +21,17 @@ def main() -> str:
 def report(params: Params) -> str:
     """Writes the page, its Markdown twin, a LaTeX table, the page that `dvc plots` fills and the DVC metrics; says how long it is."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
+    cases = Path(params.results.comparison) / CASES
     folder = Path(params.results.report)
     with made_beside() as plots:
         from concord.reports.latex import render_latex  # while that goes on
         from concord.reports.markdown import render_markdown
         from concord.reports.page import render_html
 
-        write_text(folder / "report.html", render_html(comparison))
+        write_text(
+            folder / "report.html",
+            render_html(comparison, read_cases(cases) if cases.exists() else None),
+        )
         write_text(folder / "report.md", render_markdown(comparison))
         write_text(folder / "table.tex", render_latex(comparison))
         write_text(folder / "plots.html", plots())  # .dvc/config names it

@@ -3,17 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from concord.metrics_core.cases.cases import list_of, refuse_same
-from concord.metrics_core.cases.found import Question, cases_of
+from concord.metrics_core.cases.found import Question
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.commands.asking.stale import told_stale
-from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
+from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
-from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.outputs import write_text
@@ -36,8 +32,10 @@ def tell_cases(question: Question, metric: str | None, html: str | None) -> None
     if html is not None and Path(html).is_dir():
         raise refuse(f"{PLACE}: --html", f"{html!r} is a folder", "name a file to write")
     params = read_params()
+    asked = asked_of(params)
+    asked = replace(asked, primary=_labels(asked, metric))
     try:
-        found = _found(params, question, metric)
+        found = cases_between(params, asked, question)
     except InputError as error:
         raise InputError(
             replace(each, where=f"{PLACE}: {OPTIONS[each.where]}") if each.where in OPTIONS else each
@@ -52,19 +50,6 @@ def tell_cases(question: Question, metric: str | None, html: str | None) -> None
     print_cases(found)
     if html is not None:
         console().print(f"wrote {html}")
-
-
-def _found(params: Params, question: Question, metric: str | None) -> Cases:
-    asked = asked_of(params)
-    asked = replace(asked, primary=_labels(asked, metric))
-    pair = [
-        list_of(name, params.models, asked.replicates, where)
-        for name, where in zip(question.models, ("model", "versus"), strict=True)
-    ]
-    refuse_same(*pair)
-    results = read_evaluations(params, asked.labels)
-    lists = {name: results[name] for name in pair}
-    return cases_of(Evidence(asked, lists, ground_of(params)), question)
 
 
 def _labels(asked: Asked, metric: str | None) -> list[str]:

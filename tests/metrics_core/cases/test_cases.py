@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.cases import Case
+from concord.metrics_core.comparison.stored import cases_to_json, read_cases
 
 STARS = cc.preset("standard", relevance_threshold=4, err_max_grade=5, overrides={"nDCG": {"relevance_threshold": 1}})  # fmt: skip
 LISTS = {
@@ -295,3 +298,14 @@ def test_a_short_form_for_people() -> None:
     assert repr(_cases(("RR@2",))) == (
         "<3 cases of als against ease: of 4 users 3 have a worse RR@2 with als, 0 with ease>"
     )
+
+
+def test_a_file_of_cases_is_read_back_as_the_same(tmp_path: Path) -> None:
+    file, found = tmp_path / "cases.json", _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"})  # fmt: skip
+    file.write_text(cases_to_json(found), encoding="utf-8")
+
+    assert read_cases(file) == found
+    for damage, message in (('"schema": 5', "has schema 1"), ('"title"', "Field required")):
+        file.write_text(cases_to_json(found).replace(damage, {'"schema": 5': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            read_cases(file)

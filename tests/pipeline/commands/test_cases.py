@@ -9,6 +9,9 @@ import pytest
 from ruamel.yaml import YAML
 
 import concord as cc
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparison.stored import read_cases, read_comparison
+from concord.pipeline.params.read import read_params
 from tests.project import attempt, change_params, copied, run, run_stages
 
 MODELS = ("als", "ease")
@@ -25,6 +28,46 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stages += [f"{stage} {name}" for stage in ("load", "evaluate") for name in MODELS]
     run_stages(made, *stages)
     return made
+
+
+def test_the_report_shows_the_cases_that_params_ask_for(project: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "asked"
+    shutil.copytree(project, copy, symlinks=True)
+    change_params(copy, {"comparison.cases": ["als", "ease"]})
+    run_stages(copy, "compare", "report")
+    page = (copy / "results/report/report.html").read_text(encoding="utf-8")
+    comparison = read_comparison(copy / "results/comparison/comparison.json")
+
+    assert read_cases(copy / "results/comparison/cases.json") == _library(project)
+    assert page == comparison.to_html(cases=_library(project))
+    assert '<section id="cases">' in page
+    change_params(copy, {"comparison.cases": None})
+    run_stages(copy, "compare", "report")
+    assert not (copy / "results/comparison/cases.json").exists()
+    plain = (copy / "results/report/report.html").read_text(encoding="utf-8")
+    assert plain == comparison.to_html()
+    assert "data-case" not in plain
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["als", "eas"], "'eas' is not among the models\n  fix: did you mean 'ease'?"),
+        (["als", "als"], "'als' is named twice"),
+        (["als"], "names 1 model\n  fix: name two models, such as [als, ease]"),
+    ],
+)
+def test_cases_of_no_pair_are_refused(
+    project: Path, tmp_path: Path, asked: list[str], message: str
+) -> None:
+    shutil.copy(project / "params.yaml", tmp_path)
+    change_params(tmp_path, {"comparison.cases": asked})
+
+    with pytest.raises(InputError) as refused:
+        read_params(tmp_path / "params.yaml")
+
+    assert ", comparison.cases: " in str(refused.value)
+    assert message in str(refused.value)
 
 
 def _params(project: Path) -> Any:
