@@ -13,8 +13,8 @@ HERE = Path(__file__).parent
 LIBRARIES = HERE / "libraries"
 BUILD = "# build: "
 KEPT = HERE.parents[1] / ".cache" / "parity"
-# wheels that lie on the machine, such as a CPU build of torch
-_WHEELS = {"UV_FIND_LINKS": found} if (found := os.environ.get("PIP_FIND_LINKS")) else {}
+# folders of wheels that lie on the machine, such as a CPU build of torch
+_WHEELS = [each for each in os.environ.get("PIP_FIND_LINKS", "").split() if Path(each).is_dir()]
 
 
 def requirements(library: str) -> Path:
@@ -45,10 +45,9 @@ def python_with(wanted: Path) -> Path:
         built_with.write_text(
             "\n".join(x.removeprefix(BUILD) for x in lines if x.startswith(BUILD))
         )
+        how = ["--build-constraint", str(built_with), *(f"--find-links={each}" for each in _WHEELS)]
         install = ("uv", "pip", "install", "--quiet", "--python", str(python))
-        _run(
-            *install, "--build-constraint", str(built_with), "--requirement", str(wanted), **_WHEELS
-        )
+        _run(*install, *how, "--requirement", str(wanted))
         (folder / "made").touch()
     return python
 
