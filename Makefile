@@ -23,7 +23,7 @@ test: $(INSTALLED)  ## the tests for while you work: a few minutes
 	$(PYTEST) -m "not slow and not whole" --hypothesis-profile=quick
 
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
-	$(PYTEST) -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not slow"  # ranx as Python: to compile it takes minutes, which `make parity` spends
 
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
 	pytest tests/parity

@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 PROGRAM, DISTRIBUTION = "concord", "concord-eval"
@@ -32,6 +33,10 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             self.error(f"does not know {' '.join(unknown)}")
         return chosen, unknown
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        with suppress(OSError):  # of a reader who has gone, which some patches of Python 3.11 raise
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         from concord.metrics_core.checking.problems import Problem

@@ -13,6 +13,8 @@ HERE = Path(__file__).parent
 LIBRARIES = HERE / "libraries"
 BUILD = "# build: "
 KEPT = HERE.parents[1] / ".cache" / "parity"
+# folders of wheels that lie on the machine, such as a CPU build of torch
+_WHEELS = [each for each in os.environ.get("PIP_FIND_LINKS", "").split() if Path(each).is_dir()]
 
 
 def requirements(library: str) -> Path:
@@ -37,15 +39,15 @@ def python_with(wanted: Path) -> Path:
     python = folder / "bin" / "python"
     if not (folder / "made").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        _run("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(folder))
+        _run("uv", "venv", "--quiet", "--python", sys.executable, str(folder))
         built_with = folder / "built_with.txt"
         lines = wanted.read_text().splitlines()
         built_with.write_text(
             "\n".join(x.removeprefix(BUILD) for x in lines if x.startswith(BUILD))
         )
-        # pip, not uv: it also finds wheels of the machine, such as a CPU build of torch
-        pip = (str(python), "-m", "pip", "install", "--quiet", "--requirement", str(wanted))
-        _run(*pip, PIP_BUILD_CONSTRAINT=str(built_with), PIP_CONSTRAINT=str(built_with))
+        how = ["--build-constraint", str(built_with), *(f"--find-links={each}" for each in _WHEELS)]
+        install = ("uv", "pip", "install", "--quiet", "--python", str(python))
+        _run(*install, *how, "--requirement", str(wanted))
         (folder / "made").touch()
     return python
 
