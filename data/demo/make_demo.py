@@ -11,7 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from recommenders import als, ease, item_knn, popularity
-from shop import CATEGORIES, CHANNELS, COUNTRIES, ITEMS, SPLIT_DAY, USERS, Floats, Shop, simulate
+from shop import (
+    CATEGORIES,
+    CHANNELS,
+    COUNTRIES,
+    ITEMS,
+    MAKERS,
+    SPLIT_DAY,
+    USERS,
+    Floats,
+    Shop,
+    simulate,
+)
 from titles import titles
 
 SEED = 20_260_301
@@ -81,7 +92,12 @@ def _write_shop(folder: Path, shop: Shop, train: NDArray[np.bool_], names: list[
         sorted({CATEGORIES[first], CATEGORIES[second]})
         for first, second in zip(shop.item_category, shop.second_category, strict=True)
     ]
-    items = {"item": [_item(i) for i in range(ITEMS)], "title": names, "category": categories}
+    items = {
+        "item": [_item(i) for i in range(ITEMS)],
+        "title": names,
+        "category": categories,
+        "maker": [MAKERS[maker] for maker in shop.maker],
+    }
     pl.DataFrame(items).write_parquet(folder / "items.parquet")
     users = {
         "user": [_user(user) for user in range(USERS)],

@@ -22,6 +22,8 @@ EVENTS = 38  # median number of events of a user
 ACTIVITY_SPREAD = 0.75  # of the logarithm of the number of events
 LATE_USERS = 0.05  # share of users who arrive after the split
 SPLIT_DAY = 144
+MAKERS = ("factory", "workshop")
+WORKSHOPS = 0.6  # share of workshops among the least popular items; none among the most popular
 CHANNELS = ("search", "friend", "newsletter", "advert")
 COUNTRIES = ("AT", "CH", "DE", "FR", "NL", "PL")
 
@@ -32,6 +34,7 @@ class Shop:
 
     item_category: Ints
     second_category: Ints
+    maker: Ints
     channel: Ints
     country: Ints
     user: Ints
@@ -48,13 +51,16 @@ def simulate(seed: int) -> Shop:
     item_taste = 0.8 * centre[category] + 0.6 * rng.normal(size=(ITEMS, TASTES))
     favourite = rng.dirichlet(np.full(len(CATEGORIES), 0.25), USERS)
     user_taste = favourite @ centre + 0.5 * rng.normal(size=(USERS, TASTES))
-    popularity = -POPULARITY_SKEW * np.log(rng.permutation(ITEMS) + 1.0)
+    place = rng.permutation(ITEMS) + 1.0
+    popularity = -POPULARITY_SKEW * np.log(place)
     liking = user_taste @ item_taste.T / np.sqrt(TASTES)
     attraction = TASTE_WEIGHT * liking + popularity
     user, item, second = _events(rng, attraction)
+    chance = np.random.default_rng(seed + 2).random(ITEMS)
     return Shop(
         item_category=category,
         second_category=rng.integers(0, len(CATEGORIES), ITEMS),
+        maker=(chance < WORKSHOPS * place / ITEMS).astype(np.int64),
         channel=rng.choice(len(CHANNELS), USERS, p=[0.4, 0.2, 0.15, 0.25]),
         country=rng.choice(len(COUNTRIES), USERS, p=[0.1, 0.1, 0.4, 0.2, 0.1, 0.1]),
         user=user,

@@ -27,7 +27,7 @@ TRUTH = DEMO / "truth.parquet"
 TRAIN, ITEMS = DEMO / "train.parquet", DEMO / "items.parquet"
 COLUMNS = {
     "popularity": {"user": "customer", "item": "product", "rank": "position"},
-    "items": {"categories": "category", "title": "title"},
+    "items": {"categories": "category", "title": "title", "group": "maker"},
 }
 PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 KS = (1, 5, 20)
@@ -62,7 +62,7 @@ def _evaluated(model: str, preset: str) -> Any:
             MODELS[model],
             TRUTH,
             metrics=[str(label) for label in labels],
-            conventions=cc.preset(preset, err_max_grade=3),
+            conventions=cc.preset(preset, err_max_grade=3, fairness_target="catalogue"),
             columns=columns,
             train=TRAIN,
             items=ITEMS,
