@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import concord
 from tests.project import ROOT
 
 README = ROOT / "README.md"
@@ -109,3 +110,34 @@ def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> No
         assert f"| {row} |" in page.read_text(encoding="utf-8")
     (told,) = [w.sentence for w in names["comparison"].warnings if w.severity == "serious"]
     assert told.endswith("have means of broad 0 to 0.313 and sharp 0 to 0.277.")
+
+
+def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "how-to" / "exposure-bias.md").read_text(encoding="utf-8")
+    (example,) = (e for e in _PYTHON.findall(page) if "data/demo" in e)
+    names: dict[str, Any] = {"concord": concord}
+    exec(example, names)
+
+    plain = page.replace("**", "")
+    for e, comparison in names["found"].items():
+        means = comparison.leaderboard.rows_by_key("model", named=True, unique=True)
+        row = " | ".join(f"{means[model]['mean']:.4f}" for model in names["demo"])
+        (told,) = [w.sentence for w in comparison.warnings if w.kind == "propensity"]
+        (rows,) = re.findall(r"worth ([\d,]+)\.\d of equal weight", told)
+        assert f"| e = {e:g} | {row} | {rows} |" in plain
+
+
+def test_the_demo_by_visits_gives_the_numbers_of_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = ROOT / "docs" / "how-to" / "sessions.md"
+    names: dict[str, Any] = {}
+    for example in _examples(page):
+        exec(example, names)
+
+    for over, result in names["means"].items():
+        (of,) = result.summary.to_dicts()
+        row = f"| {over} | {of['mean']:.4f} | {of['ci_low']:.4f} to {of['ci_high']:.4f} |"
+        assert row in page.read_text(encoding="utf-8")
