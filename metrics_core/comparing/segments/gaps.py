@@ -53,7 +53,7 @@ def _resampled(asked: Asked, grouped: Grouped) -> Mapping[str, _Resampled]:
         means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
         if len(means) < 2:  # noqa: PLR2004 - a gap is between two
             continue
-        low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also where all are equal
         both = np.column_stack([columns[high].by_user, columns[low].by_user])
         samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
         apart = samples[:, 0] - samples[:, 1]
@@ -83,10 +83,11 @@ def _compared(asked: Asked, grouped: Grouped, of_models: Mapping[str, _Resampled
 
 
 def _differing(grouped: Grouped, a: str, b: str) -> int:
-    """Users whose values differ between two models."""
+    """Users whose values differ between two models; of a user with several requests, whose mean does."""
     users = np.zeros(0, dtype=bool)
-    for group in grouped.values:
-        of_a, of_b = (grouped.column(group, model).by_user for model in (a, b))
-        apart = (of_a != of_b) & ~(np.isnan(of_a) & np.isnan(of_b))
-        users = apart if not len(users) else users | apart
+    for of_models in grouped.values.values():
+        apart = of_models[a] - of_models[b]
+        of_users = apart if grouped.whose is None else grouped.whose.means(apart)
+        differ = np.nan_to_num(of_users) != 0
+        users = differ if not len(users) else users | differ
     return int(np.count_nonzero(users))

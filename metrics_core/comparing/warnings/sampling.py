@@ -1,20 +1,22 @@
 """What is told of lists that rank the relevant item among sampled candidates: what was corrected, and what stays open."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.relations import files, schema, view
+from concord.metrics_core.checking.units import owners
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import listed, percent
 from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.sampled.bounds import bounds, fit, grid
@@ -22,10 +24,9 @@ from concord.metrics_core.scoring.sampled.corrected import UNBIASED, of_full_ran
 from concord.metrics_core.scoring.sampled.correction import GAMMA
 
 _RANKS = """
-SELECT grade, rank, count(*) FROM lists JOIN truth USING (user, item)
-WHERE coalesce(grade >= $least, TRUE) GROUP BY grade, rank ORDER BY grade, rank
+SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM lists JOIN truth USING (user, item)
+WHERE coalesce(grade >= $least, TRUE) ORDER BY ALL
 """
-Counts = Mapping[float, Mapping[int, int]]  # grade of the relevant item -> sampled rank -> users
 Bounds = tuple[float, float]
 TOP = 100  # full ranks that a bound tells apart one by one, at least
 
@@ -36,14 +37,15 @@ def sampling_warnings(asked: Asked, models: Models, ground: Ground) -> Iterator[
         return
     candidates = Candidates.of(asked.conventions.candidates)
     yield _corrected(candidates)
-    counted: dict[tuple[float | None, int], dict[str, Counts]] = {}
+    counted: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
     for label in asked.of_primary:
         if label.name == UNBIASED:
             continue
         least = label.conventions(asked.conventions).relevance_threshold
         key = least, label.ranking_number(asked.conventions)
         if key not in counted:
-            counted[key] = {m: _counts(each, ground, *key) for m, each in models.items()}
+            mean = asked.conventions.unit_mean
+            counted[key] = {m: _weighed(_ranks(e, ground, *key), mean) for m, e in models.items()}
         yield from _Found(asked, models, candidates, counted[key]).of_label(label)
 
 
@@ -60,9 +62,9 @@ def _corrected(candidates: Candidates) -> Warned:
     )
 
 
-def _counts(evaluated: Evaluated, ground: Ground, least: float | None, ranking: int) -> Counts:
-    """Of all trainings of a model together."""
-    counts: dict[float, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+def _ranks(evaluated: Evaluated, ground: Ground, least: float | None, ranking: int) -> pl.DataFrame:
+    """user, grade and sampled rank of the relevant items, of all trainings of a model together."""
+    found = []
     for single in evaluated.each:
         tables = {"lists": single.lists, "truth": ground.truth_of(single)}
         with ground.connecting(files(tables.values())) as connection:
@@ -73,19 +75,27 @@ def _counts(evaluated: Evaluated, ground: Ground, least: float | None, ranking: 
                 chosen += f" WHERE ranking = {ranking}"
             connection.execute(f"CREATE VIEW lists_chosen AS {chosen}")
             share_id_types(connection, {"lists": "lists_chosen", "truth": "truth_table"})
-            for grade, rank, users in connection.execute(_RANKS, {"least": least}).fetchall():
-                counts[grade][rank] += users
-    return counts
+            ranks = connection.execute(_RANKS, {"least": least}).to_arrow_table()
+            found.append(pl.DataFrame(ranks))
+    return pl.concat(found)
+
+
+def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
+    """With what each row counts: requests of a user hang together, and count as `unit_mean` says."""
+    if mean is not None:
+        ranks = ranks.with_columns(owners(ranks["user"]))
+    weight = 1 / pl.len().over("user") if mean == "users" else pl.lit(1.0)
+    return ranks.with_columns(weight.alias("weight"))
 
 
 @dataclass(frozen=True)
 class _Found:
-    """counts : model -> its users by grade and sampled rank of their relevant item."""
+    """ranks : model -> user, grade and sampled rank of the relevant items, and what each counts."""
 
     asked: Asked
     models: Models
     candidates: Candidates
-    counts: Mapping[str, Counts]
+    ranks: Mapping[str, pl.DataFrame]
 
     def of_label(self, label: Label) -> Iterator[Warned]:
         of_models = {model: self._bounds(label, model) for model in self.models}
@@ -127,39 +137,48 @@ class _Found:
 
         Where the label differs by the grade of the relevant item, each grade has bounds of its own.
         """
-        own, candidates = label.conventions(self.asked.conventions), self.candidates
-        ranks = grid(max(label.k or 0, TOP), candidates)
-        aims = {g: of_full_ranks(label, own, g, ranks, candidates) for g in self.counts[model]}
-        parts = _pooled(self.counts[model], aims, candidates.negatives)
-        users = sum(float(counts.sum()) for _, counts in parts)
+        own, candidates, found = (
+            label.conventions(self.asked.conventions),
+            self.candidates,
+            self.ranks[model],
+        )
+        full = grid(max(label.k or 0, TOP), candidates)
+        grades = found["grade"].unique().sort().to_list()
+        parts = _alike({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
         alpha = self.asked.alpha / (len(self.models) * max(len(parts), 1))
-        trainings = len(self.models[model].each)
         low = high = 0.0
-        for aim, counts in parts:
-            fitting = fit(counts, round(float(counts.sum()) / trainings), candidates, alpha)
-            found = bounds(aim, ranks, fitting)
-            if found is None:
+        for aim, of_part in parts:
+            rows = found.filter(pl.col("grade").is_in(of_part))
+            weights = rows["weight"].to_numpy()
+            counts = np.bincount(rows["rank"].to_numpy() - 1, weights, candidates.negatives + 1)
+            fitting = fit(counts, _effective(rows), candidates, alpha)
+            ends = bounds(aim, full, fitting)
+            if ends is None:
                 return None
-            share = float(counts.sum()) / users
-            low, high = low + share * found[0], high + share * found[1]
+            share = float(weights.sum() / found["weight"].sum())
+            low, high = low + share * ends[0], high + share * ends[1]
         return low, high
 
 
-def _pooled(
-    counts: Counts, aims: Mapping[float, Floats], negatives: int
-) -> list[tuple[Floats, Floats]]:
-    """Value by full rank and users by sampled rank, of each group of grades that a label values alike."""
-    parts: list[tuple[Floats, Floats]] = []
+def _alike(aims: Mapping[float, Floats]) -> list[tuple[Floats, list[float]]]:
+    """Value by full rank, and the grades that a label values so."""
+    parts: list[tuple[Floats, list[float]]] = []
     for grade, aim in aims.items():
-        users = np.zeros(negatives + 1)
-        for rank, count in counts[grade].items():
-            users[rank - 1] = count
-        alike = [n for n, (known, _) in enumerate(parts) if np.allclose(known, aim, rtol=1e-12)]
-        if alike:
-            parts[alike[0]] = parts[alike[0]][0], parts[alike[0]][1] + users
+        known = (grades for held, grades in parts if np.allclose(held, aim, rtol=1e-12))
+        if (grades := next(known, None)) is not None:
+            grades.append(grade)
         else:
-            parts.append((aim, users))
+            parts.append((aim, [grade]))
     return parts
+
+
+def _effective(rows: pl.DataFrame) -> int:
+    """Users who count alike and say as much, as if all requests of a user were the same: (Σ w)² / Σ w², rounded down."""
+    of_users = (
+        rows.group_by("user", maintain_order=True).agg(pl.col("weight").sum())["weight"].to_numpy()
+    )
+    total = of_users.sum()
+    return int(total * total / (of_users * of_users).sum() + 1e-9)
 
 
 def _overlap(one: Bounds, other: Bounds) -> bool:
