@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.auditing.audited import audited
+from concord.metrics_core.auditing.audited import audited, refuse_requests
 from concord.metrics_core.auditing.parts import Audit
 from concord.metrics_core.checking.known_by import WHOLE
 from concord.metrics_core.checking.problems import InputError, Problem
@@ -79,6 +79,7 @@ def audit(
     Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
     """
     pinned, settings = pinned_by(conventions), Arguments("truth")
+    refuse_requests(pinned)
     labels = labels_of(metrics)
     names = [str(label) for label in labels]
     _refuse([*model_findings(models), *label_findings(names, names)])

@@ -21,6 +21,7 @@ from concord.metrics_core.auditing.parts import Audit, Count, Finding
 from concord.metrics_core.auditing.tables import Tables, opened
 from concord.metrics_core.auditing.weighing import Flags, effects, turns
 from concord.metrics_core.auditing.wording import NOTHING, SOURCES, Said
+from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.comparing.evidence.evaluated import lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
@@ -33,6 +34,13 @@ from concord.metrics_core.scoring.score import mean_weight
 
 _LATER = """SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*) FROM train"""
 _UNTIMED = "train and truth do not both have times"
+
+
+def refuse_requests(pinned: Conventions) -> None:
+    """Raises an InputError where values are of requests."""
+    if pinned.unit_mean is not None:
+        what = "these are requests, and an audit looks for the users of the truth in train"
+        raise refuse("conventions: unit_mean", what, "evaluate the lists of users, without a unit, to audit their split")  # fmt: skip
 
 
 def audited(evidence: Evidence, *, times: str) -> Audit:

@@ -22,6 +22,7 @@ from concord.metrics_core.comparing.evidence.segmentations import segment_findin
 from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.inputs import refuse_unit
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.model_tables import ModelTables, given_of
 from concord.metrics_core.reading.formats.frames import Data
@@ -49,6 +50,7 @@ def cases(
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
     title: str = "Comparison",
 ) -> Cases:
     """The users for whom `model` does worst against `versus`, with both lists; the items that it finds less often.
@@ -69,6 +71,7 @@ def cases(
     ValueError : what is wrong, where, and what to do
     """
     pinned, labels = pinned_by(conventions), labels_of(metrics)
+    refuse_unit(unit, pinned)
     settings, names = Arguments("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}
     segmentations = segmentations_of(segments or {})
@@ -106,7 +109,7 @@ def cases(
         **{name: name for name in background},
     }
     columns = columns_named(of_lists(columns or {}, trained), roles)
-    reader = ModelTables(asked, policies_of(input or {}), columns, {})
+    reader = ModelTables(asked, policies_of(input or {}), columns, {}, unit)
     data = reader.data(truths, background)
     fold_of = {name: n for of in trained.values() for n, name in of.items() if WHOLE not in truths}
     results = {

@@ -56,7 +56,7 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         tables.choose(chosen)
         shared = tables.shared(n_users)
         alike = {"jaccard": jaccard(shared), "rbo": rbo(shared, P)}
-        users = tuple(Teller(values, tables, groups, alike).cases(chosen))
+        users = tuple(Teller(values, tables, evidence.ground, groups, alike).cases(chosen))
         rows = tables.items(values.least(first), question.worst, question.item)
         titles = tables.titles([row[0] for row in rows])
     a, b = evidence.models
@@ -73,6 +73,7 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         p=P,
         segment=question.segment,
         item=question.item,
+        who="users" if evidence.asked.conventions.unit_mean is None else "requests",
         n_users=int(pool.sum()),
         n_behind=int((values.gaps[pool] < 0).sum()),
         n_ahead=int((values.gaps[pool] > 0).sum()),

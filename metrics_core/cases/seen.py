@@ -1,6 +1,7 @@
 """What a metric saw of a user, in short: the ranks of the hits, and the last line of the derivation."""
 
 import polars as pl
+import pyarrow as pa
 
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.conventions.conventions import Conventions
@@ -12,9 +13,16 @@ MOST_RANKS = 10
 
 
 def reasons(
-    lists: pl.DataFrame, truth: pl.DataFrame, label: Label, pinned: Conventions
+    lists: pl.DataFrame,
+    truth: pl.DataFrame,
+    label: Label,
+    pinned: Conventions,
+    shelf: pa.Table | None,
 ) -> dict[str, str]:
-    """User, as text -> how the value of a label came about; empty for labels that read more than lists and truth."""
+    """User, as text -> how the value of a label came about; empty for labels that read more than lists and truth.
+
+    shelf : propensities of items, where the conventions have some
+    """
     if label.metric.family == "beyond":
         return {}
     own = label.conventions(pinned)
@@ -24,7 +32,13 @@ def reasons(
         connection.register("lists", lists.to_arrow())
         connection.register("truth", truth.to_arrow())
         connection.register("known", truth.select("user").to_arrow())
-        judged = judge(connection, only_known=False, ranking=own.ranking)
+        judged = judge(
+            connection,
+            only_known=False,
+            ranking=own.ranking,
+            shelf=shelf,
+            propensity=own.propensity,
+        )
     return {
         str(user): _reason(one_of(alone(judged, number), label, own))
         for number, user in enumerate(judged.users.tolist())

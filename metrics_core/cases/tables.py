@@ -12,6 +12,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.cases.overlap import Shared
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.relations import Table, files, schema, view
+from concord.metrics_core.checking.units import owner_sql
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.metrics.catalogue import Label
@@ -80,7 +81,7 @@ _TITLES = """
 SELECT CAST(item AS VARCHAR), any_value(title) FROM items
 WHERE title IS NOT NULL AND CAST(item AS VARCHAR) IN (SELECT item FROM named) GROUP BY ALL
 """
-_TRAIN = "SELECT number, count(*) FROM train JOIN chosen USING (user) GROUP BY number"
+_TRAIN = "SELECT number, count(*) FROM train JOIN chosen ON CAST(train.user AS VARCHAR) = {owner} GROUP BY number"
 _ALL = 1 << 62  # a cutoff below which everything stands
 
 
@@ -90,11 +91,13 @@ class Tables:
 
     ranked : side -> SQL of the lists as a label ranks them: user, item, rank
     copies : may an item stand in a list more than once?
+    owner  : SQL of the user, as text, whom a row of `chosen` is of
     """
 
     connection: DuckDBPyConnection
     ranked: Mapping[str, str]
     copies: bool
+    owner: str
     k: int
 
     def restrict(self, kept: Bools) -> None:
@@ -157,10 +160,10 @@ class Tables:
         return self.connection.sql(_OWN.format(table=table)).pl()
 
     def n_train(self) -> dict[int, int] | None:
-        """Chosen user -> interactions in the train; None where there is none."""
+        """Chosen user -> interactions in the train, of requests those of their user; None where there is none."""
         if not self._has("train"):
             return None
-        return dict(self.connection.execute(_TRAIN).fetchall())
+        return dict(self.connection.execute(_TRAIN.format(owner=self.owner)).fetchall())
 
     def titles(self, items: Sequence[str]) -> dict[str, str]:
         """Item -> title, where there is one."""
@@ -198,7 +201,9 @@ def opened(
         number = label.ranking_number(pinned)
         ranked = {side: _ranked(side, known[f"all_{side}"], number) for side in SIDES}
         copies = label.conventions(pinned).duplicates != "error"
-        yield Tables(connection, ranked, copies, _ALL if k is None else k)
+        user = "CAST(chosen.user AS VARCHAR)"
+        owner = user if pinned.unit_mean is None else owner_sql(user)
+        yield Tables(connection, ranked, copies, owner, _ALL if k is None else k)
 
 
 def _ranked(side: str, lists: Table, number: int) -> str:

@@ -9,11 +9,14 @@ import polars as pl
 from concord.metrics_core.cases.seen import reasons
 from concord.metrics_core.cases.tables import SIDES, Row, Tables
 from concord.metrics_core.cases.values import Values
+from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.segments.users import UserGroups
 from concord.metrics_core.comparison.cases import Case, ItemCase, JudgedItem, ListedItem, Seen
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.scoring.background import Background, with_shelf
+from concord.metrics_core.scoring.partition import Task
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Teller:
 
     values: Values
     tables: Tables
+    ground: Ground
     groups: Mapping[str, UserGroups]
     alike: Mapping[str, Floats]
 
@@ -57,8 +61,13 @@ class Teller:
         """(label, side) -> user -> how the value came about."""
         truth = self.tables.own("truth")
         rows = {side: self.tables.own(f"all_{side}") for side in SIDES}
+        task = Task(self.values.labels, self.values.conventions)
+        ground = self.ground
+        shelf = with_shelf(
+            task, lambda: Background(items=ground.items).catalogue, lambda: ground.train
+        ).shelf
         return {
-            (str(label), side): reasons(rows[side], truth, label, self.values.conventions)
+            (str(label), side): reasons(rows[side], truth, label, self.values.conventions, shelf)
             for label in self.values.labels
             for side in SIDES
         }

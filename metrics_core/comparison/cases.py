@@ -113,6 +113,7 @@ class Cases:
     k            : the cutoff of the lists shown, of overlap, recall and exposure; None: whole lists
     p            : of rank-biased overlap
     segment      : the group that was asked for, as `channel=app`; `item`: the item; None: all
+    who          : `users`, or `requests` where values are of these
     n_users      : users of that group or item who have a value with both; of these, `n_behind` have a worse one with
                    a, `n_ahead` a better one
     jaccard, rbo : means over the users who have a list by a or b
@@ -130,6 +131,7 @@ class Cases:
     p: float
     segment: str | None
     item: str | None
+    who: str
     n_users: int
     n_behind: int
     n_ahead: int
@@ -216,7 +218,7 @@ class Cases:
 
     def __repr__(self) -> str:
         return (
-            f"<{len(self.cases)} cases of {self.a} against {self.b}: of {self.n_users:,} users {self.n_behind:,} have "
+            f"<{len(self.cases)} cases of {self.a} against {self.b}: of {self.n_users:,} {self.who} {self.n_behind:,} have "
             f"a worse {self.labels[0]} with {self.a}, {self.n_ahead:,} with {self.b}>"
         )
 

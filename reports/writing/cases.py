@@ -16,13 +16,13 @@ def headline(cases: Cases) -> str:
     """How many users have less with a than with b."""
     label = cases.labels[0]
     worse = "less" if cases.higher_is_better else "more"
-    return f"{cases.n_behind:,} of {cases.n_users:,} users have {worse} {label} with {cases.a} than with {cases.b}"
+    return f"{cases.n_behind:,} of {cases.n_users:,} {cases.who} have {worse} {label} with {cases.a} than with {cases.b}"
 
 
 def asked(cases: Cases) -> str:
     """Of which users; empty where of all."""
     of = [f"segment {cases.segment}"] if cases.segment else []
-    of += [f"users who wanted item {cases.item} or were shown it"] if cases.item else []
+    of += [f"{cases.who} where item {cases.item} was wanted or shown"] if cases.item else []
     return "; ".join(of)
 
 

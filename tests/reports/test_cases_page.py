@@ -73,7 +73,7 @@ def test_nobody_behind_and_one_item() -> None:
     asked = _text(_cases(segment="channel=app", item="iu1"))
     reverse = cc.cases({"a": {"u": ["x"]}, "b": {"u": ["y"]}}, {"u": ["x"]}, model="a", versus="b", metrics=["R@1"], conventions="standard")  # fmt: skip
 
-    assert "segment channel=app; users who wanted item iu1 or were shown it" in asked
+    assert "segment channel=app; users where item iu1 was wanted or shown" in asked
     assert "0 of 1 users have less R@1 with a than with b" in _text(reverse)
     assert "a finds no item less often than b" in _text(reverse)
     assert 'id="users"' not in reverse.to_html()

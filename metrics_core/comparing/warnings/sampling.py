@@ -75,7 +75,7 @@ def _ranks(evaluated: Evaluated, ground: Ground, least: float | None, ranking: i
                 chosen += f" WHERE ranking = {ranking}"
             connection.execute(f"CREATE VIEW lists_chosen AS {chosen}")
             share_id_types(connection, {"lists": "lists_chosen", "truth": "truth_table"})
-            ranks = connection.execute(_RANKS, {"least": least}).to_arrow_table()
+            ranks = connection.sql(_RANKS, params={"least": least}).to_arrow_table()
             found.append(pl.DataFrame(ranks))
     return pl.concat(found)
 

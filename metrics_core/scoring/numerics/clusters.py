@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.units import owners
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.metrics.judged import Floats, Ints
@@ -25,10 +26,12 @@ class Ratio:
     the user's own mean and 1.
 
     above, below : (users,) float64; what stands below is not negative
+    squares      : (users,) sums of the squares of what a user's rows add below; None: as `below`, as each adds 1
     """
 
     above: Floats
     below: Floats
+    squares: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -81,24 +84,27 @@ class Ratio:
 
     @cached_property
     def effective(self) -> float:
-        """Users on whom the interval rests, its degrees of freedom plus 1: fewer than `n` where few have most requests.
+        """Users on whom the interval rests, its degrees of freedom plus 1: fewer than `n` where few count most.
 
-        By Satterthwaite, as if the values of all requests were independent and varied alike: (Σ p)² / (Σ p² + (Σ q)² -
-        Σ q²), p = w² b (1 - b / B), q = w² b² / B, w = (n - 1) / (B - b).
+        By Satterthwaite, as if the values of all rows (requests, or users who count by their weights) were independent
+        and varied alike: (tr Ω)² / tr Ω² of the errors' covariances Ωᵤᵥ = [u = v] wᵤ² qᵤ - pᵤ sᵥ - sᵤ pᵥ + pᵤ pᵥ Q,
+        with w = (n - 1) / (B - b), q: `squares`, Q = Σ q, p = w b / B, s = w q.
 
         References
         ----------
         Bell & McCaffrey (2002), as above; Imbens & Kolesár (2016), Review of Economics and Statistics 98(4), 701-712.
         """
-        if np.all(self.below == self.below[:1]):
+        squares = self.below if self.squares is None else self.squares
+        if np.all(self.below == self.below[:1]) and np.all(squares == squares[:1]):
             return self.n
-        share = self.below / self._total
         weight = (self.n - 1) / (self._total - self.below)
-        all_alike = weight * weight * self.below
-        p, q = all_alike * (1 - share), all_alike * share
-        own, of_others = exact_sum(p), exact_sum(q)
-        beside = exact_sum(p * p) + of_others * of_others - exact_sum(q * q)
-        return own * own / beside + 1
+        own, p, s = weight * weight * squares, weight * self.below / self._total, weight * squares
+        total = exact_sum(squares)
+        p_p, p_s, s_s = exact_sum(p * p), exact_sum(p * s), exact_sum(s * s)
+        shared = total * p * p - 2 * p * s  # what the users have in common, of each
+        trace = exact_sum(own) + total * p_p - 2 * p_s
+        common = 2 * (p_p * s_s + p_s * p_s) - 4 * total * p_p * p_s + (total * p_p) ** 2
+        return trace * trace / (exact_sum(own * (own + 2 * shared)) + common) + 1
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
@@ -126,6 +132,8 @@ class Clusters:
     def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
         """Those of the ids of requests; users are numbered in the order of their ids."""
         users = owners(units)
+        if users.null_count():
+            raise refuse("unit", f"{units.filter(users.is_null())[0]!r} is the id of no request", "name the columns of a request in `unit`")  # fmt: skip
         number = users.rank("dense").to_numpy().astype(np.int64) - 1
         return cls(number, users.n_unique(), mean)
 
@@ -152,10 +160,12 @@ class Clusters:
 
     def ratio(self, values: Floats) -> Ratio:
         """The mean of a column over those who have a value; NaN: the request does not count."""
-        above, below = self._of_users(values)
+        above, below, squares = self._of_users(values)
         there = below > 0
-        above, below = above[there], below[there]
-        return Ratio(above, below) if self.mean == "requests" else _over_users(above, below)
+        above, below, squares = above[there], below[there], squares[there]
+        return (
+            Ratio(above, below, squares) if self.mean == "requests" else _over_users(above, below)
+        )
 
     def scores(self, values: Floats) -> Floats:
         """(n_users,) as `Ratio.scores`, NaN for users of whom no request counts."""
@@ -173,18 +183,19 @@ class Clusters:
 
     def means(self, values: Floats) -> Floats:
         """(n_users,) the mean of each user's requests that count; NaN where none does."""
-        above, below = self._of_users(values)
+        above, below, _ = self._of_users(values)
         with np.errstate(invalid="ignore"):
             return np.asarray(above / below)
 
-    def _of_users(self, values: Floats) -> tuple[Floats, Floats]:
-        """(n_users,) sums of what the values count, and what counts; added in the order of the rows."""
+    def _of_users(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """(n_users,) sums of what the values count, of what counts, and of its squares; added in the order of the rows."""
         known = ~np.isnan(values)
         user, counted = self.user[known], values[known]
         weights = None if self.weights is None else self.weights[known]
         sums = np.bincount(user, counted if weights is None else counted * weights, minlength=self.n_users)  # fmt: skip
         counts = np.bincount(user, weights, minlength=self.n_users)
-        return sums.astype(np.float64), counts.astype(np.float64)
+        squares = counts if weights is None else np.bincount(user, weights * weights, minlength=self.n_users)  # fmt: skip
+        return sums.astype(np.float64), counts.astype(np.float64), squares.astype(np.float64)
 
     def _placed(self, values: Floats, found: Floats) -> Floats:
         placed = np.full(self.n_users, np.nan)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from concord.metrics_core.auditing.audited import audited
+from concord.metrics_core.auditing.audited import audited, refuse_requests
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.relations import files
 from concord.metrics_core.comparing.evidence.evaluated import Ground
@@ -28,10 +28,11 @@ def audit(csv: str | None, *, as_json: bool = False) -> None:
 
     Raises
     ------
-    InputError : there is no train, there are no results yet, or the file to write is a folder
+    InputError : values are of requests, there is no train, there are no results yet, or the file to write is a folder
     """
     params = read_params()
     asked = asked_of(params)
+    refuse_requests(asked.conventions)
     if "train" not in params.background:
         what, fix = asked.settings.lacking("train")
         raise refuse(asked.settings.place("background"), f"an audit reads the train, {what}", fix)

@@ -134,7 +134,7 @@ def test_segment_item_and_metric_are_those_of_the_library(project: Path, tmp_pat
     told = _cases(project, "als", "--versus", "ease", "--segment", "channel=search", "--item", item, "--worst", "4", "--metric", "R@20", "--html", str(page))  # fmt: skip
 
     assert page.read_text(encoding="utf-8") == expected.to_html()
-    assert f"segment channel=search; users who wanted item {item} or were shown it" in told
+    assert f"segment channel=search; users where item {item} was wanted or shown" in told
 
 
 def test_it_changes_nothing_and_fits_a_narrow_terminal(project: Path) -> None:
