@@ -68,10 +68,15 @@ def _per_user(above: Floats, below: Floats) -> Ratio:
     return Ratio(above[there] / below[there], np.ones(int(there.sum())))
 
 
+def _over_all(above: Floats, below: Floats) -> Ratio:
+    """R@k over all users' rows."""
+    return Ratio(above, below, below * below)
+
+
 ESTIMATES: dict[str, Callable[[Floats, Floats], Ratio]] = {
     "CG": _of_sums,
     "R per_user": _per_user,
-    "R over_all": Ratio,
+    "R over_all": _over_all,
 }
 
 
@@ -156,7 +161,7 @@ def orders() -> list[str]:
     rows: list[Row] = []
     for told, found in _cases():
         both = zip(found.sums[BETTER], found.sums[WORSE], strict=True)
-        gaps = [Ratio(above - other, below) for (above, below), (other, _) in both]
+        gaps = [_over_all(above - other, below) for (above, below), (other, _) in both]
         ahead = sum(gap.value > 0 for gap in gaps)
         wrong = sum(gap.interval(CONFIDENCE)[1] < 0 for gap in gaps)
         rows.append([*told, rate(ahead, RUNS), rate(wrong, RUNS)])

@@ -102,7 +102,27 @@ def gaps() -> list[str]:
     ]
 
 
-PARTS = (exposures, gaps)
+def picked() -> list[str]:
+    """One model that serves all groups alike, and the interval of its gap."""
+    rows, runs, users = [], 1_000, 100
+    for groups in (2, 3, 5, 12):
+        beyond = 0
+        for run in range(runs):
+            rng = rng_of(users, run, groups)
+            values = np.stack([rng.binomial(10, 0.4, users) / 10 for _ in range(groups)])
+            beyond += interval(_apart(values, run), 1 - ALPHA)[0] > 0
+        rows.append((f"{groups}", rate(beyond, runs)))
+    return [
+        "## A gap between groups that are alike",
+        "",
+        f"{users} users of each group, whose values have one distribution. The interval of a gap holds the two groups fixed that are",
+        "furthest apart: with two groups it lies above 0 as often as it should, 2 × 2.5 %, with more it claims too much.",
+        "",
+        *table_of(("groups", "interval lies above 0"), rows, left=1),
+    ]
+
+
+PARTS = (exposures, gaps, picked)
 
 
 def _items() -> Items:

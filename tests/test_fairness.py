@@ -338,6 +338,35 @@ def test_gaps_are_those_of_the_groups_means() -> None:
     assert even.ratio == pytest.approx(min(means["even"].values()) / max(means["even"].values()))
 
 
+def test_groups_that_are_alike_are_two_groups() -> None:
+    """Both groups hit half of the time; the interval of their gap is as wide as that of a gap."""
+    users = pl.DataFrame({"user": [f"u{i:02}" for i in range(80)], "tier": ["old", "new"] * 40})
+    lists = {
+        user: (["good"] if place % 4 < 2 else ["bad"]) for place, user in enumerate(users["user"])
+    }
+    found = cc.compare({"a": lists, "b": lists}, {user: ["good"] for user in lists}, metrics=["P@1"], baseline="a", conventions="standard", users=users, segments={"tier": {"by": "user", "column": "tier"}})  # fmt: skip
+
+    for gap in found.segments[0].gaps:
+        assert (gap.gap, {gap.low_segment, gap.high_segment}) == (0.0, {"old", "new"})
+        assert gap.ci_low is not None
+        assert gap.ci_low < -0.1
+
+
+def test_few_requests_that_differ_give_no_p() -> None:
+    """Three of sixty users have other lists: means differ in both groups, whatever the mean is over."""
+    rows = [(f"u{u:02}", s) for u in range(60) for s in range(1 + u % 3)]
+    truth = pl.DataFrame([(u, s, "good") for u, s in rows], ["user", "session", "item"], orient="row")  # fmt: skip
+    a = [(u, s, "good" if s else "bad") for u, s in rows]
+    b = [(u, s, "good" if s or u < "u03" else "bad") for u, s in rows]
+    models = {m: pl.DataFrame(each, ["user", "session", "item"], orient="row").with_columns(rank=1) for m, each in (("a", a), ("b", b))}  # fmt: skip
+    users = pl.DataFrame({"user": [f"u{i:02}" for i in range(60)], "tier": ["old", "new"] * 30})
+    found = cc.compare(models, truth, metrics=["P@1"], baseline="a", conventions=cc.preset("standard", unit_mean="requests"), unit=["user", "session"],
+                       users=users, segments={"tier": {"by": "user", "column": "tier", "compare_gaps": True}})  # fmt: skip
+
+    assert [gap.p for gap in found.segments[0].gaps] == [None, None]
+    assert found.segments[0].gaps[1].difference != 0
+
+
 def test_gaps_that_are_not_compared_are_as_before() -> None:
     asked, _ = segmented()
     plain, _ = segmented(compare_gaps=False)

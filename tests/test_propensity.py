@@ -125,6 +125,8 @@ def test_equal_propensities_change_no_bit() -> None:
         ("P@2", {"normalised": "per_user"}, {}, "P@2: `propensity.normalised` divides by the weights of all relevant items"),
         ("nDCG@2", {"normalised": "over_all"}, {}, "take R, Hit, CG, DCG, RBP, or leave `normalised` out"),
         ("R@2", {"normalised": "over_all"}, {"truth_visible": "retrieved"}, "does not go with truth_visible: retrieved"),
+        ("Serendipity@2", {}, {}, "Serendipity@2: `propensity` weighs sums over hits"),
+        ("R@2", {}, {"overrides": {"R": {"relevance_threshold": 2}}}, "counts the rows of relevance_threshold: 1, and this metric has 2"),
         ("P@2", {"fewest": 30}, {}, "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30"),
     ],
 )  # fmt: skip
@@ -134,7 +136,14 @@ def test_what_cannot_be_weighed_is_refused(
     conventions = cc.preset("standard", propensity={**HALF, **propensity}, **settings)
 
     with pytest.raises(ValueError, match=r"propensity") as refused:
-        cc.evaluate(RECS, TRUTH, metrics=[metric], conventions=conventions, train=TRAIN)
+        cc.evaluate(
+            RECS,
+            TRUTH,
+            metrics=[metric],
+            conventions=conventions,
+            train=TRAIN,
+            items=pl.DataFrame({"item": list("abcxy")}),
+        )
 
     assert said in str(refused.value)
 
@@ -275,6 +284,16 @@ def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, f
     return ratio, math.sqrt((n - 1) / n * sum((each - ratio) ** 2 for each in without))
 
 
+def t_of(below: Sequence[float], squares: Sequence[float]) -> float:
+    """The 97.5 % point of t on (tr Ω)² / tr Ω² degrees of freedom, Ω the covariances of the jackknife's errors."""
+    b, q = np.array(below), np.array(squares)
+    own = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
+    covariance = (own + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
+        b.sum() - b, b.sum() - b
+    )
+    return float(t.ppf(0.975, np.trace(covariance) ** 2 / np.sum(covariance * covariance)))
+
+
 def _shop(n: int = 40) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:  # fmt: skip
     """Lists of two models, a truth, and a train in which `a` is wanted by eight and `h` by one."""
     rng = np.random.default_rng(11)
@@ -310,8 +329,9 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     ratio, error = jackknifed(of_one, below)
     row = found["one"].summary.row(0, named=True)
     assert row["mean"] == pytest.approx(ratio)
-    t_of_35 = pytest.approx(2.03, abs=0.02)  # few users have most of the weight
-    assert (row["ci_high"] - row["ci_low"]) / 2 / error == t_of_35
+    few = pytest.approx(t_of(below, [b * b for b in below]))  # users have most of the weight
+    assert (row["ci_high"] - row["ci_low"]) / 2 / error == few
+    assert 2.07 < t_of(below, [b * b for b in below]) < 2.09
     assert (row["n_users"], "n_requests" in row) == (40, False)
     score = compared.score("one", "R@4")
     assert (score.mean, score.ci_low, score.ci_high) == (row["mean"], row["ci_low"], row["ci_high"])
@@ -321,8 +341,8 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     low, high, p, adjusted = map(or_nan, (pair.ci_low, pair.ci_high, pair.p, pair.p_adjusted))
     assert pair.difference == pytest.approx(gap)
     assert pair.difference == pytest.approx(found["one"]["R@4"] - found["other"]["R@4"])
-    assert (high - low) / 2 / error == t_of_35
-    assert p == pytest.approx(2 * t.sf(abs(gap / error), 35), rel=0.02)
+    assert (high - low) / 2 / error == few
+    assert p == pytest.approx(2 * t.sf(abs(gap / error), 21), rel=0.02)
     assert adjusted >= p
     assert cc.plan(found, baseline="other").pairs == cc.plan(compared).pairs
     with pytest.raises(ValueError, match="give the result of `evaluate` itself"):
@@ -349,11 +369,15 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
     conventions = cc.preset("standard", propensity=RATIO.propensity, unit_mean="requests")
     found = cc.evaluate(recs, wanted, metrics=["R@4"], conventions=conventions, train=train, unit=["user", "session"])  # fmt: skip
 
-    above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in _sums(lists["one"], truth))
+    sums = _sums(lists["one"], truth)
+    above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in sums)
+    squares = np.add.reduceat(np.square(sums[1]), range(0, 40, 2))
     ratio, error = jackknifed(above.tolist(), below.tolist())
     row = found.summary.row(0, named=True)
     assert (row["mean"], row["n_users"], row["n_requests"]) == (pytest.approx(ratio), 20, 40)
-    assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(2.1, abs=0.03)
+    assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(
+        t_of(below.tolist(), squares.tolist())
+    )
 
 
 def test_the_panel_has_the_unweighed_value_beside() -> None:

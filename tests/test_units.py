@@ -267,6 +267,29 @@ def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.Capture
     assert f"{LABEL} of user '9/3'" in capsys.readouterr().out
 
 
+def test_cases_are_of_requests_and_know_whose_they_are() -> None:
+    train = truth().select("user").unique().with_columns(item=pl.lit("old"))
+    models = {model: lists(model) for model in SKILLS}
+    how: dict[str, Any] = {
+        "model": "popularity",
+        "versus": "als",
+        "metrics": [LABEL],
+        "train": train,
+    }
+    found = cc.cases(models, truth(), conventions=pinned("requests"), unit=UNIT, **how)
+
+    assert (found.who, found.n_users) == ("requests", len(sessions()))
+    assert [case.n_train for case in found.cases] == [1] * len(found.cases)
+    assert all("/" in case.user for case in found.cases)
+    with pytest.raises(ValueError, match="unit_mean: is requests, and no unit is named"):
+        cc.cases(models, truth(), conventions=pinned("requests"), **how)
+
+
+def test_an_audit_of_requests_is_refused() -> None:
+    with pytest.raises(ValueError, match="unit_mean: these are requests"):
+        cc.audit({"als": lists("als")}, truth(), train=truth(), metrics=[LABEL], conventions=pinned("users"))  # fmt: skip
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "by_place"])
 def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
     rows, path = lists("als"), tmp_path / f"lists.{form.replace('by_place', 'csv')}"

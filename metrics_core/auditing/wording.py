@@ -125,7 +125,9 @@ def drifted(seen: Seen, found: Drift) -> Said:
 
 def pooled(label: str) -> str:
     """Of a label whose mean is no mean of users' values."""
-    return f"{label} is pooled over users: there is no such number without some of them."
+    return (
+        f"{label} is one ratio over all users: what it would be without some of them is not told."
+    )
 
 
 def not_made(why: str, fix: str) -> Said:

@@ -57,8 +57,9 @@ def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
         return {
             m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
         }
-    how = label.conventions(asked.conventions).undefined, aligned.whose(label, asked.conventions)
-    return {m: Trained(aligned.trainings(m, str(label), *how)) for m in evidence.models}
+    undefined = label.conventions(asked.conventions).undefined
+    whose = aligned.whose(label, asked.conventions)
+    return {m: Trained(aligned.trainings(m, str(label), undefined), whose) for m in evidence.models}
 
 
 def _over_all(label: Label, asked: Asked) -> bool:
@@ -105,7 +106,7 @@ class _OfLabel:
 
     def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
         paired = self.asked.paired and a.n == b.n
-        gaps = [Trained(a.values - b.values)] if paired else [each for each in (a, b) if each.n > 1]
+        gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
         found = OverTrainings(
             difference, self._users(pair, *gaps), tuple(each.part for each in gaps)

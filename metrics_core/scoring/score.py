@@ -10,7 +10,7 @@ from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import FAIR_TARGETS, Conventions
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.catalogue import READS_RELEVANT, Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.scoring.numerics.exact import rounded
@@ -61,7 +61,7 @@ def score(
     columns = []
     for number, label in enumerate(labels):
         own = label.conventions(conventions)
-        if why := why_not(label, own):
+        if why := why_not(label, own) or _of_other_rows(label, own, conventions):
             raise ScoringError(Refusal(literal(f"{label}: {why}"), (number,)))
         try:
             columns.append(_column(judged, label, own, whole))
@@ -169,9 +169,8 @@ def mean_weight(label: Label, conventions: Conventions) -> str | None:
 
 def not_weighed(label: Label, own: Conventions) -> str:
     """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
-    counts_alike = "groups" in label.metric.needs and (
-        label.metric.of_catalogue or own.fairness_target == "relevant"
-    )
+    reads_no_truth = label.name == "AWRF" and own.fairness_target != "relevant"
+    counts_alike = label.name in READS_RELEVANT and not reads_no_truth
     if own.propensity is None or (label.metric.of_list and not counts_alike):
         return ""
     if own.candidates is not None:
@@ -184,6 +183,16 @@ def not_weighed(label: Label, own: Conventions) -> str:
         if (value := getattr(own, knob)) not in allowed:
             return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
     return ""
+
+
+def _of_other_rows(label: Label, own: Conventions, pinned: Conventions) -> str:
+    """Why weights cannot be counted for a metric; empty where they can."""
+    if own.propensity is None or label.metric.of_list or own.relevance_threshold == pinned.relevance_threshold:  # fmt: skip
+        return ""
+    return (
+        f"`propensity.fewest` counts the rows of relevance_threshold: {pinned.relevance_threshold}, and this metric has "
+        f"{own.relevance_threshold}; pin one for all"
+    )
 
 
 def _unnormalised(label: Label, own: Conventions) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.numerics.student import half_width
 
@@ -35,24 +36,41 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """(trainings, users) values of one model, or of the differences of two; NaN where a user does not count."""
+    """(trainings, users) values of one model, or of the differences of two; NaN where a user does not count.
+
+    whose : whose requests they are and what each counts, where they are not values of users who count alike
+    """
 
     values: Floats
+    whose: Clusters | None = None
 
     @cached_property
     def n(self) -> int:
         """How many trainings."""
         return len(self.values)
 
+    def minus(self, other: "Trained") -> "Trained":
+        """The differences, training by training."""
+        return Trained(self.values - other.values, self.whose)
+
     @cached_property
     def _complete(self) -> NDArray[np.bool_]:
         return np.asarray(~np.isnan(self.values).any(axis=0))
 
     @cached_property
+    def _by_user(self) -> list[Floats]:
+        """Values of each training that vary as its mean does: over what counts in all trainings, or in each where they are nested."""
+        if self.whose is None:
+            return list(self.values)
+        rows = self.values if self.nested else np.where(self._complete, self.values, np.nan)
+        return [self.whose.linearised(row) for row in rows]
+
+    @cached_property
     def _rows(self) -> list[Floats]:
         """The values of each training, of the users who count in all."""
-        everybody = bool(self._complete.all())
-        return [row if everybody else row[self._complete] for row in self.values]
+        complete = ~np.isnan(self._by_user).any(axis=0)
+        everybody = bool(complete.all())
+        return [row if everybody else row[complete] for row in self._by_user]
 
     @cached_property
     def nested(self) -> bool:
@@ -64,7 +82,7 @@ class Trained:
     def means(self) -> tuple[float, ...]:
         """The mean of each training: over the users of all of them, or where they are nested over its own."""
         if self.nested:
-            return tuple(_mean(row[~np.isnan(row)]) for row in self.values)
+            return tuple(_mean(row[~np.isnan(row)]) for row in self._by_user)
         return tuple(map(_mean, self._rows))
 
     @cached_property
@@ -72,7 +90,7 @@ class Trained:
         """The variance of what a user's value in one training has beside user and training; 0 where it is unknown."""
         if self.n < 2 or self.nested:  # noqa: PLR2004 - no spread of one
             return 0.0
-        n_users = int(self._complete.sum())
+        n_users = len(self._rows[0])
         if n_users < 2:  # noqa: PLR2004
             return 0.0
         of_users = mean_of_rows(self._rows)
@@ -97,7 +115,7 @@ class Trained:
         """
         if self.n < 2:  # noqa: PLR2004
             return 0.0
-        n_users = int(self._complete.sum())
+        n_users = len(self._rows[0])
         if not self.nested and not n_users:
             return math.nan
         return self.spread if self.nested else max(0.0, self.spread - self.of_rest / n_users)
@@ -219,9 +237,7 @@ def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned
     """Every training of a against every one of b; the same seed or fold against itself where they are paired."""
     gaps = list(_gaps(a, b, paired=paired))
     times = sum(gap * difference < 0 for gap in gaps)
-    of_one = (
-        Trained(a.values - b.values).of_trainings if paired else a.of_trainings + b.of_trainings
-    )
+    of_one = a.minus(b).of_trainings if paired else a.of_trainings + b.of_trainings
     chance = math.nan
     if of_one > 0 and math.isfinite(difference):
         chance = math.erfc(abs(difference) / math.sqrt(2 * of_one)) / 2
@@ -230,7 +246,7 @@ def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned
 
 def _gaps(a: Trained, b: Trained, *, paired: bool) -> Iterator[float]:
     if paired:
-        yield from Trained(a.values - b.values).means
+        yield from a.minus(b).means
     else:
         yield from (of_a - of_b for of_a, of_b in product(a.means, b.means))
 

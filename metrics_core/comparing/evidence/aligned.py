@@ -107,12 +107,9 @@ class Aligned:
         first = next(rows)
         return mean_of_defined([first, *rows]) if len(self.tables[model]) > 1 else first
 
-    def trainings(
-        self, model: str, label: str, undefined: str, clusters: Clusters | None
-    ) -> Floats:
-        """(trainings, users) those of each training of one model; of requests, values of their users that vary so."""
-        rows = self._rows(model, label, undefined)
-        return np.stack([row if clusters is None else clusters.linearised(row) for row in rows])
+    def trainings(self, model: str, label: str, undefined: str) -> Floats:
+        """(trainings, users) those of each training of one model."""
+        return np.stack([*self._rows(model, label, undefined)])
 
     def _rows(self, model: str, label: str, undefined: str) -> Iterator[Floats]:
         for table, places in zip(self.tables[model], self.places[model], strict=True):

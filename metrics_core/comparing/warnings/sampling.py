@@ -24,10 +24,11 @@ from concord.metrics_core.scoring.sampled.corrected import UNBIASED, of_full_ran
 from concord.metrics_core.scoring.sampled.correction import GAMMA
 
 _RANKS = """
-SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM lists JOIN truth USING (user, item)
+SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM truth LEFT JOIN lists USING (user, item)
 WHERE coalesce(grade >= $least, TRUE) ORDER BY ALL
 """
 Bounds = tuple[float, float]
+_UNLISTED = {"zero": 0.0, "one": 1.0}  # what a user without a list counts; others do not count
 TOP = 100  # full ranks that a bound tells apart one by one, at least
 
 
@@ -44,8 +45,7 @@ def sampling_warnings(asked: Asked, models: Models, ground: Ground) -> Iterator[
         least = label.conventions(asked.conventions).relevance_threshold
         key = least, label.ranking_number(asked.conventions)
         if key not in counted:
-            mean = asked.conventions.unit_mean
-            counted[key] = {m: _weighed(_ranks(e, ground, *key), mean) for m, e in models.items()}
+            counted[key] = {m: _ranks(each, ground, *key) for m, each in models.items()}
         yield from _Found(asked, models, candidates, counted[key]).of_label(label)
 
 
@@ -63,7 +63,7 @@ def _corrected(candidates: Candidates) -> Warned:
 
 
 def _ranks(evaluated: Evaluated, ground: Ground, least: float | None, ranking: int) -> pl.DataFrame:
-    """user, grade and sampled rank of the relevant items, of all trainings of a model together."""
+    """user, grade and sampled rank of the relevant items, of all trainings of a model together; no rank without a list."""
     found = []
     for single in evaluated.each:
         tables = {"lists": single.lists, "truth": ground.truth_of(single)}
@@ -81,7 +81,7 @@ def _ranks(evaluated: Evaluated, ground: Ground, least: float | None, ranking: i
 
 
 def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
-    """With what each row counts: requests of a user hang together, and count as `unit_mean` says."""
+    """With the user and what each row counts: requests of a user hang together, and count as `unit_mean` says."""
     if mean is not None:
         ranks = ranks.with_columns(owners(ranks["user"]))
     weight = 1 / pl.len().over("user") if mean == "users" else pl.lit(1.0)
@@ -90,7 +90,7 @@ def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Found:
-    """ranks : model -> user, grade and sampled rank of the relevant items, and what each counts."""
+    """ranks : model -> user, grade and sampled rank of the relevant items."""
 
     asked: Asked
     models: Models
@@ -133,20 +133,23 @@ class _Found:
         )
 
     def _bounds(self, label: Label, model: str) -> Bounds | None:
-        """Of the mean over all full rankings that fit, of users with a list; None: none fits.
+        """Of the mean over all full rankings that fit; None: none fits.
 
-        Where the label differs by the grade of the relevant item, each grade has bounds of its own.
+        Where the label differs by the grade of the relevant item, each grade has bounds of its own. Users without a list
+        count as `user_no_recs` says.
         """
-        own, candidates, found = (
-            label.conventions(self.asked.conventions),
-            self.candidates,
-            self.ranks[model],
+        own, candidates = label.conventions(self.asked.conventions), self.candidates
+        unlisted = _UNLISTED.get(own.user_no_recs)
+        every = _weighed(
+            self.ranks[model].drop_nulls("rank" if unlisted is None else []), own.unit_mean
         )
+        found = every.drop_nulls("rank")
         full = grid(max(label.k or 0, TOP), candidates)
         grades = found["grade"].unique().sort().to_list()
         parts = _alike({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
         alpha = self.asked.alpha / (len(self.models) * max(len(parts), 1))
-        low = high = 0.0
+        total = every["weight"].sum()
+        low = high = float(1 - found["weight"].sum() / total) * (unlisted or 0.0)
         for aim, of_part in parts:
             rows = found.filter(pl.col("grade").is_in(of_part))
             weights = rows["weight"].to_numpy()
@@ -155,7 +158,7 @@ class _Found:
             ends = bounds(aim, full, fitting)
             if ends is None:
                 return None
-            share = float(weights.sum() / found["weight"].sum())
+            share = float(weights.sum() / total)
             low, high = low + share * ends[0], high + share * ends[1]
         return low, high
 

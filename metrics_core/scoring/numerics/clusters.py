@@ -87,8 +87,8 @@ class Ratio:
         """Users on whom the interval rests, its degrees of freedom plus 1: fewer than `n` where few count most.
 
         By Satterthwaite, as if the values of all rows (requests, or users who count by their weights) were independent
-        and varied alike: (tr Ω)² / tr Ω² of the errors' covariances Ωᵤᵥ = [u = v] wᵤ² qᵤ - pᵤ sᵥ - sᵤ pᵥ + pᵤ pᵥ Q,
-        with w = (n - 1) / (B - b), q: `squares`, Q = Σ q, p = w b / B, s = w q.
+        and varied alike: (tr Ω)² / tr Ω² of the errors' covariances Ω = H (diag q - q qᵀ / Q + r rᵀ / Q) H, H = diag((n - 1) /
+        (B - b)), q: `squares`, Q = Σ q, r = (q (B - b) - b (Q - q)) / B, by sums whose terms are all positive.
 
         References
         ----------
@@ -97,14 +97,22 @@ class Ratio:
         squares = self.below if self.squares is None else self.squares
         if np.all(self.below == self.below[:1]) and np.all(squares == squares[:1]):
             return self.n
-        weight = (self.n - 1) / (self._total - self.below)
-        own, p, s = weight * weight * squares, weight * self.below / self._total, weight * squares
-        total = exact_sum(squares)
-        p_p, p_s, s_s = exact_sum(p * p), exact_sum(p * s), exact_sum(s * s)
-        shared = total * p * p - 2 * p * s  # what the users have in common, of each
-        trace = exact_sum(own) + total * p_p - 2 * p_s
-        common = 2 * (p_p * s_s + p_s * p_s) - 4 * total * p_p * p_s + (total * p_p) ** 2
-        return trace * trace / (exact_sum(own * (own + 2 * shared)) + common) + 1
+        order = np.lexsort((squares, self.below))  # any order of users gives the same bits
+        b, q, q_total = self.below[order], squares[order], exact_sum(squares)
+        others_b, others_q = _of_others(b), _of_others(q)
+        h = ((self.n - 1) / others_b) ** 2
+        r = (q * others_b - b * others_q) / self._total
+        own, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
+        m = exact_sum(h * r * q) / q_total
+        trace = exact_sum(own) + exact_sum(s)
+        apart = (h * r - m) ** 2 * q * (2 / q_total)
+        beside = (
+            exact_sum(own * own)
+            + exact_sum(g * _of_others(g))
+            + exact_sum(apart)
+            + exact_sum(s) ** 2
+        )
+        return trace * trace / beside + 1
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
@@ -205,3 +213,10 @@ class Clusters:
 
 def _over_users(sums: Floats, counts: Floats) -> Ratio:
     return Ratio(sums / counts, np.ones(len(counts)))
+
+
+def _of_others(values: Floats) -> Floats:
+    """(users,) the sum of the values of all others."""
+    before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
+    after = np.concatenate([np.cumsum(values[::-1])[-2::-1], [0.0]])
+    return before + after

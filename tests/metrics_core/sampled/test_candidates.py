@@ -1,5 +1,6 @@
 """The convention `candidates`: what it changes, what it leaves as it is, what it refuses, and what is told of it."""
 
+import re
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -268,6 +269,56 @@ def test_what_is_told_of_an_open_order_and_of_ranks_that_fit_no_sampling() -> No
     assert told["sampled_unfit"].who == ("a",)
     assert "gives the sampled ranks of a" in told["sampled_unfit"].sentence
     assert "order_not_identifiable" not in told
+
+
+def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
+    """a serves half of the users, and those well."""
+    rng = np.random.default_rng(12)
+    of_a, of_b = rng.integers(1, 6, size=200), rng.integers(1, 60, size=400)
+    both = {"a": lists(drawn(of_a, 30, 300, 1), 30), "b": lists(drawn(of_b, 30, 300, 2), 30)}
+
+    def told(policy: str) -> str:
+        pinned = conventions(30, 300, user_no_recs=policy)
+        found = cc.compare(both, truth(400), metrics=["R@50"], baseline="b", conventions=pinned)
+        return next((w.sentence for w in found.warnings if w.kind == "order_not_identifiable"), "")
+
+    assert re.search(r"means of a 0\.4\d+ to 0\.5 and b", told("zero"))
+    assert re.search(r"means of a 0\.9\d+ to 1 and b", told("drop"))
+
+
+def test_requests_of_a_user_are_no_independent_ranks() -> None:
+    """Ten users with thirty requests each, all alike: bounds as of ten users."""
+    full = np.random.default_rng(6).integers(1, 101, size=10)
+    alone = conventions(40, 100)
+    requests = conventions(40, 100, unit_mean="requests")
+    of_users, of_requests = (
+        [drawn(np.repeat(full, n), 40, 100, seed) for seed in (1, 2)] for n in (1, 30)
+    )
+
+    def spans(found: cc.Comparison) -> list[float]:
+        (said,) = [w.sentence for w in found.warnings if w.kind == "order_not_identifiable"]
+        return [float(each) for each in re.findall(r"[ab] ([\d.]+) to ([\d.]+)", said)[0]]
+
+    def split(frame: pl.DataFrame) -> pl.DataFrame:
+        number = pl.col("user").str.slice(1).cast(pl.Int64)
+        return frame.with_columns(
+            pl.format("v{}", number // 30).alias("user"), (number % 30).alias("session")
+        )
+
+    how: dict[str, Any] = {"metrics": ["R@20"], "baseline": "b"}
+    plain = cc.compare(
+        {m: lists(r, 40) for m, r in zip("ab", of_users, strict=True)},
+        truth(10),
+        conventions=alone,
+        **how,
+    )
+    models = {m: split(lists(r, 40)) for m, r in zip("ab", of_requests, strict=True)}
+    found = cc.compare(
+        models, split(truth(300)), conventions=requests, unit=["user", "session"], **how
+    )
+
+    low, high = spans(found)
+    assert high - low > 0.5 * (spans(plain)[1] - spans(plain)[0])
 
 
 def test_bounds_of_graded_gains_hold_for_each_grade() -> None:

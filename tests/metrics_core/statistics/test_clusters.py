@@ -5,6 +5,7 @@ from fractions import Fraction
 from statistics import fmean
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +93,49 @@ def test_degrees_of_freedom_are_those_of_the_quadratic_form(requests: Requests) 
 
     assert ratio.effective - 1 == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))
     assert ratio.effective <= n + 1e-9
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[1e3, 1], [1e6, *[1] * 50], [1e8, 1, 1], [1e10, 1, 1, 1, 1], [3, 1, 4, 1, 5, 9, 2, 6]],
+)
+def test_degrees_of_freedom_of_weighed_users_are_exact(weights: list[float]) -> None:
+    """(tr Ω)² / tr Ω² in fractions, Ω the covariances of the errors of users whose values vary alike."""
+    b = [Fraction(each) for each in weights]
+    n, total, q, q_total = len(b), sum(b), [x * x for x in b], sum(x * x for x in b)
+    covariance = [
+        [
+            Fraction(n - 1) ** 2
+            / ((total - b[u]) * (total - b[v]))
+            * ((u == v) * q[u] - (b[v] * q[u] + b[u] * q[v]) / total + b[u] * b[v] * q_total / total**2)
+            for v in range(n)
+        ]
+        for u in range(n)
+    ]  # fmt: skip
+    trace = sum(covariance[u][u] for u in range(n))
+    of_squares = sum(each * each for row in covariance for each in row)
+
+    ratio = Clusters.weighed(np.array(weights)).ratio(np.linspace(0, 1, n))
+
+    assert ratio.effective - 1 == pytest.approx(float(trace**2 / of_squares), rel=1e-9)
+
+
+def test_few_heavy_users_are_few_however_many_stand_beside() -> None:
+    """Three of a thousand weigh 100 each: t(3), not t(50) as by Kish's number of rows."""
+    weights = np.r_[np.full(3, 100.0), np.ones(997)]
+    rng, held = np.random.default_rng(1), 0
+    for _ in range(500):
+        values = (rng.random(1000) < 0.2).astype(float)
+        low, high = Clusters.weighed(weights).ratio(values).interval(0.95)
+        held += low <= 0.2 <= high
+
+    assert Clusters.weighed(weights).ratio(np.ones(1000)).effective == pytest.approx(4.1, abs=0.1)
+    assert held > 475
+
+
+def test_ids_of_no_request_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unit: 'bob' is the id of no request"):
+        Clusters.of(pl.Series(["ann/s1", "bob"]), "requests")
 
 
 def test_errors_are_those_of_statsmodels() -> None:

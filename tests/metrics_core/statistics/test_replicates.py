@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
+from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
 from concord.metrics_core.statistics.replicates import (
     OverTrainings,
@@ -127,6 +128,22 @@ def test_users_whom_some_trainings_lack_are_left_out_of_the_components() -> None
     assert Trained(lacking).of_trainings == Trained(whole).of_trainings
     assert mean_of_defined(list(lacking))[-1] == 2.0
     assert math.isnan(mean_of_defined([np.array([NAN]), np.array([NAN])])[0])
+
+
+def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> None:
+    values = np.random.default_rng(3).random((3, 30))
+    values[0, :5] = NAN
+    weights = np.r_[np.full(8, 20.0), np.ones(22)]
+    found = Trained(values, Clusters.weighed(weights))
+    other = Trained(values[:, ::-1].copy(), Clusters.weighed(weights))
+
+    expected = [(row[5:] * weights[5:]).sum() / weights[5:].sum() for row in values]
+    gaps = [
+        (a - b)[5:-5] @ weights[5:-5] / weights[5:-5].sum()
+        for a, b in zip(values, values[:, ::-1], strict=True)
+    ]
+    assert found.means == pytest.approx(expected)
+    assert found.minus(other).means[0] == pytest.approx(gaps[0])
 
 
 def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() -> None:
