@@ -28,7 +28,7 @@ GROUP BY user
 {restricted}
 """
 _TRUTH = """
-SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){shelf} ORDER BY number, grade DESC{place}{item}
+SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){shelf} ORDER BY number, grade DESC{order}
 """
 _HITS = """
 SELECT number, rank, grade, {first} AS first{tied}{numbers}
@@ -86,8 +86,9 @@ def judge(
     beside = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    item = ", truth.item" if names else ""  # rows of one grade may differ in their numbers
-    truth = fetch(connection, _TRUTH.format(place=place, item=item, **beside))
+    # Rows of one grade may differ in their numbers, which are added in the same order whoever gave the truth.
+    order = ", CAST(truth.item AS VARCHAR)" if names else place
+    truth = fetch(connection, _TRUTH.format(place=place, order=order, **beside))
     hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **beside))
     connection.execute("DROP TABLE judged_users")
     columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
