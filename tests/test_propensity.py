@@ -395,11 +395,18 @@ def test_the_panel_has_the_unweighed_value_beside() -> None:
     assert "unweighed" in weighed.to_html()
 
 
-def test_segments_by_popularity_weigh_recall_too() -> None:
+@pytest.mark.parametrize("table", ["train", "items"])
+def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     """Head is a, middle is b, tail the rest; in each recall is by weights, user by user."""
     lists, truth, train = _shop()
+    items = pl.DataFrame({"item": list(ITEMS), "p": [(8 - n) / 8 for n in range(len(ITEMS))]})
+    how: dict[str, Any] = {"conventions": RATIO}
+    if table == "items":
+        how = {"conventions": cc.preset("standard", propensity={"column": "items", "clip": 0.01, "fewest": 1, "normalised": "over_all"}), "items": items, "columns": {"items": {"propensity": "p"}}}  # fmt: skip
     segments = {"popularity": {"by": "truth_item", "shares": [0.22, 0.4]}}
-    found = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, segments=segments)  # fmt: skip
+    found = cc.compare(
+        lists, truth, metrics=["R@4"], baseline="other", train=train, segments=segments, **how
+    )
     weight = {item: 8 / (8 - place) for place, item in enumerate(ITEMS)}
     tail = "cdefgh"
     shares = [

@@ -137,7 +137,9 @@ class _Grouping:
         ground, pinned = self.evidence.ground, self.evidence.asked.conventions
         asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
         task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
-        return with_shelf(task, Background(items=ground.items).catalogue, lambda: ground.train)
+        return with_shelf(
+            task, lambda: Background(items=ground.items).catalogue, lambda: ground.train
+        )
 
     def _shares(self) -> pl.DataFrame:
         """The share of each user's top k that goes to items of each group."""

@@ -148,8 +148,8 @@ class _Found:
         grades = found["grade"].unique().sort().to_list()
         parts = _alike({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
         alpha = self.asked.alpha / (len(self.models) * max(len(parts), 1))
-        total = every["weight"].sum()
-        low = high = float(1 - found["weight"].sum() / total) * (unlisted or 0.0)
+        total = float(every["weight"].to_numpy().sum())
+        low = high = (1 - float(found["weight"].to_numpy().sum()) / total) * (unlisted or 0.0)
         for aim, of_part in parts:
             rows = found.filter(pl.col("grade").is_in(of_part))
             weights = rows["weight"].to_numpy()
