@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 WITH_SPARK := $(VENV)/installed-spark
-PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
+PYTEST := pytest --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -20,10 +20,10 @@ repro: $(INSTALLED)  ## evaluate, compare, report, log
 	@echo "report: results/report/report.html    MLflow: make ui"
 
 test: $(INSTALLED)  ## the tests for while you work: a few minutes
-	$(PYTEST) -m "not slow and not whole" --hypothesis-profile=quick
+	$(PYTEST) -n 2 -m "not slow and not whole" --hypothesis-profile=quick
 
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -m "not slow"  # ranx as Python: to compile it takes minutes, which `make parity` spends
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -n 3 -m "not slow"  # three, as some wait for servers; ranx as Python: to compile it takes minutes, which `make parity` spends
 
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
 	pytest tests/parity

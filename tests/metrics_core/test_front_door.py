@@ -1,5 +1,6 @@
 """The library reads what the pipeline reads and refuses what it refuses, in words for someone who holds a frame."""
 
+import ast
 import json
 import math
 import subprocess
@@ -17,6 +18,7 @@ from pyarrow import feather
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import ConventionError
+from tests.project import ROOT
 
 RECS = pl.DataFrame({"user": ["u", "u", "v"], "item": ["a", "b", "b"], "score": [0.9, 0.5, 0.7]})
 TRUTH = pl.DataFrame({"user": ["u", "v"], "item": ["b", "b"], "grade": [1.0, 1.0]})
@@ -474,3 +476,15 @@ def test_grades_are_seen_under_names_that_are_near(name: str, tmp_path: Path) ->
     assert "may hold the grade" in _words(RECS, tmp_path / "truth.jsonl")
     assert _rr(RECS, truth, columns={"truth": {"grade": name}}) == RR
     assert _rr(RECS, tmp_path / "other.jsonl") == RR
+
+
+def test_types_of_the_public_names_stand_where_the_names_are_taken_from() -> None:
+    stub = ast.parse((ROOT / "concord" / "__init__.pyi").read_text(encoding="utf-8"))
+    found = {
+        alias.asname: f"{each.module}.{alias.name}"
+        for each in stub.body
+        if isinstance(each, ast.ImportFrom)
+        for alias in each.names
+    }
+
+    assert found == {name: f"concord.metrics_core.{cc._ROOMS[name]}.{name}" for name in cc.__all__}  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.evaluate import labels_of
+from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.scoring.background import NONE, Background
 from concord.metrics_core.scoring.evaluation import panels_of, task_of
@@ -137,3 +138,35 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     found = cc.evaluate(lists.drop("score"), truth, **how)
     alone = cc.evaluate(files[0], files[1], **how)
     assert {label: found[label] for label in labels} == {label: alone[label] for label in labels}
+
+
+METRICS = '''
+import concord
+
+
+@concord.metric(high=float("inf"), columns=["price"], source="the shop")
+def revenue(lists: concord.Judged, k):
+    """revenue@k = sum of the prices of the hits in the top k."""
+    return lists.total(lists.hit_column("price"), k)
+'''
+
+
+def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setattr(own, "_known", own._Registry())
+    given, files = tables(text=False), _files(tmp_path, text=False)
+    items = given.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
+    items.write_parquet(tmp_path / "items.parquet")
+    (tmp_path / "my_metrics.py").write_text(METRICS, encoding="utf-8")
+    labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]
+    how: dict[str, Any] = {"metrics": labels, "conventions": "standard", "items": items, "columns": {"items": {"price": "price"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+    lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
+
+    found, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
+    task = Task(labels_of(["revenue@5"]), cc.preset("standard"))
+    background = Background(None, tmp_path / "items.parquet")
+    values, _ = _whole(list(spark_engine.partitions(*files, task, 500, background)))
+    expected, _ = _whole(list(duckdb.partitions(*files, task, 500, background)))
+
+    assert alone["revenue@5"] > 0
+    assert found["revenue@5"] == alone["revenue@5"]
+    assert values.cast(expected.schema).equals(expected, null_equal=True)
