@@ -112,8 +112,8 @@ def _add_results(commands: Any) -> None:
     explain.add_argument("--markdown", action="store_true", help="as Markdown")
     said = "the users and items for which two models differ most"
     cases = _add(commands, "cases", called.call_cases, said)
-    cases.add_argument("model", help="a model of params.yaml")
-    cases.add_argument("--versus", required=True, dest="other", metavar="MODEL", help="the model beside it")  # fmt: skip
+    cases.add_argument("model", metavar="MODEL", help="a model of params.yaml")
+    cases.add_argument("--versus", required=True, dest="other", metavar="OTHER", help="the model beside it")  # fmt: skip
     cases.add_argument("--worst", type=int, default=20, metavar="N", help="so many users, those first whom MODEL serves worst against the other (20)")  # fmt: skip
     cases.add_argument("--metric", metavar="LABEL", help="sort users by this instead of the first primary metric")  # fmt: skip
     cases.add_argument("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")  # fmt: skip
