@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
@@ -97,22 +97,7 @@ class Ratio:
         squares = self.below if self.squares is None else self.squares
         if np.all(self.below == self.below[:1]) and np.all(squares == squares[:1]):
             return self.n
-        order = np.lexsort((squares, self.below))  # any order of users gives the same bits
-        b, q, q_total = self.below[order], squares[order], exact_sum(squares)
-        others_b, others_q = _of_others(b), _of_others(q)
-        h = ((self.n - 1) / others_b) ** 2
-        r = (q * others_b - b * others_q) / self._total
-        own, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
-        m = exact_sum(h * r * q) / q_total
-        trace = exact_sum(own) + exact_sum(s)
-        apart = (h * r - m) ** 2 * q * (2 / q_total)
-        beside = (
-            exact_sum(own * own)
-            + exact_sum(g * _of_others(g))
-            + exact_sum(apart)
-            + exact_sum(s) ** 2
-        )
-        return trace * trace / beside + 1
+        return _effective(self.below.tobytes(), squares.tobytes())
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
@@ -213,6 +198,26 @@ class Clusters:
 
 def _over_users(sums: Floats, counts: Floats) -> Ratio:
     return Ratio(sums / counts, np.ones(len(counts)))
+
+
+@lru_cache(maxsize=2)  # columns that follow each other are mostly of the same users
+def _effective(of_below: bytes, of_squares: bytes) -> float:
+    """See `Ratio.effective`."""
+    below, squares = np.frombuffer(of_below), np.frombuffer(of_squares)
+    order = np.lexsort((squares, below))  # any order of users gives the same bits
+    n, b, q = len(order), below[order], squares[order]
+    total, q_total = exact_sum(b), exact_sum(q)
+    others_b, others_q = _of_others(b), _of_others(q)
+    h = ((n - 1) / others_b) ** 2
+    r = (q * others_b - b * others_q) / total
+    own, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
+    m = exact_sum(h * r * q) / q_total
+    trace = exact_sum(own) + exact_sum(s)
+    apart = (h * r - m) ** 2 * q * (2 / q_total)
+    beside = (
+        exact_sum(own * own) + exact_sum(g * _of_others(g)) + exact_sum(apart) + exact_sum(s) ** 2
+    )
+    return float(trace * trace / beside + 1)
 
 
 def _of_others(values: Floats) -> Floats:
