@@ -188,8 +188,10 @@ def test_hostile_names_stay_text_in_tooltips_and_buttons(
 @pytest.mark.parametrize(
     ("name", "scheme", "width"),
     [
-        *(("five", scheme, width) for scheme in ("light", "dark") for width in (PHONE, DESK)),
+        ("five", "light", PHONE),
+        ("five", "dark", DESK),
         ("two", "light", DESK),
+        ("two", "dark", PHONE),
         ("gated", "light", PHONE),
         ("gated", "dark", DESK),
         ("many", "dark", PHONE),
