@@ -12,26 +12,50 @@ from concord.metrics_core.metrics.catalogue import expand
 
 def compared_as_pinned(project: Path) -> cc.Comparison:
     """`cc.compare` on the files that params.yaml names; the project must be the working directory."""
+    params = _params(project)
+    evaluation, comparison = params["evaluation"], dict(params["comparison"])
+    comparison.pop("cases", None)
+    return cc.compare(
+        *_lists_and_truth(params, comparison.pop("replicates", {})),
+        metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
+        panel=evaluation["panel"],
+        **_how(params),
+        **comparison,
+    )
+
+
+def cases_as_pinned(project: Path) -> cc.Cases:
+    """`cc.cases` of the models that `comparison.cases` names."""
+    params = _params(project)
+    comparison = params["comparison"]
+    model, versus = comparison["cases"]
+    lists = _lists_and_truth(params, comparison.get("replicates", {}))
+    return cc.cases(*lists, model=model, versus=versus, metrics=comparison["primary"], **_how(params))  # fmt: skip
+
+
+def _params(project: Path) -> dict[str, Any]:
     params: dict[str, Any] = YAML(typ="safe").load(project / "params.yaml")
-    background, evaluation = params["background"], params["evaluation"]
-    comparison = dict(params["comparison"])
+    return params
+
+
+def _lists_and_truth(params: dict[str, Any], replicates: dict[str, Any]) -> tuple[Any, Any]:
     models = {name: entry["path"] for name, entry in params["models"].items()}
-    for model, named in named_by(comparison.pop("replicates", {}), list(models)).items():
+    for model, named in named_by(replicates, list(models)).items():
         paths = {number: models.pop(name) for number, name in named.items()}
         models[model] = {"replicates": paths}
     at = params["data"]["truth"]
     folds = {number: f"{at['path']}/{file}" for number, file in at.get("folds", {}).items()}
-    tables = {**params["models"], **background, "truth": at}
-    return cc.compare(
-        models,
-        {"replicates": folds} if folds else at["path"],
-        metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
-        conventions=params["conventions"],
+    return models, {"replicates": folds} if folds else at["path"]
+
+
+def _how(params: dict[str, Any]) -> dict[str, Any]:
+    background = params["background"]
+    tables = {**params["models"], **background, "truth": params["data"]["truth"]}
+    return {
+        "conventions": params["conventions"],
         **{name: entry["path"] for name, entry in background.items()},
-        columns={name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
-        segments=params["segments"],
-        title=params["report"]["title"],
-        panel=evaluation["panel"],
-        unit=params["data"].get("unit", ()),
-        **comparison,
-    )
+        "columns": {name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
+        "segments": params["segments"],
+        "title": params["report"]["title"],
+        "unit": params["data"].get("unit", ()),
+    }

@@ -7,7 +7,7 @@ import mlflow
 import pytest
 
 from concord.metrics_core.comparison.stored import to_json
-from tests.library import compared_as_pinned
+from tests.library import cases_as_pinned, compared_as_pinned
 from tests.project import attempt, change_params, copied_from, run, stages_run
 
 pytestmark = pytest.mark.whole
@@ -83,7 +83,7 @@ def test_the_library_gives_the_same_comparison(demo: Path, monkeypatch: pytest.M
     comparison = compared_as_pinned(demo)
     stored = {
         "comparison/comparison.json": to_json(comparison),
-        "report/report.html": comparison.to_html(),
+        "report/report.html": comparison.to_html(cases=cases_as_pinned(demo)),
         "report/table.tex": comparison.to_latex(),
     }
 
