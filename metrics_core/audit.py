@@ -21,16 +21,14 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.folds import fold_findings, truths_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.replicating import (
-    of_lists,
     replicate_findings,
     unfolded,
 )
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
-from concord.metrics_core.model_tables import ModelTables
+from concord.metrics_core.model_tables import evaluations
 from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns, columns_named
-from concord.metrics_core.reading.rules.policies import policies_of
+from concord.metrics_core.reading.given import Columns
 
 TIMES = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
 _RESAMPLES, _SEED = 2000, 1  # an audit draws nothing that they decide
@@ -112,16 +110,8 @@ def audit(
         replicates=replicates,
     )
     background = {"train": train, "items": items, "users": None}
-    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *background)}}
-    named = columns_named(of_lists(columns or {}, replicates), roles)
-    reader = ModelTables(asked, policies_of(input or {}), named, {})
-    data = reader.data(truths, background)
-    fold_of = {name: n for of_model in replicates.values() for n, name in of_model.items() if folds}
-    results = {
-        name: reader.evaluated(name, recs, data, fold=fold_of.get(name, WHOLE))
-        for name, recs in lists.items()
-    }
-    return audited(Evidence(asked, with_replicates(results, asked), data.ground), times=TIMES)
+    results, ground = evaluations(asked, lists, truths, background, columns=columns, input=input)
+    return audited(Evidence(asked, with_replicates(results, asked), ground), times=TIMES)
 
 
 def _as_metrics(found: Iterable[Finding]) -> list[Finding]:

@@ -30,7 +30,6 @@ from concord.metrics_core.comparing.evidence.folds import (
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.replicating import (
-    of_lists,
     replicate_findings,
     unfolded,
 )
@@ -41,10 +40,9 @@ from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by, refuse_unread
 from concord.metrics_core.inputs import refuse_unit
 from concord.metrics_core.metrics.catalogue import spelled, with_own
-from concord.metrics_core.model_tables import ModelTables, given_of
+from concord.metrics_core.model_tables import evaluations, given_of
 from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns, columns_named
-from concord.metrics_core.reading.rules.policies import policies_of
+from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.scoring.evaluation import panels_of
 
 
@@ -174,26 +172,11 @@ def compare(
         if not challengers_of(asked, models):
             what = f"there is no model beside the baseline, {baseline}, to decide on"
             raise refuse("gate", what, "name another model, or leave out `gate`")
-    roles = {
-        **dict.fromkeys(lists, "recs"),
-        "truth": "truth",
-        **{name: name for name in background},
-    }
     panels = panels_of(asked.labels, asked.primary if panel else (), pinned)
-    reader = ModelTables(
-        asked,
-        policies_of(input or {}),
-        columns_named(of_lists(columns or {}, replicates), roles),
-        panels,
-        unit,
+    results, ground = evaluations(
+        asked, lists, truths, background, columns=columns, input=input, panels=panels, unit=unit
     )
-    data = reader.data(truths, background)
-    fold_of = {name: n for of_model in replicates.values() for n, name in of_model.items() if folds}
-    results = {
-        name: reader.evaluated(name, recs, data, fold=fold_of.get(name, WHOLE))
-        for name, recs in lists.items()
-    }
-    return compared(Evidence(asked, with_replicates(results, asked), data.ground))
+    return compared(Evidence(asked, with_replicates(results, asked), ground))
 
 
 def _refuse(found: Iterable[tuple[str, str, str]]) -> None:

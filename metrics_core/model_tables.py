@@ -1,6 +1,6 @@
 """Lists of models, a truth and what else there is, as people hand them over -> the results that a comparison reads."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import Table, id_views
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
+from concord.metrics_core.comparing.evidence.replicating import of_lists
 from concord.metrics_core.inputs import users_without_items
 from concord.metrics_core.reading.background import read_users
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns, table_given
+from concord.metrics_core.reading.given import Columns, columns_named, table_given
 from concord.metrics_core.reading.loaded import (
     LOADERS,
     InMemory,
@@ -28,7 +29,7 @@ from concord.metrics_core.reading.loaded import (
     order_counts,
 )
 from concord.metrics_core.reading.quality import of_folds
-from concord.metrics_core.reading.rules.policies import Policies
+from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.stores.places import place_of
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
@@ -37,6 +38,8 @@ from concord.metrics_core.scoring.in_memory import evaluate_tables
 from concord.metrics_core.scoring.panel import Panel
 from concord.metrics_core.scoring.partition import evaluated
 from concord.metrics_core.scoring.validity import validity
+
+NO_PANELS: Mapping[str, Panel] = {}
 
 
 def given_of(background: Mapping[str, Data | None]) -> list[str]:
@@ -73,6 +76,39 @@ class _Data:
         others = {role: found for role, (_, found) in self.tables.items()}
         found = {"truth": self.truths[fold].found, "lists": lists, **others}
         return {role: known_of(of) for role, of in found.items()}
+
+
+def evaluations(
+    asked: Asked,
+    lists: Mapping[str, Data],
+    truths: Mapping[str, Data],
+    background: Mapping[str, Data | None],
+    *,
+    columns: Columns | None,
+    input: Mapping[str, Any] | None,
+    panels: Mapping[str, Panel] = NO_PANELS,
+    unit: Sequence[str] = (),
+    names: Collection[str] | None = None,
+) -> tuple[dict[str, Evaluated], Ground]:
+    """The results of each of the lists, or of those named, each by the truth of its fold; and what all are evaluated on.
+
+    Parameters
+    ----------
+    lists   : name -> a model's, or one training's
+    truths  : fold -> its truth; WHOLE -> that of all lists
+    columns : what tables call their columns, of models with replicates by the model's name, too
+    """
+    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *background)}}
+    named = columns_named(of_lists(columns or {}, asked.replicates), roles)
+    reader = ModelTables(asked, policies_of(input or {}), named, panels, unit)
+    data = reader.data(truths, background)
+    folds = {} if WHOLE in truths else asked.replicates
+    fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
+    results = {
+        name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, WHOLE))
+        for name in (lists if names is None else names)
+    }
+    return results, data.ground
 
 
 @dataclass(frozen=True)

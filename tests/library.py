@@ -15,8 +15,10 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
     params = _params(project)
     evaluation, comparison = params["evaluation"], dict(params["comparison"])
     comparison.pop("cases", None)
+    models, truth = _lists_and_truth(params, comparison.pop("replicates", {}))
     return cc.compare(
-        *_lists_and_truth(params, comparison.pop("replicates", {})),
+        models,
+        truth,
         metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
         panel=evaluation["panel"],
         **_how(params),
@@ -29,8 +31,8 @@ def cases_as_pinned(project: Path) -> cc.Cases:
     params = _params(project)
     comparison = params["comparison"]
     model, versus = comparison["cases"]
-    lists = _lists_and_truth(params, comparison.get("replicates", {}))
-    return cc.cases(*lists, model=model, versus=versus, metrics=comparison["primary"], **_how(params))  # fmt: skip
+    models, truth = _lists_and_truth(params, comparison.get("replicates", {}))
+    return cc.cases(models, truth, model=model, versus=versus, metrics=comparison["primary"], **_how(params))  # fmt: skip
 
 
 def _params(project: Path) -> dict[str, Any]:

@@ -166,7 +166,6 @@ def test_the_stages_say_what_the_library_says(
             "segments": {},
             "conventions.relevance_threshold": 4,
             "conventions.err_max_grade": 5,
-            "conventions.fairness_target": None,
             "conventions.candidates": _declared(catalogue),
         },
     )

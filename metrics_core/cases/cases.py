@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.cases.found import Question, cases_of
-from concord.metrics_core.checking.known_by import WHOLE
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.evidence.asked import (
@@ -17,17 +16,16 @@ from concord.metrics_core.comparing.evidence.asked import (
 )
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.folds import truths_of
-from concord.metrics_core.comparing.evidence.replicating import Named, of_lists, unfolded
+from concord.metrics_core.comparing.evidence.replicating import Named, unfolded
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
 from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
 from concord.metrics_core.inputs import refuse_unit
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.model_tables import ModelTables, given_of
+from concord.metrics_core.model_tables import evaluations, given_of
 from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns, columns_named
-from concord.metrics_core.reading.rules.policies import policies_of
+from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.scoring.result import CONFIDENCE
 
 WORST = 20
@@ -103,21 +101,11 @@ def cases(
         segments=segmentations,
         replicates=trained,
     )
-    roles = {
-        **dict.fromkeys(lists, "recs"),
-        "truth": "truth",
-        **{name: name for name in background},
-    }
-    columns = columns_named(of_lists(columns or {}, trained), roles)
-    reader = ModelTables(asked, policies_of(input or {}), columns, {}, unit)
-    data = reader.data(truths, background)
-    fold_of = {name: n for of in trained.values() for n, name in of.items() if WHOLE not in truths}
-    results = {
-        name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, WHOLE))
-        for name in pair
-    }
+    results, ground = evaluations(
+        asked, lists, truths, background, columns=columns, input=input, unit=unit, names=pair
+    )
     question = Question((model, versus), worst, segment, None if item is None else str(item))
-    return cases_of(Evidence(asked, results, data.ground), question)
+    return cases_of(Evidence(asked, results, ground), question)
 
 
 def list_of(name: str, lists: Collection[str], trained: Named, where: str) -> str:

@@ -17,6 +17,7 @@ from concord.metrics_core.comparing.segments.users import UserGroups, user_group
 from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 
 P = 0.9  # of rank-biased overlap: the top 10 has 86 % of the weight
@@ -56,7 +57,8 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         tables.choose(chosen)
         shared = tables.shared(n_users)
         alike = {"jaccard": jaccard(shared), "rbo": rbo(shared, P)}
-        users = tuple(Teller(values, tables, evidence.ground, groups, alike).cases(chosen))
+        background = Background(evidence.ground.train, evidence.ground.items)
+        users = tuple(Teller(values, tables, background, groups, alike).cases(chosen))
         rows = tables.items(values.least(first), question.worst, question.item)
         titles = tables.titles([row[0] for row in rows])
     a, b = evidence.models

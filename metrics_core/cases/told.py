@@ -9,13 +9,12 @@ import polars as pl
 from concord.metrics_core.cases.seen import reasons
 from concord.metrics_core.cases.tables import SIDES, Row, Tables
 from concord.metrics_core.cases.values import Values
-from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.segments.users import UserGroups
 from concord.metrics_core.comparison.cases import Case, ItemCase, JudgedItem, ListedItem, Seen
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats, Ints
-from concord.metrics_core.scoring.background import Background, with_shelf
+from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.partition import Task
 
 
@@ -29,7 +28,7 @@ class Teller:
 
     values: Values
     tables: Tables
-    ground: Ground
+    background: Background
     groups: Mapping[str, UserGroups]
     alike: Mapping[str, Floats]
 
@@ -62,10 +61,7 @@ class Teller:
         truth = self.tables.own("truth")
         rows = {side: self.tables.own(f"all_{side}") for side in SIDES}
         task = Task(self.values.labels, self.values.conventions)
-        ground = self.ground
-        shelf = with_shelf(
-            task, lambda: Background(items=ground.items).catalogue, lambda: ground.train
-        ).shelf
+        shelf = self.background.shelved(task).shelf
         return {
             (str(label), side): reasons(rows[side], truth, label, self.values.conventions, shelf)
             for label in self.values.labels

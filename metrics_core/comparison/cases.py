@@ -141,6 +141,11 @@ class Cases:
     item_cases: tuple[ItemCase, ...]
 
     @property
+    def one(self) -> str:
+        """`user` or `request`."""
+        return self.who.removesuffix("s")
+
+    @property
     def jaccard_name(self) -> str:
         """`Jaccard@10`."""
         return f"Jaccard{self._at_k}"

@@ -60,6 +60,10 @@ class Background:
         """The items, and what is known of them."""
         return None if self.items is None else catalogue_of(whole(self.items))
 
+    def shelved(self, task: Task) -> Task:
+        """The task with what it reads of the catalogue or the train; see `with_shelf`."""
+        return with_shelf(task, lambda: self.catalogue, lambda: self.train)
+
 
 NONE = Background()
 OF_CATALOGUE = ("item", "categories", "vector", "title", "group")

@@ -5,7 +5,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.relations import view
-from concord.metrics_core.scoring.background import Background, with_items, with_shelf
+from concord.metrics_core.scoring.background import Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
 
 
@@ -23,7 +23,7 @@ def evaluate_tables(
     for name, table in tables.items():
         view(connection, name, table)
     share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
-    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
+    task = background.shelved(task)
     if task.needs_items:
         task = with_items(connection, task, background)
     return evaluate_partition(connection, task)

@@ -30,7 +30,7 @@ def print_cases(cases: Cases) -> None:
 def _print_case(cases: Cases, number: int, case: Case) -> None:
     out = console()
     gap = f"{cases.labels[0]} {written.difference(case.difference)}"
-    out.print(f"{number}. {cases.who[:-1]} {case.user}: {gap}", style="bold")
+    out.print(f"{number}. {cases.one} {case.user}: {gap}", style="bold")
     out.print(written.about(cases, case))
     rows = [
         row

@@ -21,7 +21,7 @@ from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
 from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.scoring.background import Background, with_shelf
+from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 from concord.metrics_core.statistics.replicates import mean_of_defined
 
@@ -137,9 +137,7 @@ class _Grouping:
         ground, pinned = self.evidence.ground, self.evidence.asked.conventions
         asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
         task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
-        return with_shelf(
-            task, lambda: Background(items=ground.items).catalogue, lambda: ground.train
-        )
+        return Background(ground.train, ground.items).shelved(task)
 
     def _shares(self) -> pl.DataFrame:
         """The share of each user's top k that goes to items of each group."""

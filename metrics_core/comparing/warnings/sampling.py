@@ -140,9 +140,8 @@ class _Found:
         """
         own, candidates = label.conventions(self.asked.conventions), self.candidates
         unlisted = _UNLISTED.get(own.user_no_recs)
-        every = _weighed(
-            self.ranks[model].drop_nulls("rank" if unlisted is None else []), own.unit_mean
-        )
+        ranks = self.ranks[model]
+        every = _weighed(ranks.drop_nulls("rank") if unlisted is None else ranks, own.unit_mean)
         found = every.drop_nulls("rank")
         full = grid(max(label.k or 0, TOP), candidates)
         grades = found["grade"].unique().sort().to_list()

@@ -11,7 +11,7 @@ from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.checking.relations import view
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.scoring.background import NONE, Background, with_items, with_shelf
+from concord.metrics_core.scoring.background import NONE, Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
 from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
@@ -27,7 +27,7 @@ def partitions(
 ) -> Iterator[Part]:
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
+    task = background.shelved(task)
     files = [lists, truth]
     with (
         spill_folder() as spill,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.checking.units import ESCAPED, FIRST
-from concord.metrics_core.scoring.background import NONE, Background, with_items, with_shelf
+from concord.metrics_core.scoring.background import NONE, Background, with_items
 from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
 from concord.metrics_core.scoring.buckets.buckets import (
     ROWS,
@@ -40,7 +40,7 @@ def partitions(
     background: Background = NONE,
 ) -> Iterator[Part]:
     """What ranges of users give, in the order of the users."""
-    task = with_shelf(task, lambda: background.catalogue, lambda: background.train)
+    task = background.shelved(task)
     session = _session()
     files: dict[str, Any] = {"recs": lists, "truth": truth}
     numbers = None
