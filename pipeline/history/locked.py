@@ -14,6 +14,7 @@ _FILE = re.compile(r"^    - path: (.+)\n((?:      .*\n)*)", re.MULTILINE)
 _HASH = re.compile(r"^      (?:md5|etag|checksum): (.+)$", re.MULTILINE)
 _PARAM = re.compile(r"^        (?! )(.+):\n((?:          .*\n)+)", re.MULTILINE)
 _KEY = re.compile(r"^          (?![ -])([^:\n]+):(?: (.+))?$", re.MULTILINE)
+_ONE_IN = re.compile(r"^  ", re.MULTILINE)
 _PRIMARY = re.compile(r"^          primary:\n((?:          - .+\n)+)", re.MULTILINE)
 _REPLICATES = re.compile(r"^          replicates:\n((?:            .+\n)+)", re.MULTILINE)
 _PRESET = re.compile(r"^          preset: .+\n", re.MULTILINE)
@@ -100,7 +101,9 @@ class Locked:
     def _given(self, stage: str, key: str) -> str | None:
         """The hash of the table that a key of params.yaml names: as it was given, or else as Concord read it."""
         block = self.stages.get(stage, "")
-        path = _keys(_param(block, key)).get("path", "")
+        section, _, table = key.partition(".")  # a stage may depend on the whole section
+        lines = _param(block, key) or _param(_ONE_IN.sub("", _param(block, section)), table)
+        path = _keys(lines).get("path", "")
         as_read = (mark for out, mark in self.outs(stage).items() if out.endswith(".parquet"))
         return _hashes(block.partition("\n    outs:\n")[0]).get(path) or next(as_read, None)
 

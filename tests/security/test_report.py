@@ -42,9 +42,13 @@ COLUMN = "x\"'><script>window.ran=1</script>|`"
 
 
 def _data() -> None:
-    titles = [f"{PAYLOADS[(n + 3) % 10]} t{n}" for n in range(30)]
-    of_items = {"item": ITEMS, "categories": [[PAYLOADS[n % 10]] for n in range(30)]}
-    pl.DataFrame(of_items | {"title": titles}).write_parquet("items.parquet")
+    of_items = {
+        "item": ITEMS,
+        "categories": [[PAYLOADS[n % 10]] for n in range(30)],
+        "title": [f"{PAYLOADS[(n + 3) % 10]} t{n}" for n in range(30)],
+        "group": [PAYLOADS[(n + 6) % 10] for n in range(30)],
+    }
+    pl.DataFrame(of_items).write_parquet("items.parquet")
     groups = [PAYLOADS[n % 10] for n in range(40)]
     pl.DataFrame({"user": USERS, COLUMN: groups}).write_parquet("users.parquet")
     train = [(user, ITEMS[(n * 3 + m) % 30]) for n, user in enumerate(USERS) for m in range(n % 7)]
@@ -66,7 +70,11 @@ def _data() -> None:
 def _params() -> dict[str, Any]:
     return {
         "data.truth": {"path": "truth.parquet"},
-        "background": {name: {"path": f"{name}.parquet"} for name in ("train", "items", "users")},
+        "background": {
+            "train": {"path": "train.parquet"},
+            "items": {"path": "items.parquet", "columns": {"group": "group"}},
+            "users": {"path": "users.parquet"},
+        },
         "models": {model: {"path": f"{model}.parquet"} for model in MODELS},
         "report.title": " ".join(PAYLOADS),
         "comparison.resamples": 199,

@@ -196,7 +196,7 @@ def test_the_line_and_what_may_be_meant_are_named(
 def test_words_of_older_yaml_are_words(tmp_path: Path) -> None:
     """`no`, `on` and 12:30 were booleans and seconds in YAML 1.1, 010 was 8."""
     path = tmp_path / "params.yaml"
-    text = DEMO.replace("title: Demo shop", "title: no").replace("  als: {", "  on: {")
+    text = DEMO.replace("title: Demo shop", "title: no").replace("  ease-recent: {", "  on: {")
     path.write_text(text.replace("baseline: popularity", "baseline: on"), encoding="utf-8")
 
     params = read_params(path)

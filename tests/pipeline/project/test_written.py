@@ -47,7 +47,7 @@ CONTENT: dict[str, Any] = {
 CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
 OWN = {
     ("evaluation", "metrics"), ("evaluation", "ks"), ("comparison", "baseline"), ("comparison", "primary"),
-    ("comparison", "min_effect"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
+    ("comparison", "min_effect"), ("comparison", "cases"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
     ("mlflow", "experiment"),
 }  # fmt: skip
 
@@ -62,9 +62,10 @@ def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -
 
     assert list(ours) == list(theirs)
     for section in set(ours) - CHOICES:
-        assert list(ours[section]) == list(theirs[section])
+        unasked = [key for key in theirs[section] if (section, key) == ("comparison", "cases")]
+        assert [*ours[section], *unasked] == list(theirs[section])
         for key, value in theirs[section].items():
-            assert ours[section][key] == value or (section, key) in OWN
+            assert (section, key) in OWN or ours[section][key] == value
 
 
 def test_every_remark_of_the_checkouts_params_stands_in_a_new_one() -> None:
