@@ -20,10 +20,7 @@ from concord.metrics_core.comparing.evidence.asked import (
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.folds import fold_findings, truths_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.replicating import (
-    replicate_findings,
-    unfolded,
-)
+from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import labels_of, pinned_by
 from concord.metrics_core.model_tables import evaluations

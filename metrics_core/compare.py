@@ -29,10 +29,7 @@ from concord.metrics_core.comparing.evidence.folds import (
 )
 from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_of
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.replicating import (
-    replicate_findings,
-    unfolded,
-)
+from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison

@@ -22,7 +22,7 @@ from concord.metrics_core.reading.background import ITEMS_COLUMNS
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.reading.quality import SHOWN
-from concord.metrics_core.scoring.background import refuse_missing, with_shelf
+from concord.metrics_core.scoring.background import refuse_missing
 from concord.metrics_core.scoring.judge import PROPENSITY
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.numerics.clusters import Clusters
@@ -170,7 +170,7 @@ def evaluate(
         few = grades if len(grades) <= SHOWN else []
         warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
-        task = with_shelf(task, lambda: opened.catalogue, lambda: opened.train)
+        task = opened.shelved(task)
         if task.needs_items:
             catalogue = opened.catalogue
             shown = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)

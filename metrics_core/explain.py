@@ -19,7 +19,7 @@ from concord.metrics_core.inputs import Opened, nobody, open_inputs
 from concord.metrics_core.metrics.catalogue import Label, of_lists_and_truth
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.scoring.background import NONE, Background, refuse_missing, with_shelf
+from concord.metrics_core.scoring.background import NONE, Background, refuse_missing
 from concord.metrics_core.scoring.judge import judge
 from concord.metrics_core.scoring.listing import listed, number_items
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
@@ -239,7 +239,7 @@ class _One:
     def task(self, label: Label, own: Conventions) -> Task:
         """The label under these conventions, with what it reads of the catalogue; the lists must be ranked."""
         known = self.background
-        task = with_shelf(Task([label], self.pinned), lambda: known.catalogue, lambda: known.train)
+        task = known.shelved(Task([label], self.pinned))
         if label.name in _OF_ITEMS:
             catalogue = known.catalogue
             refuse_missing(task, has_train=known.train is not None, catalogue=catalogue)

@@ -22,7 +22,7 @@ from concord.metrics_core.reading.given import Columns, columns_named, table_giv
 from concord.metrics_core.reading.lists import rank_source, read_lists
 from concord.metrics_core.reading.loaded import InMemory, keep_lists, keep_truth
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
-from concord.metrics_core.scoring.background import Catalogue, catalogue_of
+from concord.metrics_core.scoring.background import Catalogue, catalogue_of, with_shelf
 from concord.metrics_core.scoring.partition import Part, Task
 
 
@@ -50,6 +50,10 @@ class Opened:
         """user, item of the train."""
         rows = self.connection.sql("SELECT user, item FROM train")
         return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
+
+    def shelved(self, task: Task) -> Task:
+        """The task with what it reads of the catalogue or the train; see `with_shelf`."""
+        return with_shelf(task, lambda: self.catalogue, lambda: self.train)
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists anew, under other conventions."""

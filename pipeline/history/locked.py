@@ -14,7 +14,7 @@ _FILE = re.compile(r"^    - path: (.+)\n((?:      .*\n)*)", re.MULTILINE)
 _HASH = re.compile(r"^      (?:md5|etag|checksum): (.+)$", re.MULTILINE)
 _PARAM = re.compile(r"^        (?! )(.+):\n((?:          .*\n)+)", re.MULTILINE)
 _KEY = re.compile(r"^          (?![ -])([^:\n]+):(?: (.+))?$", re.MULTILINE)
-_ONE_IN = re.compile(r"^  ", re.MULTILINE)
+_INDENT = re.compile(r"^  ", re.MULTILINE)
 _PRIMARY = re.compile(r"^          primary:\n((?:          - .+\n)+)", re.MULTILINE)
 _REPLICATES = re.compile(r"^          replicates:\n((?:            .+\n)+)", re.MULTILINE)
 _PRESET = re.compile(r"^          preset: .+\n", re.MULTILINE)
@@ -101,9 +101,7 @@ class Locked:
     def _given(self, stage: str, key: str) -> str | None:
         """The hash of the table that a key of params.yaml names: as it was given, or else as Concord read it."""
         block = self.stages.get(stage, "")
-        section, _, table = key.partition(".")  # a stage may depend on the whole section
-        lines = _param(block, key) or _param(_ONE_IN.sub("", _param(block, section)), table)
-        path = _keys(lines).get("path", "")
+        path = _keys(_param(block, key)).get("path", "")
         as_read = (mark for out, mark in self.outs(stage).items() if out.endswith(".parquet"))
         return _hashes(block.partition("\n    outs:\n")[0]).get(path) or next(as_read, None)
 
@@ -123,9 +121,14 @@ def _hashes(section: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=20_000)
 def _param(block: str, name: str) -> str:
-    """The lines of a mapping of params.yaml that a stage depends on."""
-    before_outs = block.partition("\n    outs:\n")[0]
-    return next((lines for key, lines in _PARAM.findall(f"{before_outs}\n") if key == name), "")
+    """The lines of a mapping of params.yaml that a stage depends on, by itself or with its whole section."""
+    params = block.partition("\n    outs:\n")[0] + "\n"
+    section, _, inner = name.partition(".")
+    return _mapping(params, name) or _mapping(_INDENT.sub("", _mapping(params, section)), inner)
+
+
+def _mapping(params: str, name: str) -> str:
+    return next((lines for key, lines in _PARAM.findall(params) if key == name), "")
 
 
 def _keys(lines: str) -> dict[str, str]:
