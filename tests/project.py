@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests.in_process import run_concord
+
 ROOT = Path(__file__).parents[1]
 MOVIELENS = ROOT.parent / "shared" / "data" / "movielens-small"
 CODE = (
@@ -87,7 +89,16 @@ def run(project: Path, *command: str, **environment: str) -> str:
 
 
 def attempt(project: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the project with the environment's own programs first."""
+    """Run a command in the project: `concord` in this process, others with the environment's programs first."""
+    if command[0] == "concord":
+        return run_concord(project, *command[1:], environment=environment)
+    return attempt_process(project, *command, **environment)
+
+
+def attempt_process(
+    project: Path, *command: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in the project as a process, with the environment's own programs first."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
     own = {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}
@@ -102,20 +113,19 @@ def attempt(project: Path, *command: str, **environment: str) -> subprocess.Comp
 
 
 def run_stages(project: Path, *stages: str, **environment: str) -> str:
-    """Run stages one after the other in one process: where the results are the point, and not the processes."""
-    return run(project, sys.executable, "-c", _ONE_AFTER_THE_OTHER, *stages, **environment)
+    """Run stages one after the other, without DVC; return what they print."""
+    return "".join(
+        run(project, "concord", "stage", *stage.split(), **environment) for stage in stages
+    )
 
 
-_ONE_AFTER_THE_OTHER = """
-import sys
-from concord.pipeline.commands.cli import main
-for stage in sys.argv[1:]:
-    try:
-        main(["stage", *stage.split()])
-    except SystemExit as end:
-        if end.code:
-            raise
-"""
+def run_all_stages(project: Path, **environment: str) -> str:
+    """Run every stage of a project in order, without DVC; return what they print."""
+    params = YAML(typ="safe").load(project / "params.yaml")
+    stages = ["load-truth"]
+    stages += [f"load-background {name}" for name in params["background"] or {}]
+    stages += [f"{stage} {model}" for stage in ("load", "evaluate") for model in params["models"]]
+    return run_stages(project, *stages, "compare", "report", "log", **environment)
 
 
 def stages_run(output: str) -> list[str]:

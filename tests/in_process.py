@@ -1,0 +1,82 @@
+"""Run the command line in the process of the tests: the same `main` without the second that a process takes to start."""
+
+import gc
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from concord.pipeline.commands.cli import main
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run_concord(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `concord ARGUMENTS` in a folder; return its exit code, stdout and stderr."""
+    stdout, stderr = _Captured(), _Captured()
+    with _own_process_state(folder, environment or {}, stdout, stderr):
+        try:
+            main(list(arguments))
+            code: object = 0
+        except SystemExit as end:
+            code = end.code
+    if isinstance(code, str):
+        stderr.write(f"{code}\n")
+        code = 1
+    exit_code = int(code) if isinstance(code, int) else 0
+    return subprocess.CompletedProcess(
+        ["concord", *arguments], exit_code, stdout.text(), stderr.text()
+    )
+
+
+class _Captured(io.TextIOWrapper):
+    """A stream in memory that behaves as a pipe does."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
+
+    def text(self) -> str:
+        buffer = self.buffer
+        assert isinstance(buffer, io.BytesIO)
+        return buffer.getvalue().decode("utf-8", "replace")
+
+
+@contextmanager
+def _own_process_state(
+    folder: Path, environment: Mapping[str, str], stdout: _Captured, stderr: _Captured
+) -> Iterator[None]:
+    """Give the command what a process has of its own, and take it back afterwards."""
+    before, logger = Path.cwd(), logging.getLogger("concord")
+    handlers, level, propagate = logger.handlers[:], logger.level, logger.propagate
+    raise_exceptions, collects = logging.raiseExceptions, gc.isenabled()
+    on_signal = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        os.chdir(folder)
+        with (
+            patch.dict(os.environ, environment),
+            patch.object(sys, "argv", ["concord"]),
+            patch.object(sys, "stdout", stdout),
+            patch.object(sys, "stderr", stderr),
+            # A process that dies with its parent or leaves by itself would take the tests with it.
+            patch("concord.pipeline.running.lifetime.begin"),
+            patch("concord.pipeline.running.stage.stop_in_order"),
+        ):
+            yield
+    finally:
+        os.chdir(before)
+        logger.handlers[:], logger.propagate = handlers, propagate
+        logger.setLevel(level)
+        logging.raiseExceptions = raise_exceptions
+        for number, handler in on_signal.items():
+            signal.signal(number, handler)
+        if collects:
+            gc.enable()
+        gc.unfreeze()
