@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 WITH_SPARK := $(VENV)/installed-spark
-PYTEST := pytest --dist loadfile --no-loadscope-reorder  # tests/conftest.py puts what takes long first
+PYTEST := pytest -n $(or $(WORKERS),3) --dist worksteal  # more workers than cores, as some tests wait for servers
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -12,21 +12,26 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
-.PHONY: repro test test-all parity docs check ui bench bench-scale simulations demo lock clean
+.PHONY: repro test test-all nightly parity docs check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	concord mend
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 
-test: $(INSTALLED)  ## the tests for while you work: a few minutes
-	$(PYTEST) -n 2 -m "not slow and not whole" --hypothesis-profile=quick
+test: $(INSTALLED)  ## the tests for while you work: at most 4 minutes
+	$(PYTEST) -m "not whole and not nightly" --hypothesis-profile=quick
 
-test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -n 3 -m "not slow"  # three, as some wait for servers; ranx as Python: to compile it takes minutes, which `make parity` spends
+test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests that a change has to pass: also whole runs, servers, a browser, Spark (needs Java 17)
+	$(PYTEST) -m "not nightly"
 
-parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
-	pytest tests/parity
+nightly: $(INSTALLED) $(WITH_SPARK)  ## what is slow and rarely breaks: libraries for parity, kills, old versions, stores, browsers, many examples, simulations
+	$(PYTEST) -m nightly
+	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly
+	python -m benchmarks.simulations
+
+parity: $(INSTALLED)  ## measure every library again, each in an environment of its own, and compare with the stored values
+	pytest tests/parity -m nightly
 
 docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
 	python -m docs.make_docs

@@ -1,10 +1,12 @@
-"""Hypothesis repeats itself by default; `--hypothesis-profile=search` looks for new examples, `quick` tries few.
+"""Hypothesis repeats itself by default; `--hypothesis-profile=nightly` looks for new examples, `quick` tries few.
 
 Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING is set: then a skip is a failure.
 """
 
 import atexit
+import json
 import os
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -14,20 +16,18 @@ from hypothesis import HealthCheck, settings
 from tests.project import copied, made_once, run
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
-_SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
+_ALLOW_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
-    "repeatable",
-    max_examples=60,
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=_SLOW_IS_FINE,
+    "default", max_examples=25, derandomize=True, deadline=None, suppress_health_check=_ALLOW_SLOW
 )
-settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=6)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=6)
 settings.register_profile(
-    "search", max_examples=1000, deadline=None, suppress_health_check=_SLOW_IS_FINE
+    "nightly", max_examples=1000, deadline=None, suppress_health_check=_ALLOW_SLOW
 )
-settings.load_profile("repeatable")
+settings.load_profile("default")
+
+DURATIONS = Path(__file__).with_name("durations.json")
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Registered first, so run last: a worker has told all it knows, and ends before the bindings of DuckDB count what
@@ -35,10 +35,28 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     atexit.register(os._exit, 0)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first, so that all workers end at about the same time."""
-    items.sort(key=lambda item: item.get_closest_marker("whole") is None)
+    """Run the slowest files first, so that all workers end at about the same time."""
+    durations = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+    items.sort(key=lambda item: -durations.get(item.nodeid.partition("::")[0], 0))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the seconds that each file took, where that was asked for."""
+    if not terminalreporter.config.getoption("--record-durations"):
+        return
+    durations: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                durations[report.nodeid.partition("::")[0]] += report.duration
+    slow = {file: round(seconds) for file, seconds in sorted(durations.items()) if seconds > 1}
+    DURATIONS.write_text(json.dumps(slow, indent=1) + "\n")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.whole
 
 NAMES = sorted(path.stem for path in environments.LIBRARIES.glob("with_*.py"))
 LIBRARIES = [
-    pytest.param(name, marks=pytest.mark.slow) if environments.is_slow(name) else name
+    pytest.param(name, marks=pytest.mark.nightly) if environments.is_slow(name) else name
     for name in NAMES
 ]
 SINGLE = {"with_torchmetrics", "with_ignite"}  # they compute in float32

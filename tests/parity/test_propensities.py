@@ -10,7 +10,7 @@ import pytest
 import concord as cc
 from tests.parity import environments
 
-pytestmark = [pytest.mark.whole, pytest.mark.slow]
+pytestmark = pytest.mark.nightly
 
 K = 5
 N_USERS, N_ITEMS = 60, 30

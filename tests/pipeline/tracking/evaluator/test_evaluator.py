@@ -109,7 +109,7 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path) -> None:
     _holds_what_was_asked(told)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
     told = _told(python_with(HERE / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
 
