@@ -14,7 +14,7 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
-from concord.metrics_core.comparison.cases import Cases
+from concord.metrics_core.comparison.cases import Cases, ItemCase
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.scoring.background import Background
@@ -67,7 +67,8 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         alike = {"jaccard": jaccard(shared), "rbo": rbo(shared, P)}
         background = Background(evidence.ground.train, evidence.ground.items)
         users = tuple(Teller(values, tables, background, groups, alike).cases(chosen))
-        item_cases, mean_jaccard, mean_rbo = None, None, None
+        item_cases: tuple[ItemCase, ...] = ()
+        mean_jaccard, mean_rbo = None, None
         if not question.both_sides:
             rows = tables.items(values.least(first), question.worst, question.item)
             titles = tables.titles([row[0] for row in rows])
@@ -95,6 +96,7 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         rbo=mean_rbo,
         cases=users,
         item_cases=item_cases,
+        both_sides=question.both_sides,
     )
 
 

@@ -106,8 +106,6 @@ class ItemCase:
 class Cases:
     """The cases behind the difference of a and b, those first where a is furthest behind.
 
-    In a report by default: as many users where a is furthest behind as where it is furthest ahead, without items.
-
     a, b         : names of lists; `model_a`, `model_b`: the models that they are of, which are others where a model
                    was trained several times
     labels       : the metrics shown; users are sorted by the first, of which `higher_is_better`
@@ -118,8 +116,9 @@ class Cases:
     who          : `users`, or `requests` where values are of these
     n_users      : users of that group or item who have a value with both; of these, `n_behind` have a worse one with
                    a, `n_ahead` a better one
-    jaccard, rbo : means over the users who have a list by a or b; None where only the lists of the cases were read
-    item_cases   : None where only the lists of the cases were read
+    jaccard, rbo : means over the users who have a list by a or b
+    both_sides   : users where a is furthest ahead follow; only the lists of the cases were read, so that there are neither
+                   items nor mean overlap
     """
 
     title: str
@@ -141,7 +140,8 @@ class Cases:
     jaccard: float | None
     rbo: float | None
     cases: tuple[Case, ...]
-    item_cases: tuple[ItemCase, ...] | None
+    item_cases: tuple[ItemCase, ...]
+    both_sides: bool = False
 
     @property
     def one(self) -> str:
@@ -215,7 +215,7 @@ class Cases:
     @property
     def items(self) -> "pl.DataFrame":
         """One row an item, columns as the fields of `ItemCase`."""
-        return frame_of(ItemCase, self.item_cases or ())
+        return frame_of(ItemCase, self.item_cases)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The cases as one HTML page that needs no network; written to `path`, if one is given."""

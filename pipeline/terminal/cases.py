@@ -69,7 +69,7 @@ def _item(item: str, title: str | None) -> str:
 def _items(cases: Cases) -> Iterator[tuple[str, ...]]:
     a, b = cases.a, cases.b
     yield "item", "wanted by", f"recall {a}", f"recall {b}", f"exposure {a}", f"exposure {b}"
-    for each in cases.item_cases or ():
+    for each in cases.item_cases:
         yield (
             _item(each.item, each.title),
             numbers.count(each.n_wanted),

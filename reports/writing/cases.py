@@ -38,7 +38,7 @@ def trainings(cases: Cases) -> str:
 
 def overlap(cases: Cases) -> str:
     """Return how many users are on the other side and, where all lists were read, how alike they are on average."""
-    if cases.item_cases is None:
+    if cases.both_sides:
         return n_ahead(cases)
     return (
         f"{n_ahead(cases)}. The lists share {numbers.number(cases.jaccard, 2)} of their items "

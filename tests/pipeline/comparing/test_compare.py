@@ -139,7 +139,7 @@ def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
         "metrics", "panel", "panel_presets", "quality", "segments", "tradeoffs", "warnings",
     ]  # fmt: skip
     tables = {f"{name}.{ending}" for name in both for ending in ("csv", "parquet")}
-    assert set(first) == {"comparison.json", *tables}
+    assert set(first) == {"comparison.json", "cases.json", *tables}
 
 
 def test_tables_say_what_the_json_says(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def test_five_users_on_each_side_of_leader_and_baseline(tmp_path: Path) -> None:
     ]
     assert [each.item for each in found.cases[0].list_a] == ["i1", "i2"]
     assert found.cases[0].jaccard == 2 / 2
-    assert (found.item_cases, found.jaccard, found.rbo) == (None, None, None)
+    assert found.both_sides
+    assert (found.item_cases, found.jaccard, found.rbo) == ((), None, None)
 
 
 def test_where_lower_is_better_a_lower_value_is_ahead(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_a_leading_baseline_is_shown_against_the_runner_up(tmp_path: Path) -> No
 def test_nothing_is_shown_without_users_on_whom_two_models_differ(
     tmp_path: Path, models: dict[str, list[float]]
 ) -> None:
-    assert _reported(tmp_path, **models) is None
+    assert _reported(tmp_path, "nDCG", **models) is None
 
 
 @pytest.mark.parametrize("cases", [[], None])
@@ -85,5 +86,4 @@ def test_models_that_are_named_are_shown_with_their_items(tmp_path: Path) -> Non
 
     assert found is not None
     assert (found.a, found.b, len(found.cases)) == ("pop", "als", 6)  # where pop is behind
-    assert found.item_cases is not None
-    assert found.jaccard == 2 / 2
+    assert (found.both_sides, found.jaccard) == (False, 2 / 2)
