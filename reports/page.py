@@ -21,7 +21,6 @@ from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.trainings import training_chart
 from concord.reports.sections import (
     costs,
-    examples,
     gate,
     panel,
     quality,
@@ -85,7 +84,6 @@ def environment(*, autoescape: bool) -> Environment:
     jinja.globals.update(
         costs=costs,
         distributions=distributions,
-        examples=examples,
         gate=gate,
         numbers=numbers,
         panel=panel,

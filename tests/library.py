@@ -14,7 +14,6 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
     """`cc.compare` on the files that params.yaml names; the project must be the working directory."""
     params = _params(project)
     evaluation, comparison = params["evaluation"], dict(params["comparison"])
-    comparison.pop("cases", None)
     models, truth = _lists_and_truth(params, comparison.pop("replicates", {}))
     return cc.compare(
         models,
@@ -26,11 +25,10 @@ def compared_as_pinned(project: Path) -> cc.Comparison:
     )
 
 
-def cases_as_pinned(project: Path) -> cc.Cases:
-    """`cc.cases` of the models that `comparison.cases` names."""
+def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
+    """`cc.cases` of two models of params.yaml."""
     params = _params(project)
     comparison = params["comparison"]
-    model, versus = comparison["cases"]
     models, truth = _lists_and_truth(params, comparison.get("replicates", {}))
     return cc.cases(models, truth, model=model, versus=versus, metrics=comparison["primary"], **_how(params))  # fmt: skip
 

@@ -67,11 +67,9 @@ def copied_from(finished: Path, folder: Path) -> Path:
 
 
 def change_params(project: Path, change: Mapping[str, Any]) -> None:
-    """Set keys of params.yaml, such as {"evaluation.ks": [5, 10]}. Other models have no cases of the demo's."""
+    """Set keys of params.yaml, such as {"evaluation.ks": [5, 10]}."""
     yaml = YAML()
     content = yaml.load(project / "params.yaml")
-    if "models" in change:
-        content["comparison"].pop("cases", None)
     for key, value in change.items():
         *path, last = key.split(".")
         section = content

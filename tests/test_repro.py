@@ -6,7 +6,11 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.cases.found import Question
+from concord.metrics_core.comparison.stored import read_cases, to_json
+from concord.pipeline.comparing.cases import cases_between
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.read import read_params
 from tests.library import cases_as_pinned, compared_as_pinned
 from tests.project import attempt, change_params, copied_from, run, stages_run
 
@@ -83,12 +87,23 @@ def test_the_library_gives_the_same_comparison(demo: Path, monkeypatch: pytest.M
     comparison = compared_as_pinned(demo)
     stored = {
         "comparison/comparison.json": to_json(comparison),
-        "report/report.html": comparison.to_html(cases=cases_as_pinned(demo)),
+        "report/report.html": comparison.to_html(
+            cases=read_cases(results / "comparison/cases.json")
+        ),
         "report/table.tex": comparison.to_latex(),
     }
 
     for name, text in stored.items():
         assert (results / name).read_text(encoding="utf-8") == text, name
+
+
+def test_the_library_gives_the_same_cases(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(demo)
+    params = read_params()
+
+    stored = cases_between(params, asked_of(params), Question(("als", "ease"), 20))
+
+    assert cases_as_pinned(demo, "als", "ease") == stored
 
 
 def test_every_model_has_one_finished_run_and_so_has_their_comparison(demo: Path) -> None:

@@ -14,7 +14,7 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
-from concord.metrics_core.comparison.cases import Cases
+from concord.metrics_core.comparison.cases import Cases, ItemCase
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.scoring.background import Background
@@ -25,12 +25,17 @@ P = 0.9  # of rank-biased overlap: the top 10 has 86 % of the weight
 
 @dataclass(frozen=True)
 class Question:
-    """Which cases: `models` names the models that the two lists are of; `segment` as `channel=app`."""
+    """Which cases: `models` names the models that the two lists are of; `segment` as `channel=app`.
+
+    both_sides : also `worst` users for whom the first model does best. Only the lists of these users are read, so there
+                 are no items and no mean overlap, which need the lists of all users.
+    """
 
     models: tuple[str, str]
     worst: int
-    segment: str | None
-    item: str | None
+    segment: str | None = None
+    item: str | None = None
+    both_sides: bool = False
 
 
 def cases_of(evidence: Evidence, question: Question) -> Cases:
@@ -51,16 +56,24 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         if not pool.any():
             what = f"none of the users that are asked for has a value of {first} from both"
             raise refuse("cases", what, "ask for another segment, item or metric")
-        tables.restrict(pool)
         behind = pool if question.item is not None else pool & (values.gaps < 0)
         chosen = values.furthest_behind(behind, question.worst)
+        if question.both_sides:
+            ahead = values.furthest_ahead(pool & (values.gaps > 0), question.worst)
+            chosen = np.concatenate([chosen, ahead])
+        tables.restrict(np.isin(np.arange(n_users), chosen) if question.both_sides else pool)
         tables.choose(chosen)
         shared = tables.shared(n_users)
         alike = {"jaccard": jaccard(shared), "rbo": rbo(shared, P)}
         background = Background(evidence.ground.train, evidence.ground.items)
         users = tuple(Teller(values, tables, background, groups, alike).cases(chosen))
-        rows = tables.items(values.least(first), question.worst, question.item)
-        titles = tables.titles([row[0] for row in rows])
+        item_cases: tuple[ItemCase, ...] = ()
+        mean_jaccard, mean_rbo = None, None
+        if not question.both_sides:
+            rows = tables.items(values.least(first), question.worst, question.item)
+            titles = tables.titles([row[0] for row in rows])
+            item_cases = tuple(item_case(row, titles, int(pool.sum())) for row in rows)
+            mean_jaccard, mean_rbo = (_mean(of_users[pool]) for of_users in alike.values())
     a, b = evidence.models
     return Cases(
         title=evidence.asked.title,
@@ -79,10 +92,11 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
         n_users=int(pool.sum()),
         n_behind=int((values.gaps[pool] < 0).sum()),
         n_ahead=int((values.gaps[pool] > 0).sum()),
-        jaccard=_mean(alike["jaccard"][pool]),
-        rbo=_mean(alike["rbo"][pool]),
+        jaccard=mean_jaccard,
+        rbo=mean_rbo,
         cases=users,
-        item_cases=tuple(item_case(row, titles, int(pool.sum())) for row in rows),
+        item_cases=item_cases,
+        both_sides=question.both_sides,
     )
 
 

@@ -34,11 +34,19 @@ class Values:
         return self.differences if self.labels[0].metric.higher_is_better else -self.differences
 
     def furthest_behind(self, pool: Bools, most: int) -> Ints:
-        """Numbers of the users of a pool, those first where a is furthest behind; equal ones by id."""
+        """Return the numbers of a pool's users, those first where a is furthest behind; equal ones by id."""
+        return self._sorted(pool, most, descending=False)
+
+    def furthest_ahead(self, pool: Bools, most: int) -> Ints:
+        """Return the numbers of a pool's users, those first where a is furthest ahead; equal ones by id."""
+        return self._sorted(pool, most, descending=True)
+
+    def _sorted(self, pool: Bools, most: int, *, descending: bool) -> Ints:
         numbers = np.flatnonzero(pool)
         users = self.users.gather(numbers).cast(pl.String)
         frame = pl.DataFrame({"gap": self.gaps[numbers], "user": users, "number": numbers})
-        return frame.sort("gap", "user").head(most)["number"].to_numpy()
+        ordered = frame.sort("gap", "user", descending=[descending, False])
+        return ordered.head(most)["number"].to_numpy()
 
     def least(self, label: Label) -> float | None:
         """The lowest grade that is relevant; None where any is, or the metric asks for no relevance."""

@@ -8,7 +8,6 @@ from concord.metrics_core.comparing.distributions import distributions
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground, lists_of
 from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.examples import examples
 from concord.metrics_core.comparing.gate_evidence import decided
 from concord.metrics_core.comparing.leaderboard import metrics_of, scores
 from concord.metrics_core.comparing.panel import panels
@@ -69,7 +68,6 @@ def compared(evidence: Evidence) -> Comparison:
     return replace(
         comparison,
         verdicts=tuple(verdict_sentences(comparison)),
-        examples=examples(evidence, comparison),
         replicates=answered(comparison),
     )
 

@@ -117,6 +117,8 @@ class Cases:
     n_users      : users of that group or item who have a value with both; of these, `n_behind` have a worse one with
                    a, `n_ahead` a better one
     jaccard, rbo : means over the users who have a list by a or b
+    both_sides   : users where a is furthest ahead follow; only the lists of the cases were read, so that there are neither
+                   items nor mean overlap
     """
 
     title: str
@@ -139,6 +141,7 @@ class Cases:
     rbo: float | None
     cases: tuple[Case, ...]
     item_cases: tuple[ItemCase, ...]
+    both_sides: bool = False
 
     @property
     def one(self) -> str:

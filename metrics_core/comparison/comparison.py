@@ -15,7 +15,6 @@ from concord.metrics_core.comparison.parts import (
     BestChance,
     Difference,
     Distribution,
-    Examples,
     Metric,
     PanelEntry,
     PinnedConventions,
@@ -73,7 +72,6 @@ class Comparison:
     best: tuple[BestChance, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
-    examples: Examples | None = None
     warnings: tuple[Warned, ...] = ()
     checked: tuple[str, ...] = ()
     gate: Decision | None = None
@@ -87,7 +85,7 @@ class Comparison:
     def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
         """The report as one HTML page that needs no network; written to `path`, if one is given.
 
-        cases : those of two models, by `concord.cases`, shown in the report
+        cases : those of two models, by `concord.cases`, shown in the report; none by default
         """
         page = rendered(self, "html", cases)
         if path is not None:

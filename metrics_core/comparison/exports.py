@@ -14,7 +14,6 @@ from concord.metrics_core.comparison.parts import (
     Metric,
     Point,
     SegmentCell,
-    ShownItem,
 )
 from concord.metrics_core.comparison.replicates import ReplicatedDifference
 from concord.metrics_core.comparison.tables import frame_of, schema_of
@@ -30,13 +29,6 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     },
     "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
     "segments": {**_GROUP, **schema_of(SegmentCell)},
-    "examples": {
-        "label": _TEXT,
-        "user": _TEXT,
-        "difference": _NUMBER,
-        "model": _TEXT,
-        **schema_of(ShownItem),
-    },
     "warnings": dict.fromkeys(("kind", "severity", "who", "sentence", "fix"), _TEXT),
     "panel": {
         **dict.fromkeys(("label", "definition", "says"), _TEXT),
@@ -64,7 +56,6 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "distributions": _distributions,
         "tradeoffs": _tradeoffs,
         "segments": _segments,
-        "examples": _examples,
         "warnings": _warnings,
         "panel": _panel,
         "panel_presets": _panel_presets,
@@ -131,21 +122,6 @@ def _gaps(comparison: Comparison) -> pl.DataFrame:
     found = [(each, gap) for each in comparison.segments for gap in each.gaps]
     groups = pl.DataFrame([(each.name, each.kind) for each, _ in found], schema=_GROUP, orient="row")  # fmt: skip
     return pl.concat([groups, frame_of(Gap, [gap for _, gap in found])], how="horizontal")
-
-
-def _examples(comparison: Comparison) -> Iterator[Row]:
-    if (found := comparison.examples) is None:
-        return
-    for user in found.users:
-        for model, items in ((found.a, user.list_a), (found.b, user.list_b)):
-            for item in items:
-                yield {
-                    "label": found.label,
-                    "user": user.user,
-                    "difference": user.difference,
-                    "model": model,
-                    **vars(item),
-                }
 
 
 def _warnings(comparison: Comparison) -> Iterator[Row]:

@@ -323,50 +323,6 @@ class Segmentation:
 
 
 @dataclass(frozen=True)
-class WantedItem:
-    """A relevant item of a user."""
-
-    item: str
-    title: str | None
-    grade: float
-
-
-@dataclass(frozen=True)
-class ShownItem:
-    """An item of a list, from rank 1."""
-
-    rank: int
-    item: str
-    title: str | None
-    relevant: bool
-
-
-@dataclass(frozen=True)
-class ExampleUser:
-    """A user with the values and lists of both models; `n_train` counts interactions, None without a train."""
-
-    user: str
-    value_a: float
-    value_b: float
-    difference: float
-    n_train: int | None
-    truth: tuple[WantedItem, ...]
-    list_a: tuple[ShownItem, ...]
-    list_b: tuple[ShownItem, ...]
-
-
-@dataclass(frozen=True)
-class Examples:
-    """The users with the largest wins and losses of model a against model b."""
-
-    label: str
-    a: str
-    b: str
-    k: int | None
-    users: tuple[ExampleUser, ...]
-
-
-@dataclass(frozen=True)
 class Warned:
     """A sign of a doubtful evaluation: `who` names models, and nobody where it concerns all."""
 

@@ -16,6 +16,7 @@ CASES = "cases.json"
 SCHEMA = 5
 _READ = (4, SCHEMA)  # 4 knew no replicates
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
+_SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if odd := [name for name in _NAMES if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in _NAMES.items()}
-    given = {fields_of.get(key, key): part for key, part in content.items() if key != "schema"}
+    given = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
     found: Comparison = _validated(Comparison, given, where)
     return found
 

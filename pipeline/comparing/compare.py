@@ -10,7 +10,7 @@ from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import CASES, cases_to_json, to_json
 from concord.metrics_core.scoring.evaluation import panels_of
-from concord.pipeline.comparing.cases import cases_asked
+from concord.pipeline.comparing.cases import cases_to_report
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.params.asked import asked_of
@@ -42,7 +42,7 @@ def compare(params: Params) -> str:
         comparison = compared(Evidence(asked, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
-    cases = cases_asked(params, asked)
+    cases = cases_to_report(params, asked, comparison)
     if cases is None:
         (folder / CASES).unlink(missing_ok=True)
     else:
@@ -56,8 +56,8 @@ def compare(params: Params) -> str:
 
 
 def _labels_read(asked: Asked) -> int:
-    """About how often the values of a label are read: for its differences, of a primary one again, of the first for examples."""
+    """Return about how often the values of a label are read: for its differences, and again for a primary one."""
     per_user = [label for label in asked.labels if not label.metric.of_catalogue]
     panels = panels_of(asked.labels, asked.primary, asked.conventions) if asked.panel else {}
     again = len(asked.primary) * (1 + len(asked.segments))
-    return len(per_user) + again + 1 + sum(len(panel.definitions) for panel in panels.values())
+    return len(per_user) + again + sum(len(panel.definitions) for panel in panels.values())

@@ -254,7 +254,7 @@ def _case_findings(params: Params) -> Iterator[Finding]:
             yield ("comparison", "cases"), what, fix
     if len(asked) != len({*asked}):
         yield ("comparison", "cases"), f"{asked[0]!r} is named twice", "name another model"
-    elif params.comparison.cases is not None and len(asked) != 2:  # noqa: PLR2004
+    elif asked and len(asked) != 2:  # noqa: PLR2004
         fix = "name two models, such as [als, ease]: where does als do worst against ease?"
         yield ("comparison", "cases"), f"names {in_words(len(asked), 'model')}", fix
 

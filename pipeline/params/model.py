@@ -208,7 +208,8 @@ ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 class Comparison(_Section):
     """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}.
 
-    `cases`: [als, ease], the users for whom the first model does worst against the second, shown in the report.
+    `cases`: the users that the report shows. [als, ease]: those for whom the first model does worst against the second.
+    [] or null: none. Not set: five for whom the leader does worst against the baseline, and five for whom it does best.
     """
 
     baseline: str
@@ -222,6 +223,11 @@ class Comparison(_Section):
     replicates: dict[ModelName, Trainings] = {}
     paired_replicates: bool = False
     cases: list[ModelName] | None = None
+
+    @field_validator("cases", mode="before")
+    @classmethod
+    def _null_as_empty(cls, given: Any) -> Any:
+        return [] if given is None else given
 
     @field_validator("replicates", mode="before")
     @classmethod

@@ -26,7 +26,7 @@
     for (const more of folded) more.open = more.querySelector("[data-found]") !== null;
     for (const row of items) row.toggleAttribute("data-off", !holds(row));
     const found = items.filter((row) => !row.hasAttribute("data-off")).length;
-    told.textContent = `${shown} of ${cases.length} users, ${found} of ${items.length} items`;
+    told.textContent = `${shown} of ${cases.length} users${items.length ? `, ${found} of ${items.length} items` : ""}`;
   };
 
   form.addEventListener("input", filter);

@@ -37,7 +37,9 @@ def trainings(cases: Cases) -> str:
 
 
 def overlap(cases: Cases) -> str:
-    """How alike the lists are on average."""
+    """Return how many users are on the other side and, where all lists were read, how alike they are on average."""
+    if cases.both_sides:
+        return n_ahead(cases)
     return (
         f"{n_ahead(cases)}. The lists share {numbers.number(cases.jaccard, 2)} of their items "
         f"({cases.jaccard_name}); {cases.rbo_name} is {numbers.number(cases.rbo, 2)} on average"

@@ -54,7 +54,6 @@ def test_sections_stand_in_the_order_a_reader_asks(page: str) -> None:
         "wins",
         "distributions",
         "segments",
-        "examples",
         "definitions",
         "data",
         "conventions",

@@ -11,7 +11,6 @@ from concord.reports.charts.distributions import at, distribution_chart, drawn, 
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.page import prose
-from concord.reports.sections.examples import examples, users
 from concord.reports.sections.segments import entries, gaps, grids
 from concord.reports.sections.summary import thresholds
 from concord.reports.sections.tables import main_labels
@@ -49,13 +48,12 @@ def _section(page: str, name: str) -> str:
         ("tradeoffs", "tradeoffs"),
         ("distributions", "distributions"),
         ("segments", "segments"),
-        ("examples", "examples"),
     ],
 )
 @pytest.mark.parametrize("part", ["empty", "absent"])
 def test_without_a_part_there_is_no_section_and_no_link(key: str, section: str, part: str) -> None:
     content = sample.five_models()
-    content[key] = None if key == "examples" else []
+    content[key] = []
     if part == "absent":
         del content[key]
 
@@ -211,21 +209,6 @@ def test_beaten_is_told_as_it_is_tested(five: Comparison, page: str) -> None:
     assert section.count("<td>yes</td>") == yes > 0
 
 
-def test_example_users_show_both_lists_and_their_hits(five: Comparison, page: str) -> None:
-    found = examples(five)
-    assert found is not None
-    shown = users(five, found)
-    section = _section(page, "examples")
-
-    assert len(shown) == 10
-    assert [user.wins for user in shown] == [u.difference > 0 for u in found.users]
-    assert {user.found_a for user in shown} == {1}
-    assert {user.known for user in shown} <= {"", "new to the train", "1 interaction in the train", "25 interactions in the train"}  # fmt: skip
-    assert section.count("<details") == 10
-    assert section.count("relevant: ") == sum(user.found_a + user.found_b for user in shown)
-    assert "no list" in section
-
-
 def test_a_threshold_that_is_a_share_of_the_baseline_is_told_as_one() -> None:
     content = sample.five_models()
     for metric in content["metrics"]:
@@ -238,44 +221,17 @@ def test_a_threshold_that_is_a_share_of_the_baseline_is_told_as_one() -> None:
     assert html(content)
 
 
-def test_a_user_who_wanted_nothing_is_said_to() -> None:
-    content = sample.five_models()
-    for user in content["examples"]["users"]:
-        user["truth"] = []
-
-    section = _section(html(content), "examples")
-
-    assert section.count('<p class="soft">nothing</p>') == 10
-    assert not Markup(section).all("ul")
-
-
-@pytest.mark.parametrize(("least", "said"), [(None, 0), (2, 0), (2.5, 10)])
-def test_what_only_the_metric_counts_as_relevant_says_so(least: float | None, said: int) -> None:
-    content = sample.five_models()
-    (knob,) = (k for k in content["conventions"]["knobs"] if k["name"] == "relevance_threshold")
-    knob["value"] = least
-
-    section = _section(html(content), "examples")
-
-    assert section.count("grade 2, below relevance_threshold: 2.5</span>") == said
-    assert section.count("grade 2</span>") == 10 - said
-
-
 @pytest.mark.parametrize("upwards", [True, False])
 def test_wins_are_told_by_the_direction_of_the_metric(*, upwards: bool) -> None:
     content = sample.five_models()
     (metric,) = (metric for metric in content["metrics"] if metric["label"] == LABEL)
     metric["higher_is_better"] = upwards
-    comparison, page = typed(content), html(content)
-    found = examples(comparison)
-    assert found is not None
 
-    above = [user.difference > 0 for user in found.users]
-    assert [user.wins for user in users(comparison, found)] == [side is upwards for side in above]
-    lede, told = (re.sub("<[^>]*>", "", _section(page, name)) for name in ("wins", "examples"))
+    lede = re.sub("<[^>]*>", "", _section(html(content), "wins"))
+
     word = "higher" if upwards else "lower"
     assert "has a better, the same and a worse value than popularity" in lede
-    assert all(f"{LABEL} {'↑' if upwards else '↓'}, {word} is better" in text for text in (lede, told))  # fmt: skip
+    assert f"{LABEL} {'↑' if upwards else '↓'}, {word} is better" in lede
 
 
 def test_serious_warnings_stand_above_every_number(five: Comparison, page: str) -> None:

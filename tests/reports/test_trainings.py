@@ -18,7 +18,6 @@ from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook
 from concord.reports.page import render_html
 from concord.reports.sections import trainings
-from concord.reports.sections.examples import first_training
 from concord.reports.writing.numbers import difference_digits_of, signed, signed_interval
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
@@ -216,14 +215,6 @@ def test_markdown_comment_and_notebook_answer_too() -> None:
     for row in trainings.pairs(comparison, LABEL):
         assert f"| {row.pair.a} − {row.pair.b} | {row.difference} | {row.over_users}: " in texts[0]
         assert f"| {row.over_trainings}: " in texts[0]
-
-
-def test_lists_of_ten_users_are_of_the_first_training() -> None:
-    comparison = trained()
-    assert comparison.examples is not None
-
-    assert "The lists of als are those of the first training" in _page()
-    assert first_training(typed(sample.five_models()), comparison.examples) == ""
 
 
 def test_the_tables_have_every_training_and_every_difference() -> None:

@@ -39,14 +39,10 @@ def test_numbers_stay_numbers() -> None:
 
 def test_names_of_the_report_are_quoted_in_every_table() -> None:
     comparison = sample.five_models()
-    user = comparison["examples"]["users"][0]
-    user["user"] = user["list_a"][0]["item"] = user["list_a"][0]["title"] = "=1+1"
     comparison["segments"][0]["name"] = "@segment"
     comparison["segments"][0]["cells"][0]["segment"] = "-dear"
     tables = {name: without_formulas(table) for name, table in exports(typed(comparison)).items()}
 
-    first = tables["examples"].row(0, named=True)
-    assert (first["user"], first["item"], first["title"]) == ("'=1+1", "'=1+1", "'=1+1")
     assert "'@segment" in tables["segments"]["segmentation"].to_list()
     assert "'-dear" in tables["segments"]["segment"].to_list()
     assert tables["segments"]["difference"].dtype == pl.Float64
@@ -56,26 +52,17 @@ def test_the_stage_quotes_in_csv_and_not_in_parquet_or_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    users = [f"=user{n}" for n in range(40)]
     params = params_of(tmp_path, ["base", "other"], metrics=["nDCG"], ks=[10])
     for seed, model in enumerate(params.models):
         values = [((n * 7 + seed * n) % 10) / 10 for n in range(40)]
-        write_evaluation(params, model, {"nDCG@10": values}, users=users)
-    _write_truth(Path(params.results.data), users)
+        write_evaluation(params, model, {"nDCG@10": values})
+    quality = Path(params.results.quality) / "base.json"
+    quality.write_text(json.dumps({"model": "base", "rows": 40, "notes": ["=1+1"]}))
     compare(params)
 
     folder = Path(params.results.comparison)
-    kept = pl.read_parquet(folder / "examples.parquet")["user"].to_list()
-    shown = pl.read_csv(folder / "examples.csv", infer_schema=False)["user"].to_list()
-    assert kept
-    assert all(user.startswith("=user") for user in kept)
-    assert shown == [f"'{user}" for user in kept]
-    assert "'=user" not in json.dumps(json.loads((folder / "comparison.json").read_text()))
+    assert "=1+1" in pl.read_parquet(folder / "quality.parquet")["text"].to_list()
+    assert "'=1+1" in pl.read_csv(folder / "quality.csv", infer_schema=False)["text"].to_list()
+    assert "'=1+1" not in (folder / "comparison.json").read_text()
     curves = (folder / "curves.csv").read_text(encoding="utf-8")
     assert "'" not in curves
-
-
-def _write_truth(folder: Path, users: list[str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    truth = {"user": users, "item": ["=item"] * len(users), "grade": [1.0] * len(users)}
-    pl.DataFrame(truth).write_parquet(folder / "truth.parquet")

@@ -21,8 +21,6 @@ def test_every_number_of_a_part_is_in_its_table() -> None:
     assert tables["gaps"]["gap"].to_list() == [0.0123] * 15
     points = [point for entry in content["tradeoffs"] for point in entry["points"]]
     assert tables["tradeoffs"].drop("x_label", "y_label").to_dicts() == points
-    users = content["examples"]["users"]
-    assert len(tables["examples"]) == sum(len(u["list_a"]) + len(u["list_b"]) for u in users)
     assert tables["warnings"]["severity"].to_list() == ["serious", "notice"]
 
 
@@ -110,11 +108,7 @@ def test_a_missing_part_has_the_same_columns_and_no_rows(key: str, part: str) ->
 
 
 def test_types_do_not_depend_on_what_is_null() -> None:
-    content = sample.one_model()
-    content["examples"] = None
-
-    tables = exports(typed(content))
+    tables = exports(typed(sample.one_model()))
 
     assert tables["segments"].schema["difference"] == pl.Float64
     assert tables["segments"]["difference"].null_count() == len(tables["segments"]) > 0
-    assert len(tables["examples"]) == 0

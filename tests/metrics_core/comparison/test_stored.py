@@ -66,7 +66,7 @@ def test_the_content_is_that_of_the_file(name: str) -> None:
 def test_parts_that_were_not_asked_for_may_be_absent() -> None:
     content = sample.five_models()
     parts = (
-        "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples", "warnings", "checked",
+        "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
         "gate", "quality", "conventions", "provenance", "covers",
     )  # fmt: skip
     for part in parts:
@@ -75,7 +75,6 @@ def test_parts_that_were_not_asked_for_may_be_absent() -> None:
     written = to_content(typed(content))
 
     assert [*written, "unit"] == list(json_schema()["properties"])
-    assert written["examples"] is None
     assert written["gate"] is None
     assert written["panel"] == written["segments"] == written["warnings"] == []
     assert from_content(written) == typed(content)
@@ -104,8 +103,8 @@ def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     assert problem.fix == (f"update Concord, or {AGAIN}" if newer else AGAIN)
 
 
-def test_a_file_from_before_replicates_is_read() -> None:
-    content = sample.two_models() | {"schema": SCHEMA - 1}
+def test_a_file_from_before_replicates_is_read_without_its_example_users() -> None:
+    content = sample.two_models() | {"schema": SCHEMA - 1, "examples": {"label": "nDCG@10"}}
     content.pop("replicates")
 
     assert from_content(content).replicates is None
@@ -152,7 +151,7 @@ REQUIRED = [
     ("differences",), ("metrics", 0, "min_effect"), ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
     ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "stands_for"),
     ("segments", 0, "cells", 3, "turns"),
-    ("examples", "users", 0, "list_a", 0, "title"), ("conventions", "knobs", 0, "value"),
+    ("conventions", "knobs", 0, "value"),
     ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "who"),
 ]  # fmt: skip
 
@@ -176,7 +175,7 @@ def test_a_missing_key_is_named(path: tuple[str | int, ...]) -> None:
     "path",
     [
         ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
-        ("differences", 0, "colour"), ("examples", "colour"), ("segments", 0, "cells", 0, "colour"),
+        ("differences", 0, "colour"), ("segments", 0, "cells", 0, "colour"),
         ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"), ("provenance", "inputs", 0, "colour"),
     ],
     ids=lambda path: ".".join(map(str, path)),
@@ -197,7 +196,7 @@ def test_an_unknown_key_is_named(path: tuple[str | int, ...]) -> None:
     ("path", "value"),
     [
         (("panel",), None), (("segments",), None), (("tradeoffs",), None), (("distributions",), None),
-        (("best",), None), (("warnings",), None), (("quality",), None), (("conventions",), None), (("examples",), []),
+        (("best",), None), (("warnings",), None), (("quality",), None), (("conventions",), None),
         (("differences", 0, "verdict"), "splendid"), (("warnings", 0, "severity"), "dire"),
         (("leaderboard", 0, "mean"), "much"), (("ks",), [1.5]), (("models",), "popularity"),
     ],

@@ -1,52 +1,90 @@
-"""`concord cases` on two models of the demo: what is printed, the page that the library writes too, and refusals."""
+"""`concord cases`: what is printed, the page, and what is refused."""
 
-import os
+import argparse
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
-import concord as cc
+from concord.metrics_core.cases.found import Question
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.stored import read_cases, read_comparison
+from concord.pipeline.commands.asking import cases as command
+from concord.pipeline.commands.declared import parser_of
+from concord.pipeline.comparing.cases import cases_between
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from tests.project import attempt, change_params, copied, run, run_stages
-
-MODELS = ("als", "ease")
-BACKGROUND = ("train", "items", "users")
+from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.project import ROOT, change_params
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = copied(tmp_path_factory.mktemp("cases"))
-    kept = {name: _params(made)["models"][name] for name in MODELS}
-    metrics = {"evaluation.metrics": ["nDCG@10", "R@20", "Coverage@10"], "evaluation.ks": [10, 20]}
-    change_params(made, {"models": kept, "comparison.baseline": "ease", "conventions.preset": "custom", "conventions.relevance_threshold": 2, "conventions.overrides": {"nDCG": {"relevance_threshold": 1}}, **metrics})  # fmt: skip
-    stages = ["load-truth", *(f"load-background {name}" for name in BACKGROUND)]
-    stages += [f"{stage} {name}" for stage in ("load", "evaluate") for name in MODELS]
-    run_stages(made, *stages)
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    made = params_of(tmp_path, ["als", "ease"], metrics=["R", "RR", "Coverage"], ks=[2])
+    write_evaluation(
+        made, "als", {"R@2": [0.0, 1.0, 0.5], "RR@2": [1.0, 0.0, 0.0], "Coverage@2": [1.0] * 3}
+    )
+    write_evaluation(
+        made, "ease", {"R@2": [1.0, 1.0, 1.0], "RR@2": [0.5, 0.5, 0.0], "Coverage@2": [1.0] * 3}
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(command, "read_params", lambda: made)
+    monkeypatch.setattr(command, "told_stale", lambda _: None)
     return made
 
 
-def test_the_report_shows_the_cases_that_params_ask_for(project: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "asked"
-    shutil.copytree(project, copy, symlinks=True)
-    change_params(copy, {"comparison.cases": ["als", "ease"]})
-    run_stages(copy, "compare", "report")
-    page = (copy / "results/report/report.html").read_text(encoding="utf-8")
-    comparison = read_comparison(copy / "results/comparison/comparison.json")
+def _run(*arguments: str) -> None:
+    chosen = parser_of(_no_command, _no_command).parse_args(["cases", *arguments])
+    chosen.command(chosen)
 
-    assert read_cases(copy / "results/comparison/cases.json") == _library(project)
-    assert page == comparison.to_html(cases=_library(project))
-    assert '<section id="cases">' in page
-    change_params(copy, {"comparison.cases": None})
-    run_stages(copy, "compare", "report")
-    assert not (copy / "results/comparison/cases.json").exists()
-    plain = (copy / "results/report/report.html").read_text(encoding="utf-8")
-    assert plain == comparison.to_html()
-    assert "data-case" not in plain
+
+def _no_command(_: argparse.Namespace) -> None:
+    raise AssertionError
+
+
+def test_terminal_and_page_show_the_same_cases(
+    params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = replace(asked_of(params), primary=["RR@2", "R@2"])
+    expected = cases_between(params, asked, Question(("als", "ease"), 1, item="i2"))
+
+    _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip
+
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == expected.to_html()
+    told = " ".join(capsys.readouterr().out.split())
+    for text in (
+        "1 of 3 users have less RR@2 with als than with ease",
+        "1 the other way round, 1 the same",
+        "users where item i2 was wanted or shown",
+        "1. user 1: RR@2 \N{MINUS SIGN}0.5000",
+        "als 0.0000 hit at 1; RR = 1 / 1",
+        "i1 grade 1 1 1",
+        "1 \N{BLACK CIRCLE} i1",
+        "wrote page.html",
+    ):
+        assert text in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "what"),
+    [
+        (("alz", "--versus", "ease"), "MODEL", "did you mean 'als'?"),
+        (("als", "--versus", "als"), "--versus", "is the model itself"),
+        (("als", "--versus", "ease", "--worst", "0"), "--worst", "write a whole number from 1 on"),
+        (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "no segments of users"),
+        (("als", "--versus", "ease", "--metric", "Coverage@2"), "--metric", "one number over all"),
+        (("als", "--versus", "ease", "--html", "lists"), "--html", "is a folder"),
+    ],
+)
+@pytest.mark.usefixtures("params")
+def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, what: str) -> None:
+    with pytest.raises(InputError) as refused:
+        _run(*arguments)
+
+    assert str(refused.value).startswith(f"command line: {where}: ")
+    assert what in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +95,10 @@ def test_the_report_shows_the_cases_that_params_ask_for(project: Path, tmp_path:
         (["als"], "names 1 model\n  fix: name two models, such as [als, ease]"),
     ],
 )
-def test_cases_of_no_pair_are_refused(
-    project: Path, tmp_path: Path, asked: list[str], message: str
+def test_params_that_name_no_pair_are_refused(
+    tmp_path: Path, asked: list[str], message: str
 ) -> None:
-    shutil.copy(project / "params.yaml", tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
     change_params(tmp_path, {"comparison.cases": asked})
 
     with pytest.raises(InputError) as refused:
@@ -68,123 +106,3 @@ def test_cases_of_no_pair_are_refused(
 
     assert ", comparison.cases: " in str(refused.value)
     assert message in str(refused.value)
-
-
-def _params(project: Path) -> Any:
-    return YAML(typ="safe").load(project / "params.yaml")
-
-
-def _library(project: Path, **how: Any) -> cc.Cases:
-    params = _params(project)
-    files = {**params["models"], **params["background"], "truth": params["data"]["truth"]}
-    asked = {"model": "als", "versus": "ease", "metrics": params["comparison"]["primary"], **how}
-    here = Path.cwd()
-    os.chdir(project)
-    try:
-        return cc.cases(
-            {name: entry["path"] for name, entry in params["models"].items()},
-            params["data"]["truth"]["path"],
-            conventions=params["conventions"],
-            segments=params["segments"],
-            columns={name: entry["columns"] for name, entry in files.items() if "columns" in entry},
-            title=params["report"]["title"],
-            **{name: entry["path"] for name, entry in params["background"].items()},
-            **asked,
-        )
-    finally:
-        os.chdir(here)
-
-
-def _cases(project: Path, *arguments: str, columns: int = 140) -> str:
-    return run(project, "concord", "cases", *arguments, COLUMNS=str(columns))
-
-
-def test_terminal_page_and_library_tell_the_same(project: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    expected = _library(project, worst=3)
-
-    lines = _cases(project, "als", "--versus", "ease", "--worst", "3", "--html", str(page)).splitlines()  # fmt: skip
-
-    assert page.read_text(encoding="utf-8") == expected.to_html()
-    assert lines[-1] == f"wrote {page}"
-    told = " ".join(" ".join(lines).split())
-    assert f"{expected.n_behind:,} of {expected.n_users:,} users have less nDCG@10 with als than with ease" in told  # fmt: skip
-    for number, case in enumerate(expected.cases, 1):
-        assert f"{number}. user {case.user}: nDCG@10 \N{MINUS SIGN}{-case.difference:.4f}" in told
-        for seen in case.seen:
-            assert f"als {seen.value_a:.4f} {' '.join(seen.reason_a.split())}" in told
-            assert f"ease {seen.value_b:.4f} {' '.join(seen.reason_b.split())}" in told
-        assert all(f"{item.title} ({item.item})" in told for item in (*case.list_a, *case.list_b))
-    assert all(f"{each.title} ({each.item})" in told for each in expected.item_cases)
-
-
-def test_what_is_wanted_below_a_threshold_says_so(project: Path) -> None:
-    told = _cases(project, "als", "--versus", "ease", "--worst", "5")
-
-    assert "grade 1, below the threshold of R@20 (2)" in told
-    assert "relevant (from grade 1 on for nDCG@10; grade 2 on for R@20)" in told
-
-
-def test_segment_item_and_metric_are_those_of_the_library(project: Path, tmp_path: Path) -> None:
-    item = _library(project, worst=1).item_cases[0].item
-    page = tmp_path / "page.html"
-    asked = {"segment": "channel=search", "item": item, "worst": 4}
-    expected = _library(project, metrics=["R@20", "nDCG@10"], **asked)
-
-    told = _cases(project, "als", "--versus", "ease", "--segment", "channel=search", "--item", item, "--worst", "4", "--metric", "R@20", "--html", str(page))  # fmt: skip
-
-    assert page.read_text(encoding="utf-8") == expected.to_html()
-    assert f"segment channel=search; users where item {item} was wanted or shown" in told
-
-
-def test_it_changes_nothing_and_fits_a_narrow_terminal(project: Path) -> None:
-    before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
-
-    told = _cases(project, "ease", "--versus", "als", "--worst", "2", columns=60)
-
-    assert max(map(len, told.splitlines())) <= 60
-    assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
-
-
-def test_of_a_model_with_replicates_the_training_is_named(project: Path, tmp_path: Path) -> None:
-    made = tmp_path / "trained"
-    shutil.copytree(project, made, symlinks=True)
-    models = _params(project)["models"]
-    change_params(made, {"models": {**models, "als-2": models["als"]}, "comparison.replicates": {"mf": {"1": "als", "2": "als-2"}}})  # fmt: skip
-    run_stages(made, "load als-2", "evaluate als-2")
-
-    told = _cases(made, "mf", "--versus", "ease", "--worst", "1")
-
-    assert "users have less nDCG@10 with als than with ease" in told
-    assert "als is the first training of mf" in told
-    assert "with als-2 than" in _cases(made, "als-2", "--versus", "ease", "--worst", "1")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "where", "what"),
-    [
-        (("alz", "--versus", "ease"), "MODEL", "did you mean 'als'?"),
-        (("als", "--versus", "eas"), "--versus", "did you mean 'ease'?"),
-        (("als", "--versus", "als"), "--versus", "is the model itself"),
-        (("als", "--versus", "ease", "--worst", "0"), "--worst", "write a whole number from 1 on"),
-        (("als", "--versus", "ease", "--segment", "chanel=app"), "--segment", "channel=search"),
-        (("als", "--versus", "ease", "--item", "nothing"), "--item", "nobody wanted 'nothing'"),
-        (("als", "--versus", "ease", "--metric", "Coverage@10"), "--metric", "one number over all"),
-        (("als", "--versus", "ease", "--html", "results"), "--html", "is a folder"),
-    ],
-)
-def test_what_is_not_there_is_refused(
-    project: Path, arguments: tuple[str, ...], where: str, what: str
-) -> None:
-    done = attempt(project, "concord", "cases", *arguments)
-
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"command line: {where}: ")
-    assert what in done.stderr
-
-
-def test_results_that_are_missing_are_refused(tmp_path: Path) -> None:
-    done = attempt(copied(tmp_path), "concord", "cases", "als", "--versus", "ease")
-
-    assert done.returncode == 2
-    assert "run `dvc repro`" in done.stderr

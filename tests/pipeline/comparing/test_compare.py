@@ -65,9 +65,9 @@ def test_time_left_is_told_by_the_labels_that_are_read(
 
     compare(project(tmp_path, primary=["nDCG@10", "R@10"]))
 
-    # four labels, the two primary ones once more for their spread, the first again for its examples
+    # four labels, and the two primary ones once more for their spread
     (progress,) = seen
-    assert progress.line().startswith("compare: 7 of 7 labels, 0 s left")
+    assert progress.line().startswith("compare: 6 of 6 labels, 0 s left")
 
 
 def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
 
     assert list(comparison) == [
         "schema", "title", "baseline", "primary", "confidence", "models", "metrics", "ks",
-        "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "examples",
+        "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments",
         "warnings", "checked", "gate", "quality", "conventions", "provenance", "covers", "replicates",
     ]  # fmt: skip
     assert comparison["models"] == MODELS
@@ -135,11 +135,11 @@ def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
     both = [
-        "best", "conventions", "curves", "differences", "distributions", "examples", "gaps", "inputs", "leaderboard",
+        "best", "conventions", "curves", "differences", "distributions", "gaps", "inputs", "leaderboard",
         "metrics", "panel", "panel_presets", "quality", "segments", "tradeoffs", "warnings",
     ]  # fmt: skip
     tables = {f"{name}.{ending}" for name in both for ending in ("csv", "parquet")}
-    assert set(first) == {"comparison.json", *tables}
+    assert set(first) == {"comparison.json", "cases.json", *tables}
 
 
 def test_tables_say_what_the_json_says(tmp_path: Path) -> None:

@@ -50,7 +50,6 @@ OWN = {
     ("comparison", "min_effect"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
     ("mlflow", "experiment"),
 }  # fmt: skip
-ASKED = {"comparison": ["cases"]}  # by the checkout, not by a new project
 
 
 def test_dvc_yaml_of_the_checkout_is_what_init_would_write_with_code_for_the_version() -> None:
@@ -63,7 +62,7 @@ def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -
 
     assert list(ours) == list(theirs)
     for section in set(ours) - CHOICES:
-        assert [*ours[section], *ASKED.get(section, [])] == list(theirs[section])
+        assert list(ours[section]) == list(theirs[section])
         for key, value in ours[section].items():
             assert theirs[section][key] == value or (section, key) in OWN
 

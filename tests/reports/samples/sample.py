@@ -60,10 +60,6 @@ def hostile_names() -> Content:
     comparison["covers"] = HOSTILE[1]
     for warning, text in zip(comparison["warnings"], HOSTILE, strict=False):
         warning.update(sentence=text, fix=f"`{text}`")
-    for user, text in zip(comparison["examples"]["users"], HOSTILE, strict=False):
-        user["user"] = text
-        user["list_a"][0].update(item=text, title=text)
-        user["truth"][0].update(item=text, title=None)
     segmentation = json.dumps(comparison["segments"][0])
     renamed = segmentation.replace("0 to 5", json.dumps(HOSTILE[1])[1:-1])
     comparison["segments"][0] = json.loads(renamed) | {"name": HOSTILE[2], "question": HOSTILE[0]}

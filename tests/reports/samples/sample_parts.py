@@ -41,7 +41,6 @@ def parts(values: Values, baseline: str, primary: tuple[str, ...], compare: Comp
             _segmentation("wanted items", "truth_item", values, ("R@10",), told),
             _segmentation("shown items", "recommended_item", values, ("P@10",), told),
         ],
-        "examples": _examples(values, others[0], baseline, primary[0]) if others else None,
         "warnings": [
             {
                 "kind": "user_sets_differ",
@@ -166,43 +165,3 @@ def _cell(within: Mapping[str, Floats], model: str, told: "Told", *, judged: boo
     found = (row["difference"], row["ci_low"], row["ci_high"], row["n_nonzero"], row["p"])
     verdict = row["verdict"] if judged else None
     return cell | dict(zip(names, (*found, verdict), strict=True))
-
-
-def _examples(values: Values, a: str, b: str, label: str) -> dict[str, Any]:
-    gaps = np.nan_to_num(values[a][label] - values[b][label])
-    order = np.argsort(-gaps, kind="stable")
-    return {
-        "label": label,
-        "a": a,
-        "b": b,
-        "k": 3,
-        "users": [
-            _example(int(i), float(values[a][label][i]), float(values[b][label][i]), a, b)
-            for i in (*order[:5], *order[::-1][:5])
-        ],
-    }
-
-
-def _example(i: int, value_a: float, value_b: float, a: str, b: str) -> dict[str, Any]:
-    def listed(model: str) -> list[dict[str, Any]]:
-        titles = ("Blue lamp", None, "A very long title of an item that no column was made for")
-        return [
-            {
-                "rank": rank,
-                "item": f"{model}-{rank}",
-                "title": titles[rank - 1],
-                "relevant": rank == 1,
-            }
-            for rank in (1, 2, 3)
-        ]
-
-    return {
-        "user": f"u{i}",
-        "value_a": value_a,
-        "value_b": value_b,
-        "difference": value_a - value_b,
-        "n_train": (None, 0, 1, 25)[i % 4],
-        "truth": [{"item": f"{a}-1", "title": "Blue lamp", "grade": 2.0}],
-        "list_a": listed(a),
-        "list_b": listed(b) if i % 3 else [],
-    }
