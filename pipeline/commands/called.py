@@ -141,6 +141,12 @@ def call_comment(chosen: argparse.Namespace) -> int | None:
     return None
 
 
+def call_completion(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.completion import print_script
+
+    print_script(chosen.parser, chosen.shell)
+
+
 def call_log(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.log import log_again, tell_what_is_logged
 
