@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from concord.pipeline.commands.declared import GATE, OF_ONE, STAGE, STAGES, parser_of
+from concord.pipeline.commands.declared import DECIDING, OF_ONE, STAGE, STAGES, parser_of
 from concord.pipeline.terminal.parser import PROGRAM
 
 ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.print_help()
         flush()
         return
-    if chosen.name == GATE or getattr(chosen, "post", False):
+    if chosen.name in DECIDING:
         _decide(chosen)
     from concord.pipeline.running.lifetime import refuse_few_addresses
 

@@ -10,7 +10,7 @@ from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
 Command = Callable[[argparse.Namespace], str | int | None]
 STAGE = "stage"
 SHELLS = ("bash", "zsh", "fish")
-GATE = "gate"
+DECIDING = ("gate", "comment")  # commands that end with the decision of the gate
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
 _REVISION = "a commit, branch or tag, such as HEAD~1; else the baseline"
@@ -150,19 +150,15 @@ def _add_revisions(commands: Any) -> None:
 
 def _add_deciding(commands: Any) -> None:
     gate = _add(
-        commands, GATE, called.call_gate, "may these models go out? 0 pass, 1 worse, 3 undecided"
+        commands, "gate", called.call_gate, "may these models go out? 0 pass, 1 worse, 3 undecided"
     )
     gate.add_argument("revision", nargs="?", help=_REVISION)
     gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
-    comment = _add(
-        commands, "comment", called.call_comment, "what a pull request should be told, as Markdown"
-    )
+    said = "the comment of a pull request, as Markdown"
+    comment = _add(commands, "comment", called.call_comment, said)
     comment.add_argument("revision", nargs="?", help=_REVISION)
-    comment.add_argument(
-        "--post",
-        action="store_true",
-        help="in CI: write it there, against the base of the request, and leave with the exit code of the gate",
-    )
+    comment.add_argument("--output", metavar="FILE", help="write it to this file, and print the decision")  # fmt: skip
+    comment.add_argument("--commit", metavar="SHA", help="the evaluated commit, which the last line names")  # fmt: skip
     comment.add_argument(
         "--undecided",
         choices=("pass", "fail"),
