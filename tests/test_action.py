@@ -1,21 +1,25 @@
-"""A pull request that makes a segment worse: action.yml and `concord comment --post` in checkouts as CI has them."""
+"""A pull request that makes a segment worse: `concord comment`, the steps of action.yml, and the job of GitLab."""
 
-import json
+import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
-from tests.action import Done, action, run_action
-from tests.pipeline.posting.forge import BOT, PERSON, READER, Forge, forge
-from tests.project import attempt, change_params, copied, run
+from concord.pipeline.commands.comment import comment as write_comment
+from tests.action import BASH, OWN_PATH, TOKEN, Done, Server, action, comment, run_action
+from tests.project import ROOT, attempt, change_params, copied, run, run_stages
 
 IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
 GATE = {"guardrails": {"Coverage@10": 0.5}, "segments": {"activity": {"nDCG@10": "5%"}}}
 PARAMS = {
+    "models": {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}},
     "comparison.baseline": "knn",
     "comparison.primary": ["nDCG@10"],
     "comparison.resamples": 199,
@@ -24,26 +28,25 @@ PARAMS = {
     "evaluation.ks": [10],
     "evaluation.panel": False,
     "gate": GATE,
-}
-MODELS = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
+}  # fmt: skip
+LOADS = ("load-background train", "load-background items", "load-background users", "load ease", "load knn")  # fmt: skip
+MARKER = "<!-- concord: . -->"
+TEXT = f"{MARKER}\n\n## Gate: pass $(id) `id` '\"\n"
+POST, PATCH = "repos/shop/models/issues/7/comments", "repos/shop/models/issues/comments"
 
 
 @dataclass(frozen=True)
-class Request:
-    """A shallow checkout of what a pull request would make, and its commits."""
+class PullRequest:
+    """A shallow checkout of a request with its results, and three commits of its repository."""
 
-    workspace: Path
+    project: Path
     empty: str
     base: str
     head: str
 
-    @property
-    def project(self) -> Path:
-        return self.workspace / "a project"
-
 
 @pytest.fixture(scope="module")
-def request_(tmp_path_factory: pytest.TempPathFactory) -> Request:
+def made(tmp_path_factory: pytest.TempPathFactory) -> PullRequest:
     """On `main` two models; the request spoils one of them for users of whom much is known."""
     folder = tmp_path_factory.mktemp("action")
     project = copied(folder)
@@ -54,25 +57,25 @@ def request_(tmp_path_factory: pytest.TempPathFactory) -> Request:
     run(project, "git", "remote", "add", "origin", remote.as_uri())
     run(project, "git", "commit", "-q", "--allow-empty", "-m", "nothing yet", **IDENTITY)
     empty = run(project, "git", "rev-parse", "HEAD").strip()
-    change_params(project, {**PARAMS, "models": MODELS})
+    change_params(project, PARAMS)
     demo = project / "data/demo"
     lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
     lists = lists.rename({"items": "item", "scores": "score"})
     lists.write_parquet(demo / "ease.parquet")
-    run(project, "dvc", "remote", "add", "-q", "-d", "shared", str(folder / "dvc remote"))
-    run(project, "dvc", "repro", "-q", "compare")
+    run_stages(project, "load-truth", *LOADS, "evaluate ease", "evaluate knn", "compare")
+    run(project, "dvc", "commit", "-q", "-f", "--with-deps", "compare")
     base = _commit(project, "main")
-    run(project, "dvc", "push", "-q")
     train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
     busy = train.filter(pl.col("len") > 50)["user"].implode()
     turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
     lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    run_stages(project, "load ease", "evaluate ease", "compare")
     head = _commit(project, "change")
-    workspace = folder / "job"
-    workspace.mkdir()
-    clone = ("git", "clone", "-q", "--depth=1", "--branch=change", remote.as_uri(), "a project")
-    run(workspace, *clone)
-    return Request(workspace, empty, base, head)
+    job = folder / "job"
+    run(folder, "git", "clone", "-q", "--depth=1", "--branch=change", remote.as_uri(), str(job))
+    for ignored in ("results", ".dvc/cache"):
+        shutil.copytree(project / ignored, job / ignored, dirs_exist_ok=True)
+    return PullRequest(job, empty, base, head)
 
 
 def _commit(project: Path, branch: str) -> str:
@@ -84,237 +87,211 @@ def _commit(project: Path, branch: str) -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[Forge]:
-    with forge() as kept:
-        yield kept
+def request_(made: PullRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[PullRequest]:
+    """The checkout as the current folder; its params.yaml is restored."""
+    params = made.project / "params.yaml"
+    before = params.read_bytes()
+    monkeypatch.chdir(made.project)
+    yield made
+    params.write_bytes(before)
 
 
-@pytest.fixture(autouse=True)
-def _params_as_they_were(request: pytest.FixtureRequest) -> Iterator[None]:
-    if "request_" not in request.fixturenames:
-        yield
-        return
-    params = request.getfixturevalue("request_").project / "params.yaml"
-    kept = params.read_bytes()
-    yield
-    params.write_bytes(kept)
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    """A server without comments, and a `dvc` that does nothing: the results are there."""
+    server = Server(tmp_path / "programs")
+    server.programs.mkdir()
+    (server.programs / "dvc").write_text("#!/bin/sh\necho dvc $*\n")
+    (server.programs / "dvc").chmod(0o755)
+    return server
 
 
-def _job(server: Forge, asked: Request, folder: Path, base: str | None = None) -> dict[str, str]:
-    """As Actions sets it for a pull request; the token is given to the step that needs it, by the action."""
-    event = {
-        "action": "synchronize",
-        "number": 7,
-        "pull_request": {
-            "number": 7,
-            "base": {"ref": "main", "sha": base or asked.base},
-            "head": {"ref": "change", "sha": asked.head},
-        },
-        "repository": {"full_name": "shop/models"},
-    }
-    path = folder / "event.json"
-    path.write_text(json.dumps(event), encoding="utf-8")
-    return {
-        "CI": "true",
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_API_URL": server.address,
-        "GITHUB_EVENT_NAME": "pull_request",
-        "GITHUB_EVENT_PATH": str(path),
-        "GITHUB_REPOSITORY": "shop/models",
-        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-    }
-
-
-def _acted(server: Forge, asked: Request, folder: Path, token: str = BOT, **given: str) -> list[Done]:  # fmt: skip
-    environment = _job(server, asked, folder)
-    return run_action(asked.workspace, {"dir": "a project", **given}, token, environment)
-
-
-def _made_with_base(asked: Request) -> None:
-    """Results, and the base beside them."""
-    run(asked.project, "dvc", "repro", "-q", "compare")
-    run(asked.project, "git", "fetch", "-q", "--depth=1", "origin", asked.base)
-
-
-def _post(asked: Request, environment: dict[str, str]) -> Done:
-    return attempt(asked.project, "concord", "comment", "--post", **environment)
+def _text(revision: str | None, folder: Path, undecided: str | None = None) -> tuple[int, str]:
+    """Return the exit code of `concord comment`, and what it wrote."""
+    file = folder / "comment.md"
+    code = write_comment(revision, undecided, output=str(file), commit=None)
+    return code, file.read_text(encoding="utf-8")
 
 
 @pytest.mark.whole
-def test_it_fails_the_gate_and_its_one_comment_says_why(
-    server: Forge, request_: Request, tmp_path: Path
+def test_the_action_fails_as_the_gate_and_its_comment_says_why(
+    request_: PullRequest, server: Server, tmp_path: Path
 ) -> None:
-    repro, gate = _acted(server, request_, tmp_path)
-    (text,) = server.texts
+    context = {"base": request_.base, "head": request_.head, "number": "7"}
+    done = run_action(request_.project, tmp_path, {}, server, {}, **context)
+    ((method, url, text),) = server.writes
 
-    assert "Running stage 'evaluate@ease'" in repro.stdout
-    assert gate.returncode == 1
-    assert gate.stdout.splitlines()[0] == f"worse, against {request_.base[:12]}: ease is worse; knn passes."  # fmt: skip
-    assert text.splitlines()[:3] == ["<!-- concord: . -->", "", "## Gate: worse"]
+    assert done["dvc repro"].stdout == "dvc repro\n"
+    assert done["gate"].returncode == 1
+    assert done["gate"].stdout.splitlines()[0] == f"worse, against {request_.base[:12]}: ease is worse; knn passes."  # fmt: skip
+    assert (done["comment"].returncode, method, url) == (0, "POST", POST)
+    assert text.splitlines()[:3] == [MARKER, "", "## Gate: worse"]
     assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
-    assert "the whole interval lies beyond what is allowed" in text
     assert "| ease | activity “over 50” | nDCG@10 | worse | 0.3" in text
     assert f"Evaluated for {request_.head[:12]}." in text
-    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == f"{text}\n"
-    assert BOT not in "".join(each.stdout + each.stderr for each in (repro, gate)) + text
-
-    again = _acted(server, request_, tmp_path)[1]
-    assert again.stdout.splitlines()[-1].startswith("comment updated: ")
-    assert server.texts == [text]
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.whole
-def test_a_request_from_a_fork_is_decided_and_summed_up(
-    server: Forge, request_: Request, tmp_path: Path
+def test_a_push_is_compared_with_the_baseline_and_comments_nowhere(
+    request_: PullRequest, server: Server, tmp_path: Path
 ) -> None:
-    gate = _acted(server, request_, tmp_path, READER)[1]
+    done = run_action(request_.project, tmp_path, {"undecided": "pass"}, server, {})
 
-    assert gate.returncode == 1
-    assert "no comment: 403 Forbidden" in gate.stdout
+    assert done["gate"].stdout.startswith("worse, against knn: ease is worse.")
+    assert done["comment"].returncode == 0
+    assert server.calls == []
     assert "## Gate: worse" in (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert server.texts == []
 
 
 @pytest.mark.whole
-def test_the_input_undecided_takes_the_place_of_what_params_say(
-    server: Forge, request_: Request, tmp_path: Path
+def test_the_base_may_lack_the_evaluation_or_be_missing(
+    request_: PullRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _made_with_base(request_)
-    found = json.loads(attempt(request_.project, "concord", "gate", request_.base, "--json").stdout)
-    (lost,) = (each for each in found["models"][0]["guardrails"] if each["segment"] == "over 50")
-    about = {"segments": {"activity": {"nDCG@10": -lost["difference"]}}}
-    environment = {**_job(server, request_, tmp_path), "GITHUB_TOKEN": BOT}
-    change_params(request_.project, {"gate": about})
+    run(request_.project, "git", "fetch", "-q", "--depth=1", "origin", request_.empty)
 
-    assert _post(request_, environment).returncode == 3
-    assert _acted(server, request_, tmp_path, undecided="pass")[1].returncode == 0
-    assert "## Gate: pass, though undecided" in server.texts[0]
-    assert f"This changes what is asked of it**, in params.yaml since {request_.base[:12]}" in server.texts[0]  # fmt: skip
-    assert "| gate.segments.activity.nDCG@10 | 5% | 0." in server.texts[0]
-    assert "| gate.guardrails.Coverage@10 | 0.5 | none |" in server.texts[0]
-
-    change_params(request_.project, {"gate": {**about, "undecided": "pass"}})
-
-    assert _post(request_, environment).returncode == 0
-    assert _acted(server, request_, tmp_path, undecided="fail")[1].returncode == 3
-    assert "## Gate: undecided" in server.texts[0]
+    assert _text(request_.empty, tmp_path)[0] == 1
+    assert capsys.readouterr().out.startswith("worse, against knn: ease is worse.")
+    code, text = _text("0" * 40, tmp_path)
+    assert code == 2
+    assert "## Gate: no decision" in text
+    assert "'000000000000' is no revision of a git repository here" in text.replace("\\", "")
 
 
 @pytest.mark.whole
-def test_without_a_gate_nothing_is_decided(
-    server: Forge, request_: Request, tmp_path: Path
-) -> None:
+def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None:
+    run(request_.project, "git", "fetch", "-q", "--depth=1", "origin", request_.base)
+    _, text = _text(request_.base, tmp_path)
+    lost = re.search(r"“over 50”: −([\d.]+)", text)
+    assert lost
+    narrow = {"segments": {"activity": {"nDCG@10": float(lost[1])}}}
+    change_params(request_.project, {"gate": narrow})
+
+    assert _text(request_.base, tmp_path)[0] == 3
+    code, text = _text(request_.base, tmp_path, "pass")
+    assert code == 0
+    assert "## Gate: pass, though undecided" in text
+    assert "| gate.segments.activity.nDCG@10 | 5% | 0." in text
+    change_params(request_.project, {"gate": {**narrow, "undecided": "pass"}})
+    assert _text(request_.base, tmp_path, "fail")[0] == 3
+
     change_params(request_.project, {"gate": None})
-    run(request_.project, "dvc", "repro", "-q", "compare")
-    done = _post(request_, {**_job(server, request_, tmp_path), "GITHUB_TOKEN": BOT})
-
-    assert done.returncode == 0, done.stderr
-    assert f"**Since {request_.base[:12]}: worse: ease on nDCG@10; identical: knn on nDCG@10.**" in server.texts[0]  # fmt: skip
-    assert "Gate:" not in server.texts[0]
+    code, text = _text(request_.base, tmp_path)
+    assert code == 0
+    assert f"**Since {request_.base[:12]}: worse: ease on nDCG@10; identical: knn on nDCG@10.**" in text  # fmt: skip
+    assert "Gate:" not in text
 
 
 @pytest.mark.whole
 def test_other_conventions_are_named_and_not_decided_on(
-    server: Forge, request_: Request, tmp_path: Path
+    request_: PullRequest, tmp_path: Path
 ) -> None:
+    run(request_.project, "git", "fetch", "-q", "--depth=1", "origin", request_.base)
     change_params(request_.project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    run(request_.project, "dvc", "repro", "-q", "compare")
-    done = _post(request_, {**_job(server, request_, tmp_path), "GITHUB_TOKEN": BOT})
-    (text,) = server.texts
+    code, text = _text(request_.base, tmp_path)
 
-    assert done.returncode == 2
+    assert code == 2
     assert "## Gate: no decision" in text
     assert "gain was 'linear' and is 'exp2'" in text
-    assert "| gain | linear | exp2 | ease, knn |" in text
-    assert "| lists of ease | data/demo/ease.parquet, sha256 " in text
+    assert text == _text(request_.base, tmp_path)[1]
 
 
-@pytest.mark.whole
-def test_the_request_that_brings_the_evaluation_is_held_against_the_baseline(
-    server: Forge, request_: Request, tmp_path: Path
-) -> None:
-    environment = _job(server, request_, tmp_path, base=request_.empty)
-    run(request_.project, "dvc", "repro", "-q", "compare")
-    done = _post(request_, {**environment, "GITHUB_TOKEN": BOT})
-
-    assert done.returncode == 1
-    assert done.stdout.startswith("worse, against knn: ease is worse.")
-    assert "the baseline takes its place" in done.stderr
-
-
-@pytest.mark.whole
-def test_a_base_that_cannot_be_had_is_no_decision_and_is_told(
-    server: Forge, request_: Request, tmp_path: Path
-) -> None:
-    environment = _job(server, request_, tmp_path, base="0" * 40)
-    done = _post(request_, {**environment, "GITHUB_TOKEN": BOT})
-
-    assert done.returncode == 2
-    assert "check out all history: `fetch-depth: 0`" in done.stderr
-    assert "## Gate: no decision" in server.texts[0]
-    assert "is no revision of a git repository here" in server.texts[0]
-
-
-@pytest.mark.whole
-def test_a_summary_that_cannot_be_written_prevents_no_comment(
-    server: Forge, request_: Request, tmp_path: Path
-) -> None:
-    run(request_.project, "dvc", "repro", "-q", "compare")
-    environment = _job(server, request_, tmp_path) | {"GITHUB_STEP_SUMMARY": str(tmp_path)}
-    done = _post(request_, {**environment, "GITHUB_TOKEN": BOT})
-
-    assert done.returncode == 1
-    assert "no summary of the job: Is a directory" in done.stderr
-    assert "## Gate: worse" in server.texts[0]
-
-
-@pytest.mark.whole
-def test_a_merge_request_of_gitlab(server: Forge, request_: Request) -> None:
-    run(request_.project, "dvc", "repro", "-q", "compare")
+def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
+    """Run the last step of the action on a comment that is written."""
+    (step,) = [each for each in action()["runs"]["steps"] if each["name"] == "comment"]
+    file = folder / "comment.md"
+    file.write_text(text, encoding="utf-8")
     environment = {
-        "GITLAB_CI": "true",
-        "CI_API_V4_URL": server.address,
-        "CI_COMMIT_SHA": request_.head,
-        "CI_JOB_TOKEN": READER,
-        "CI_MERGE_REQUEST_DIFF_BASE_SHA": request_.base,
-        "CI_MERGE_REQUEST_IID": "7",
-        "CI_MERGE_REQUEST_PROJECT_ID": "42",
-        "CI_MERGE_REQUEST_PROJECT_URL": "https://lab.example/shop",
-        "CI_PROJECT_ID": "42",
+        "COMMENT": str(file),
+        "GH_TOKEN": TOKEN,
+        "GITHUB_REPOSITORY": "shop/models",
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "NUMBER": number,
+        "PATH": server.path(OWN_PATH),
     }
-    done = _post(request_, {**environment, "GITLAB_TOKEN": PERSON})
-
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == "commented: https://lab.example/shop/-/merge_requests/7#note_100"  # fmt: skip
-    assert "## Gate: worse" in server.texts[0]
-
-    refused = _post(request_, environment)  # without a summary the log is all that is left
-    assert refused.returncode == 1
-    assert server.texts[0] in refused.stdout
-    assert refused.stdout.splitlines()[-1].startswith("no comment: 403 Forbidden")
-    assert len(server.texts) == 1
+    done = attempt(folder, *BASH, "-c", step["run"], **environment)
+    assert done.returncode == 0, done.stderr
+    assert TOKEN not in done.stdout + done.stderr + str(server.calls)
+    return done
 
 
-@pytest.mark.whole
-def test_the_same_inputs_give_the_same_bytes(request_: Request) -> None:
-    _made_with_base(request_)
-    texts = {run(request_.project, "concord", "comment", request_.base) for _ in range(2)}
+@pytest.mark.parametrize(
+    ("login", "pages", "call"),
+    [
+        (None, [[]], ("POST", POST)),
+        (None, [[comment("hi", 1)], [comment(TEXT, 2), comment(TEXT, 3)]], ("PATCH", f"{PATCH}/2")),
+        (None, [[comment(TEXT, 1, "mallory"), comment(f"> {TEXT}", 2)]], ("POST", POST)),
+        (None, [[comment("<!-- concord: other -->\n\n", 1)]], ("POST", POST)),
+        ("ann", [[comment(TEXT, 1)]], ("POST", POST)),
+        ("ann", [[comment(TEXT, 1)], [comment(TEXT, 2, "ann")]], ("PATCH", f"{PATCH}/2")),
+    ],
+)
+def test_one_own_comment_of_an_evaluation_is_edited(
+    server: Server, tmp_path: Path, login: str | None, pages: Any, call: tuple[str, str]
+) -> None:
+    """A job may write over the comment of anybody, who could then change what it says."""
+    server.user = None if login is None else {"login": login}
+    server.pages = pages
+    done = _post(server, tmp_path)
 
-    assert len(texts) == 1
-    assert str(request_.workspace) not in texts.pop()
+    assert server.writes == [(*call, TEXT)]
+    assert {each["host"] for each in server.calls} == {"github.com"}
+    assert done.stdout == "comment: https://github.com/shop/models/pull/7#issuecomment-1\n"
 
 
-def test_the_shell_of_the_action_is_shell_and_holds_no_expression() -> None:
-    """What a stranger names a branch or a folder would else be run."""
+def test_a_pull_request_from_a_fork_has_a_summary_and_a_warning(
+    server: Server, tmp_path: Path
+) -> None:
+    server.may_post = False
+    done = _post(server, tmp_path)
+
+    assert done.stdout.startswith("::warning::no comment was written")
+    assert len(done.stdout.splitlines()) == 1
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == TEXT
+
+
+def test_an_error_without_a_comment_posts_nothing(server: Server, tmp_path: Path) -> None:
+    done = _post(server, tmp_path, text="")
+
+    assert (done.stdout, done.stderr, server.calls) == ("", "", [])
+
+
+def test_the_shell_of_the_action_holds_no_expression() -> None:
+    """What a stranger names a branch or a title would else be run."""
     for step in action()["runs"]["steps"]:
         assert "${{" not in step["run"]
         subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
 
 
-def test_only_the_step_that_comments_knows_the_token() -> None:
-    """`dvc repro` runs the code of the request."""
-    repro, comment = action()["runs"]["steps"]
+def test_only_the_step_that_posts_knows_the_token() -> None:
+    """`dvc repro` and the metrics of a project are code of the request."""
+    secret = [each["name"] for each in action()["runs"]["steps"] if "inputs.token" in str(each)]
 
-    assert repro["run"] == "dvc repro"
-    assert "env" not in repro
-    assert comment["env"]["GITHUB_TOKEN"] == "${{ inputs.token }}"
+    assert secret == ["comment"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "method", "url"), [([[]], "POST", ""), ([[], [comment(TEXT, 5, "ann")]], "PUT", "/5")]
+)
+def test_the_job_of_gitlab_edits_its_one_note(
+    server: Server, tmp_path: Path, pages: Any, method: str, url: str
+) -> None:
+    page = (ROOT / "docs/how-to/ci.md").read_text(encoding="utf-8")
+    (template,) = re.findall(r"```yaml\n# .gitlab-ci.yml\n(.*?)```", page, re.DOTALL)
+    script = YAML(typ="safe").load(template)["evaluation"]["after_script"][-1]
+    (tmp_path / "comment.md").write_text(TEXT, encoding="utf-8")
+    server.user, server.pages = {"id": len("ann")}, pages
+    environment = {
+        "CI_API_V4_URL": "https://gitlab.com/api/v4",
+        "CI_MERGE_REQUEST_IID": "7",
+        "CI_MERGE_REQUEST_PROJECT_ID": "42",
+        "GITLAB_TOKEN": TOKEN,
+        "PATH": server.path(OWN_PATH),
+    }
+    done = attempt(tmp_path, *BASH, "-c", script, **environment)
+    notes = "https://gitlab.com/api/v4/projects/42/merge_requests/7/notes"
+
+    assert done.returncode == 0, done.stderr
+    assert server.writes == [(method, f"{notes}{url}", TEXT)]
+    assert TOKEN not in done.stdout + done.stderr

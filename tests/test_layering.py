@@ -16,7 +16,7 @@ FLOORS = (  # from the roof down
     "pipeline/commands",
     "pipeline/commands/asking",
     "pipeline/history",
-    "pipeline/diffing pipeline/posting pipeline/project pipeline/terminal",
+    "pipeline/diffing pipeline/project pipeline/terminal",
     "pipeline/loading pipeline/evaluating pipeline/comparing pipeline/reporting pipeline/studying pipeline/tracking",
     "pipeline/evaluating/engines",
     "pipeline/tracking/content",

@@ -15,6 +15,7 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "pydantic": "dvc",
     "rich": "dvc",
     "ruamel": "dvc",
+    "shtab": "dvc",
     "mlflow": "mlflow",
     "pyspark": "spark",
 }

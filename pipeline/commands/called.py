@@ -132,13 +132,16 @@ def call_gate(chosen: argparse.Namespace) -> int:
     return gate(chosen.revision, as_json=chosen.json)
 
 
-def call_comment(chosen: argparse.Namespace) -> int | None:
-    from concord.pipeline.commands.comment import comment, comment_and_decide
+def call_comment(chosen: argparse.Namespace) -> int:
+    from concord.pipeline.commands.comment import comment
 
-    if chosen.post:
-        return comment_and_decide(chosen.revision, chosen.undecided)
-    comment(chosen.revision, chosen.undecided)
-    return None
+    return comment(chosen.revision, chosen.undecided, output=chosen.output, commit=chosen.commit)
+
+
+def call_completion(chosen: argparse.Namespace) -> None:
+    from concord.pipeline.commands.completion import print_script
+
+    print_script(chosen.parser, chosen.shell)
 
 
 def call_log(chosen: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from concord.pipeline.commands.declared import COMPLETION, GATE, OF_ONE, STAGE, STAGES, parser_of
+from concord.pipeline.commands.declared import DECIDING, OF_ONE, STAGE, STAGES, parser_of
 from concord.pipeline.terminal.parser import PROGRAM
 
 ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
@@ -20,17 +20,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         begin()
     from concord.pipeline.running.announce import flush
 
-    parser = parser_of(_stage, _completion)
+    parser = parser_of(_stage)
     try:
         chosen = parser.parse_args(given)
     except SystemExit:
         flush()
         raise
-    if "command" not in chosen or chosen.name == COMPLETION:  # the latter at every Tab: at once
-        chosen.command(chosen) if "command" in chosen else parser.print_help()
+    if "command" not in chosen:
+        parser.print_help()
         flush()
         return
-    if chosen.name == GATE or getattr(chosen, "post", False):
+    if chosen.name in DECIDING:
         _decide(chosen)
     from concord.pipeline.running.lifetime import refuse_few_addresses
 
@@ -94,12 +94,3 @@ def _after(stage: str) -> None:
 
     if ends_with(stage):
         after_repro()
-
-
-def _completion(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.completion import complete, script
-
-    if chosen.line:
-        complete(parser_of(_stage, _completion), chosen.shell, chosen.line)
-    else:
-        script(chosen.shell)

@@ -1,6 +1,7 @@
-"""`concord comment [REV]`: the Markdown of a comment in a pull request; `--post` writes it there, and leaves as the gate."""
+"""`concord comment [REV]`: the comment of a pull request as Markdown, and the decision of the gate as the exit code."""
 
-import os
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,90 +10,64 @@ from concord.metrics_core.comparison.since import Since
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell
-from concord.pipeline.diffing.base import SHORT, at_hand, folder_in_git
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.diffing.since import since
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.posting.job import this_job
-from concord.pipeline.posting.place import post
 from concord.pipeline.running.announce import LOG
-from concord.reports.commenting.comment import Comment, marker, render_comment
+from concord.pipeline.running.outputs import write_text
+from concord.reports.commenting.comment import Comment, render_comment
 
 NO_DECISION = 2
+_SHORT = 12  # characters of a commit that are shown
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
-def comment(revision: str | None, undecided: str | None) -> None:
-    """Prints the comment.
+def comment(
+    revision: str | None, undecided: str | None, *, output: str | None, commit: str | None
+) -> int:
+    """Write the comment to stdout, or to a file; return the exit code of the gate, 0 without one.
+
+    With a file, the decision is printed. A revision that cannot be compared with is a sentence of the comment.
 
     Raises
     ------
-    InputError : there are no results, or the revision is none or has none of them
+    InputError : there are no results
     """
     params = read_params()
-    found = _comment(params, revision, undecided, None if revision is None else since(params, revision))  # fmt: skip
-    print(render_comment(found), end="")
+    content = _content(params, None if revision is None else _with_evaluation(revision), undecided)
+    text = render_comment(replace(content, commit=commit and _short(commit)))
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(Path(output), text)
+        tell(content.no_decision or (content.decision.lines if content.decision else ()))
+    if params.gate is None:
+        return 0
+    return NO_DECISION if content.decision is None else EXIT_CODES[content.decision.outcome]
 
 
-def comment_and_decide(revision: str | None, undecided: str | None) -> int:
-    """Writes the comment and the summary of the job; the exit code of the gate, 0 without one.
-
-    The base of the request takes the place of a revision that is not named.
-    """
-    job = this_job(os.environ)
-    params = read_params()
-    request = job.request
-    if revision is None and request is not None and request.base is not None:
-        revision = at_hand(request.base)
-    found = _comment(params, revision, undecided, _since(params, revision))
-    if request is not None:
-        found = replace(found, head=request.head and request.head[:SHORT])
-    text = render_comment(found)
-    summed = job.summary is not None and _summed(job.summary, text)
-    tell(found.no_decision or (found.decision.lines if found.decision else ()))
-    done, said = (False, "no comment: this job is of no pull or merge request")
-    if request is not None:
-        done, said = post(request.place, marker(found.folder), text)
-    if not done and not summed:
-        print(text)
-    tell([said])
-    return _exit_code(params, found)
-
-
-def _summed(summary: Path, text: str) -> bool:
-    """Writes the summary of the job; that it cannot be written keeps nobody from the comment."""
-    try:
-        with summary.open("a", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        LOG.warning("no summary of the job: %s", error.strerror)
-        return False
-    return True
-
-
-def _comment(
-    params: Params, revision: str | None, undecided: str | None, former: Since | None
-) -> Comment:
+def _content(params: Params, revision: str | None, undecided: str | None) -> Comment:
+    """Return all that the comment is rendered from."""
     comparison = comparison_of(params)
     stale = told_stale(params)
     if stale:
         LOG.warning("beware, %s", stale)
-    found = Comment(folder_in_git(), comparison, None, since=former, stale=stale)
+    former = None if revision is None else _since(params, revision)
+    content = Comment(_folder_in_git(), comparison, None, since=former, stale=stale)
     if params.gate is None:
-        return found
+        return content
     passes = None if undecided is None else undecided == "pass"
     try:
         decided = gated(params, revision, undecided_passes=passes)
     except InputError as error:
         why = tuple(f"{problem.what}; {problem.fix}" for problem in error.problems)
-        return replace(found, no_decision=why)
-    return replace(found, decision=decided.decision)
+        return replace(content, no_decision=why)
+    return replace(content, decision=decided.decision)
 
 
-def _since(params: Params, revision: str | None) -> Since | None:
-    """What is no comparison is told in the comment: a reader has nothing else."""
-    if revision is None:
-        return None
+def _since(params: Params, revision: str) -> Since:
+    """Return the changes since a revision, or why nothing can be compared: a reviewer sees the comment alone."""
     try:
         return since(params, revision)
     except InputError as error:
@@ -100,7 +75,23 @@ def _since(params: Params, revision: str | None) -> Since | None:
         return Since(revision, doubts, (), (), (), False, (), ())
 
 
-def _exit_code(params: Params, found: Comment) -> int:
-    if params.gate is None:
-        return 0
-    return NO_DECISION if found.decision is None else EXIT_CODES[found.decision.outcome]
+def _with_evaluation(revision: str) -> str | None:
+    """Return the revision, a full hash cut; None where it holds no params.yaml in this folder yet."""
+    files = _git("ls-tree", "--name-only", revision, str(PARAMS))
+    if files.returncode == 0 and not files.stdout:
+        LOG.warning("%s has no %s in this folder: the models are compared with the baseline", revision, PARAMS)  # fmt: skip
+        return None
+    return _short(revision)
+
+
+def _short(revision: str) -> str:
+    return revision[:_SHORT] if _COMMIT.fullmatch(revision) else revision
+
+
+def _folder_in_git() -> str:
+    """Return this folder's path in its git repository, such as `evaluation`; empty at the root, and without git."""
+    return _git("rev-parse", "--show-prefix").stdout.strip().rstrip("/")
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)

@@ -9,17 +9,16 @@ from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
 
 Command = Callable[[argparse.Namespace], str | int | None]
 STAGE = "stage"
-COMPLETION = "completion"
 SHELLS = ("bash", "zsh", "fish")
-GATE = "gate"
+DECIDING = ("gate", "comment")  # commands that end with the decision of the gate
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 OF_ONE = ("load-background", "load", "evaluate")  # stages that are run for one table or model
 _REVISION = "a commit, branch or tag, such as HEAD~1; else the baseline"
 _INSTEAD = "this instead of the primary metrics; may repeat"
 
 
-def parser_of(stage: Command, completion: Command) -> argparse.ArgumentParser:
-    """The parser of all commands; two of them are what the command line does itself."""
+def parser_of(stage: Command) -> argparse.ArgumentParser:
+    """The parser of all commands; `stage` runs a stage of the pipeline."""
     parser = Parser(
         prog=PROGRAM,
         description="Recommender evaluation that is pinned, reproducible and explainable. "
@@ -36,7 +35,11 @@ def parser_of(stage: Command, completion: Command) -> argparse.ArgumentParser:
     _add_deciding(commands)
     _add_planning(commands)
     _add_studying(commands)
-    _add_running(commands, stage, completion)
+    _add_running(commands, stage)
+    said = "a script that completes commands and files"
+    completion = _add(commands, "completion", called.call_completion, said)
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    completion.set_defaults(parser=parser)
     return parser
 
 
@@ -147,19 +150,15 @@ def _add_revisions(commands: Any) -> None:
 
 def _add_deciding(commands: Any) -> None:
     gate = _add(
-        commands, GATE, called.call_gate, "may these models go out? 0 pass, 1 worse, 3 undecided"
+        commands, "gate", called.call_gate, "may these models go out? 0 pass, 1 worse, 3 undecided"
     )
     gate.add_argument("revision", nargs="?", help=_REVISION)
     gate.add_argument("--json", action="store_true", help="all that was decided, as JSON")
-    comment = _add(
-        commands, "comment", called.call_comment, "what a pull request should be told, as Markdown"
-    )
+    said = "the comment of a pull request, as Markdown"
+    comment = _add(commands, "comment", called.call_comment, said)
     comment.add_argument("revision", nargs="?", help=_REVISION)
-    comment.add_argument(
-        "--post",
-        action="store_true",
-        help="in CI: write it there, against the base of the request, and leave with the exit code of the gate",
-    )
+    comment.add_argument("--output", metavar="FILE", help="write it to this file, and print the decision")  # fmt: skip
+    comment.add_argument("--commit", metavar="SHA", help="the evaluated commit, which the last line names")  # fmt: skip
     comment.add_argument(
         "--undecided",
         choices=("pass", "fail"),
@@ -171,7 +170,9 @@ def _add_deciding(commands: Any) -> None:
 def _add_studying(commands: Any) -> None:
     """Beyond one run: several projects, and what was found online."""
     study = _add(commands, "study", called.call_study, "who wins over several evaluated projects?")
-    study.add_argument("file", nargs="?", default="study.yaml", help="what is studied (study.yaml)")
+    study.add_argument(
+        "file", nargs="?", default="study.yaml", metavar="FILE", help="what is studied (study.yaml)"
+    )
     said = "which offline metric agreed with past A/B experiments?"
     calibrate = _add(commands, "calibrate", called.call_calibrate, said)
     calibrate.add_argument("file", metavar="FILE", help="CSV: experiment, control, treatment, and the lifts of online metrics")  # fmt: skip
@@ -196,17 +197,13 @@ def _add_planning(commands: Any) -> None:
         stated.add_argument(f"--{name}", type=kind, metavar="X" if kind is float else "N", help=said)  # fmt: skip
 
 
-def _add_running(commands: Any, run_stage: Command, complete: Command) -> None:
+def _add_running(commands: Any, run_stage: Command) -> None:
     _add(commands, "mend", called.call_mend, "put aside files of DVC that a kill cut off")
     log = _add(commands, "log", called.call_log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, run_stage, "one stage, as `dvc repro` runs it")
     stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
     stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
-    said = "a script that completes commands, models and labels"
-    completion = _add(commands, COMPLETION, complete, said)
-    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
-    completion.add_argument("line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:

@@ -42,7 +42,7 @@ class Comment:
     decision    : of the gate; None without a gate, and where it cannot decide
     no_decision : why the gate cannot decide, one a reason
     since       : against another revision; None where none was named
-    head        : the commit that the request brings, where a job names it; evaluated is often its merge with the base
+    commit      : the evaluated commit, as its last line names it; None where none was named
     stale       : what has changed since the results were made; None where nothing has
     """
 
@@ -51,7 +51,7 @@ class Comment:
     decision: Decision | None
     no_decision: tuple[str, ...] = ()
     since: Since | None = None
-    head: str | None = None
+    commit: str | None = None
     stale: str | None = None
 
 
@@ -236,7 +236,7 @@ def _footer(comment: Comment, _: int) -> str:
     if comment.decision is None and not comment.no_decision:
         said.append("No `gate:` is declared, so nothing is decided.")
     where = [f"in {cell(comment.folder)}"] if comment.folder else []
-    where += [f"for {cell(comment.head)}"] if comment.head else []
+    where += [f"for {cell(comment.commit)}"] if comment.commit else []
     if where:
         said.append(f"Evaluated {' '.join(where)}.")
     return f"<sub>{' '.join(said)}</sub>"

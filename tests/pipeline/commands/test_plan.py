@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(project)
-    chosen = parser_of(lambda _: None, lambda _: None).parse_args(["plan", *given])
+    chosen = parser_of(lambda _: None).parse_args(["plan", *given])
 
     with pytest.raises(InputError) as refused:
         chosen.command(chosen)

@@ -212,9 +212,3 @@ def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:
     assert (
         manifests["cold-items"]["files"]["truth.parquet"]["items"] == 907
     )  # 9,066 / 10, rounded up
-
-
-def test_the_shell_completes_the_methods(project: Path) -> None:
-    found = run(project, "concord", "completion", "bash", "concord split all.parquet --how ", "")
-
-    assert found.split() == ["cold-items", "global-time", "leave-last-out", "users"]
