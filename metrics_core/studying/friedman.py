@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from concord.metrics_core.metrics.elementary import exp2
-
 FEWEST_DATASETS, FEWEST_MODELS = 5, 3
-_NODES, _FARTHEST = 400, 9.0  # of the trapezoidal rule over z: q is right to nine digits
-_LOG2_E = 1.4426950408889634
-_STEPS = 60  # of the bisection
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,10 @@ def critical_difference(n: int, k: int, *, confidence: float) -> float:
     ----------
     Demšar (2006), JMLR 7, 1-30;  Benavoli, Corani & Mangili (2016), JMLR 17(5), 1-10.
     """
-    return _studentized_range(k, confidence) / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(confidence, k, math.inf))
+    return q / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * n))
 
 
 def _tied(row: Sequence[float]) -> float:
@@ -86,18 +84,3 @@ def _agree_by_chance(ranks: Sequence[Sequence[float]]) -> float:
     for _ in others:
         chance /= orders
     return chance
-
-
-def _studentized_range(k: int, confidence: float) -> float:
-    """The q with k ∫ φ(z) (Φ(z) - Φ(z - q))^(k - 1) dz = confidence: the range of k independent normal values."""
-    import numpy as np
-    from scipy.special import ndtr
-
-    z, step = np.linspace(-_FARTHEST, _FARTHEST, _NODES, retstep=True)
-    density = exp2(-z * z / 2 * _LOG2_E) * (step / math.sqrt(2 * math.pi))
-    low, high = 0.0, 20.0
-    for _ in range(_STEPS):
-        q = (low + high) / 2
-        inside = np.prod(np.broadcast_to(ndtr(z) - ndtr(z - q), (k - 1, _NODES)), axis=0)
-        low, high = (q, high) if k * math.fsum(inside * density) < confidence else (low, q)
-    return (low + high) / 2

@@ -13,9 +13,10 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.replicated import replicated
-from concord.metrics_core.comparing.evidence.replicating import KEY, Named, models_of, named_by
+from concord.metrics_core.comparing.evidence.replicating import KEY, Named, models_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import from_content
+from concord.pipeline.diffing.dvc_lock import replicates_of
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
@@ -57,7 +58,7 @@ def former(
     files = DVCFileSystem(".", rev=revision)
     params, named, folders = _read_params(files, revision)
     section = params.get("comparison")
-    then = trainings(section.get(KEY) if isinstance(section, Mapping) else None, named)
+    then = replicates_of(section.get(KEY) if isinstance(section, Mapping) else None, named)
     names = {model: own for model in models if (own := _lists(model, then, asked, named))}
     every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
@@ -76,19 +77,6 @@ def former(
             for model, own in names.items()
         }
         yield Former(revision, params, models_of(named, {**asked.replicates, **then}), evaluations, found)  # fmt: skip
-
-
-def trainings(given: Any, lists: Sequence[str]) -> Named:
-    """Whose trainings the lists of a revision were, from its `replicates` as YAML has them; nobody's where they cannot be read."""
-    try:
-        written = {
-            str(model): of if isinstance(of, str) else {str(n): str(name) for n, name in of.items()}
-            for model, of in (given or {}).items()
-        }
-    except AttributeError:
-        return {}
-    found = named_by(written, lists)
-    return {model: of for model, of in found.items() if of and {*of.values()} <= {*lists}}
 
 
 def _lists(model: str, then: Named, asked: Asked, named: Sequence[str]) -> list[str]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import refuse
+from concord.pipeline.diffing.dvc_lock import LOCK
 
 PLACE = "command line"
-LOCK = "dvc.lock"
 _APART = "\x1f"
 
 

@@ -11,8 +11,9 @@ from concord.metrics_core.comparison.parts import Verdict
 from concord.metrics_core.comparison.what_changed import models_changed, what_changed
 from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.metrics.catalogue import parse
+from concord.pipeline.diffing.dvc_lock import LOCK
 from concord.pipeline.history.cache import Cached, cache
-from concord.pipeline.history.commits import LOCK, is_shallow, since
+from concord.pipeline.history.commits import is_shallow, since
 from concord.pipeline.history.pairing import paired
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
@@ -82,7 +83,7 @@ def _told(then: State | None, now: State, cached: Cached) -> Revision:
         tags=commit.tags,
         date=commit.date,
         subject=commit.subject,
-        truth=now.locked.truth,
+        truth=now.lock.truth,
         baseline=None if now.comparison is None else now.comparison.baseline,
         gone=now.gone,
         standings=_standings(now.comparison) if now.comparison else _of_git(now.primary),
@@ -95,16 +96,16 @@ def _told(then: State | None, now: State, cached: Cached) -> Revision:
 
 def changed_between(then: State, now: State) -> tuple[Changed, ...]:
     """What git and the cache know of it; less where a comparison is gone."""
-    was, is_now = then.locked.background, now.locked.background
+    was, is_now = then.lock.background, now.lock.background
     other = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
     background = [Changed("background", f"other {listed(other)}")] if other else []
     if then.comparison is not None and now.comparison is not None:
         return (*what_changed(then.comparison, now.comparison), *background)
-    before, after = then.locked.asked.models, now.locked.asked.models
+    before, after = then.lock.comparison_params.models, now.lock.comparison_params.models
     found = [*models_changed(before, after)]
-    if new := [m for m in after if m in before and then.locked.lists(m) != now.locked.lists(m)]:
+    if new := [m for m in after if m in before and then.lock.lists(m) != now.lock.lists(m)]:
         found.append(Changed("lists", f"other lists: {listed(new)}"))
-    if then.locked.truth != now.locked.truth:
+    if then.lock.truth != now.lock.truth:
         found.append(Changed("truth", "another truth"))
     return (*found, *background)
 

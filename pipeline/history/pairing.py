@@ -80,7 +80,7 @@ def _lists(state: State, model: str) -> list[str]:
 
 
 def _marks(state: State, model: str) -> list[str | None]:
-    return [state.locked.values(name) for name in _lists(state, model)]
+    return [state.lock.values(name) for name in _lists(state, model)]
 
 
 def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
@@ -103,7 +103,7 @@ def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
 
 
 def _of_lists(state: State, model: str, cached: Cached) -> Evaluated | None:
-    marks = state.locked.values(model), state.locked.summary(model)
+    marks = state.lock.values(model), state.lock.summary(model)
     values, summary = (None if mark is None else cached(mark) for mark in marks)
     if values is None or summary is None:
         return None

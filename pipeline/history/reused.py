@@ -7,7 +7,7 @@ from concord.metrics_core.comparing.evidence.replicating import Named, models_of
 from concord.metrics_core.comparison.history import Reuse
 from concord.metrics_core.comparison.words import percent
 from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
-from concord.pipeline.history.locked import Locked
+from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.history.states import State
 
 Lists = frozenset[str | None]  # of a model, or of all its trainings
@@ -16,14 +16,14 @@ Decision = tuple[Lists, Lists, str, str]  # a model, the baseline, a label, unde
 
 def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
     """None where the truth of the last revision has no hash."""
-    truth = found[-1].locked.truth
+    truth = found[-1].lock.truth
     if truth is None:
         return None
     known: set[Decision] = set()
     comparisons = 0
     for state in found:
-        if state.locked.truth == truth:
-            new = {*_decisions(state.locked)} - known
+        if state.lock.truth == truth:
+            new = {*_decisions(state.lock)} - known
             comparisons += bool(new)
             known |= new
     chance = chance_of_false_winner(comparisons, 1 - confidence)
@@ -33,18 +33,18 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
     )
 
 
-def _decisions(locked: Locked) -> Iterator[Decision]:
+def _decisions(lock: DvcLock) -> Iterator[Decision]:
     """All from dvc.lock, so that results that are gone count too."""
-    asked = locked.asked
-    baseline = _lists(locked, asked.replicates, asked.baseline or "")
-    for model in models_of(asked.models, asked.replicates):
-        if model != asked.baseline:
-            for label in asked.primary:
-                yield _lists(locked, asked.replicates, model), baseline, label, asked.conventions
+    params = lock.comparison_params
+    baseline = _lists(lock, params.replicates, params.baseline or "")
+    for model in models_of(params.models, params.replicates):
+        if model != params.baseline:
+            for label in params.primary:
+                yield _lists(lock, params.replicates, model), baseline, label, params.conventions
 
 
-def _lists(locked: Locked, replicates: Named, model: str) -> Lists:
-    return frozenset(map(locked.lists, replicates.get(model, {"": model}).values()))
+def _lists(lock: DvcLock, replicates: Named, model: str) -> Lists:
+    return frozenset(map(lock.lists, replicates.get(model, {"": model}).values()))
 
 
 def _sentence(comparisons: int, decisions: int, chance: float) -> str:

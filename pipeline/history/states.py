@@ -10,9 +10,9 @@ from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.history import WORKING_TREE
 from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock
 from concord.pipeline.history.cache import Cached, in_folder
-from concord.pipeline.history.commits import LOCK, Commit, commits, contents
-from concord.pipeline.history.locked import Locked
+from concord.pipeline.history.commits import Commit, commits, contents
 
 _UNCOMMITTED = Commit("", WORKING_TREE, "", "", ())
 _PRIMARY = "primary.json"  # of the report: it stands in git
@@ -28,7 +28,7 @@ class State:
     """
 
     commit: Commit
-    locked: Locked
+    lock: DvcLock
     mark: str
     comparison: Comparison | None
     primary: dict[str, Any]
@@ -39,22 +39,22 @@ def states(cached: Cached) -> list[State]:
     """Those of the branch, oldest first; the working tree last, where it differs."""
     branch = commits()
     locks = [*zip(branch, contents([each.name for each in branch], LOCK), strict=True)]
-    lock = Path(LOCK)
-    if lock.is_file():
-        locks.append((_UNCOMMITTED, lock.read_text(encoding="utf-8", errors="replace")))
-    found: list[tuple[Commit, Locked, str]] = []
+    path = Path(LOCK)
+    if path.is_file():
+        locks.append((_UNCOMMITTED, path.read_text(encoding="utf-8", errors="replace")))
+    found: list[tuple[Commit, DvcLock, str]] = []
     for commit, text in locks:
-        locked = Locked(text or "")
-        mark = locked.comparison
+        lock = DvcLock(text or "")
+        mark = lock.comparison
         if mark is not None and (not found or found[-1][2] != mark):
-            found.append((commit, locked, mark))
+            found.append((commit, lock, mark))
         elif found and commit.tags:  # the comparison is that of before
             found[-1] = (_tagged(found[-1][0], commit.tags), *found[-1][1:])
     comparisons = {mark: _comparison(cached, mark) for _, _, mark in found}
     read = []
-    for commit, locked, mark in found:
+    for commit, lock, mark in found:
         comparison, gone = comparisons[mark]
-        read.append(State(commit, locked, mark, comparison, {}, gone))
+        read.append(State(commit, lock, mark, comparison, {}, gone))
     return list(_with_primary(read))
 
 
@@ -78,7 +78,7 @@ def _comparison(cached: Cached, mark: str) -> tuple[Comparison | None, str]:
 def _with_primary(found: Sequence[State]) -> Iterator[State]:
     """Those that cannot be read get what git has of their report."""
     lost = [each for each in found if each.comparison is None and each.commit.name]
-    names = [f"{each.locked.folder('report', 'report')}/{_PRIMARY}" for each in lost]
+    names = [f"{each.lock.folder('report', 'report')}/{_PRIMARY}" for each in lost]
     texts = {
         each.commit.name: text
         for path in dict.fromkeys(names)

@@ -1,12 +1,13 @@
 """YAML 1.2 that stays small however it is written: no bomb of aliases, no depth, no tags, no objects."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
+from ruamel.yaml import YAML, events
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 
 from concord.metrics_core.checking.problems import InputError, refuse
 
@@ -15,6 +16,11 @@ DEPTH = 30
 VALUES = 50_000  # with every alias written out
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
 _PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+
+_ALIAS = (events.AliasEvent, yaml.AliasEvent)
+_START = (events.CollectionStartEvent, yaml.CollectionStartEvent)
+_END = (events.CollectionEndEvent, yaml.CollectionEndEvent)
+_SCALAR = (events.ScalarEvent, yaml.ScalarEvent)
 
 
 def load_yaml(text: str, where: str) -> Any:
@@ -27,7 +33,7 @@ def load_yaml(text: str, where: str) -> Any:
     if len(text) > BYTES:
         raise too_large(where)
     try:
-        _refuse_excess(text, where)
+        refuse_excess(YAML(typ="safe", pure=True).parse(text), where)
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
         raise _stands_twice(error, where) from None
@@ -61,23 +67,29 @@ def too_large(where: str) -> InputError:
     return refuse(where, f"is larger than {BYTES:,} bytes", fix)
 
 
-def _refuse_excess(text: str, where: str) -> None:
-    """Reads the events one by one, before anything is built of them."""
-    count = _Count(where)
-    for event in YAML(typ="safe", pure=True).parse(text):
-        if isinstance(event, AliasEvent):
-            count.alias(event)
-        elif isinstance(event, CollectionEndEvent):
+def refuse_excess(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None:
+    """Refuse too many values, too deep nesting and tags.
+
+    `parsed` are events of ruamel.yaml or PyYAML, so that nothing is built before the check.
+    """
+    count = _Count(where, most)
+    for event in parsed:
+        if isinstance(event, _SCALAR):
+            count.value(event, opens=False)
+        elif isinstance(event, _START):
+            count.value(event, opens=True)
+        elif isinstance(event, _END):
             count.end()
-        elif isinstance(event, (ScalarEvent, CollectionStartEvent)):
-            count.value(event, opens=isinstance(event, CollectionStartEvent))
+        elif isinstance(event, _ALIAS):
+            count.alias(event)
 
 
 class _Count:
     """How many values there are so far, and in every anchor, were all aliases written out."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, most: int) -> None:
         self._where = where
+        self._most = most
         self._total = 0
         self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
         self._size: dict[str, int] = {}
@@ -109,6 +121,6 @@ class _Count:
 
     def _add(self, values: int) -> None:
         self._total += values
-        if self._total > VALUES:
-            what = f"holds more than {VALUES:,} values, aliases written out"
+        if self._total > self._most:
+            what = f"holds more than {self._most:,} values, aliases written out"
             raise refuse(self._where, what, "keep data in files of its own, and name them")

@@ -84,6 +84,7 @@ def test_nothing_else_reads_yaml() -> None:
     assert users == {
         "pipeline/params/safe_yaml.py",
         "pipeline/params/yaml_lines.py",
+        "pipeline/diffing/dvc_lock.py",
         "pipeline/commands/mend.py",
         "pipeline/commands/pin.py",
         "pipeline/project/upgraded.py",
