@@ -84,7 +84,7 @@ def test_nothing_else_reads_yaml() -> None:
     assert users == {
         "pipeline/params/safe_yaml.py",
         "pipeline/params/yaml_lines.py",
-        "pipeline/commands/mend.py",
         "pipeline/commands/pin.py",
+        "pipeline/commands/validate.py",
         "pipeline/project/upgraded.py",
     }  # dvc.lock is DVC's own; the others read it safely first
