@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PART = re.compile(r"\..+\.(\d{1,9})\.part")
-_SPILL = f"concord-spill-{socket.gethostname()}-"  # hosts may share a folder, but no process ids
+_SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder, but no process ids
 
 
 def part_of(path: Path) -> Path:
