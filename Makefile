@@ -15,7 +15,6 @@ unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it import
 .PHONY: repro test test-all nightly parity docs check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
-	concord mend
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 

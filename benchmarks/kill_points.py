@@ -35,7 +35,7 @@ class Tally:
     began: float = field(default_factory=time.monotonic)
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    mending: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
 
     def add(self, outcome: Outcome) -> None:
@@ -46,10 +46,10 @@ class Tally:
                 self.counts["kill points"] += strike.stage != "the end"
                 self.counts[f"kill: {strike.kill}"] += 1
                 self.counts[f"struck in: {strike.stage}"] += 1
-                self.counts["`concord mend` needed"] += strike.cut_off
+                self.counts["files of DVC cut off"] += strike.cut_off
             self.counts[f"began from: {outcome.start}"] += 1
             self.counts["hidden .part files left"] += outcome.left
-            self.mending.append(outcome.mended_in)
+            self.seconds.append(outcome.completed_in)
             if outcome.wrong:
                 self.counts["failed"] += 1
                 self.failures.append(outcome.in_words())
@@ -61,16 +61,16 @@ class Tally:
 
     def figures(self) -> dict[str, object]:
         """All that is worth knowing, as JSON has it."""
-        mending = sorted(self.mending) or [0.0]
+        seconds = sorted(self.seconds) or [0.0]
         return {
             "trials": self.counts["trials"],
             "kill points": self.counts["kill points"],
             "failed": self.counts["failed"],
             "hidden .part files left": self.counts["hidden .part files left"],
-            "`concord mend` needed": self.counts["`concord mend` needed"],
+            "files of DVC cut off": self.counts["files of DVC cut off"],
             "minutes": round((time.monotonic() - self.began) / 60, 1),
-            "median seconds to mend": round(mending[len(mending) // 2], 1),
-            "longest seconds to mend": round(mending[-1], 1),
+            "median seconds to complete": round(seconds[len(seconds) // 2], 1),
+            "longest seconds to complete": round(seconds[-1], 1),
             **{name: count for name, count in sorted(self.counts.items()) if ": " in name},
             "failures": self.failures,
         }
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             list(pool.map(trials, projects))
     tally.save()
     print(json.dumps(tally.figures(), indent=2))
-    return 1 if tally.failures or not tally.mending else 0
+    return 1 if tally.failures or not tally.seconds else 0
 
 
 def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
@@ -127,7 +127,7 @@ def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kill_points", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="trials")
-    parser.add_argument("--kills", type=int, default=1, help="kills before each mending")
+    parser.add_argument("--kills", type=int, default=1, help="kills before each complete run")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="at most this long")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--jobs", type=int, default=2, help="projects at a time")

@@ -1,8 +1,9 @@
-"""One trial: a half-done state, a kill at a random moment, a `dvc repro` that must mend everything."""
+"""One trial: a half-done state, a kill at a random moment, a `dvc repro` that must complete everything."""
 
 import hashlib
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -33,7 +34,7 @@ class Reference:
 class Strike:
     """One kill of a running `dvc repro`.
 
-    cut_off : DVC was killed while it wrote dvc.lock or its rwlock, and `concord mend` was needed
+    cut_off : DVC was killed while it wrote dvc.lock or its rwlock, which had to be deleted
     """
 
     kill: str
@@ -50,7 +51,7 @@ class Outcome:
     number: int
     start: str
     strikes: list[Strike]
-    mended_in: float
+    completed_in: float
     wrong: list[str]
     left: int = 0  # hidden .part files, where no stage had to run again that would remove them
 
@@ -74,15 +75,15 @@ def reference(project: Path) -> Reference:
 def trial(
     project: Path, expected: Reference, chance: random.Random, number: int, kills: int
 ) -> Outcome:
-    """Kill so many times, each time the run that follows, then mend once; all that is random comes from `chance`."""
+    """Kill so many times, each time the run that follows, then complete it once; all that is random comes from `chance`."""
     begin = chance.choice(sorted(STARTS))
     STARTS[begin](project, chance)
     longest = expected.seconds * SHARE[begin] / kills**0.5
     struck = [_strike(project, chance, longest) for _ in range(kills)]
     began = time.monotonic()
-    wrong = [each for strike in struck for each in strike.wrong] + _mend(project, expected)
-    mended = time.monotonic() - began
-    return Outcome(number, begin, struck, mended, wrong, len(leftovers(project)))
+    wrong = [each for strike in struck for each in strike.wrong] + _complete(project, expected)
+    seconds = time.monotonic() - began
+    return Outcome(number, begin, struck, seconds, wrong, len(leftovers(project)))
 
 
 def _strike(project: Path, chance: random.Random, longest: float) -> Strike:
@@ -95,8 +96,16 @@ def _strike(project: Path, chance: random.Random, longest: float) -> Strike:
     KILLS[kill](running.pid)
     wrong = _ended(running)
     wrong += [f"orphan {left}" for left in _alive(running.pid)]
-    cut_off = attempt(project, "concord", "mend").stdout != ""
-    return Strike(kill, after, struck, wrong, cut_off)
+    return Strike(kill, after, struck, wrong, _delete_cut_off(project))
+
+
+def _delete_cut_off(project: Path) -> bool:
+    """Delete the files of DVC that `concord validate` finds cut off; True if there was one."""
+    message = attempt(project, "concord", "validate").stderr
+    cut_off = re.findall(r"^(\S+): is cut off", message, re.MULTILINE)
+    for path in cut_off:
+        (project / path).unlink()
+    return bool(cut_off)
 
 
 def runs(project: Path) -> list[tuple[str, str]]:
@@ -108,7 +117,7 @@ def runs(project: Path) -> list[tuple[str, str]]:
         return sorted(connection.execute(FINISHED).fetchall())
 
 
-def _mend(project: Path, expected: Reference) -> list[str]:
+def _complete(project: Path, expected: Reference) -> list[str]:
     """What is wrong after one more `dvc repro`: nothing may be."""
     done = attempt(project, "timeout", str(WITHIN), "dvc", "repro")
     wrong = []

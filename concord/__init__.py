@@ -1,12 +1,12 @@
 """Recommender evaluation that is pinned, reproducible and explainable.
 
-Each public name is imported when it is first used, so that the command line and the stages import what they need only.
+Each public name is imported when it is first used, so that a program loads only what it needs.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_ROOMS = {  # public name -> where in `concord.metrics_core` it stands
+_MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "auditing.parts",
     "Calibration": "calibrating.calibration",
     "Cases": "comparison.cases",
@@ -38,20 +38,54 @@ _ROOMS = {  # public name -> where in `concord.metrics_core` it stands
     "split": "split",
     "study": "study",
 }
-__all__ = sorted(_ROOMS)
+__all__ = sorted(_MODULES)
 
+if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord.metrics_core.audit import audit as audit
+    from concord.metrics_core.auditing.parts import Audit as Audit
+    from concord.metrics_core.calibrate import calibrate as calibrate
+    from concord.metrics_core.calibrating.calibration import Calibration as Calibration
+    from concord.metrics_core.cases.cases import cases as cases
+    from concord.metrics_core.check_metric import Property as Property
+    from concord.metrics_core.check_metric import check_metric as check_metric
+    from concord.metrics_core.checking.problems import InputError as InputError
+    from concord.metrics_core.compare import compare as compare
+    from concord.metrics_core.comparison.cases import Cases as Cases
+    from concord.metrics_core.comparison.comparison import Comparison as Comparison
+    from concord.metrics_core.conventions.conventions import Conventions as Conventions
+    from concord.metrics_core.conventions.presets import preset as preset
+    from concord.metrics_core.conventions.presets import presets as presets
+    from concord.metrics_core.evaluate import Result as Result
+    from concord.metrics_core.evaluate import evaluate as evaluate
+    from concord.metrics_core.explain import Derivation as Derivation
+    from concord.metrics_core.explain import Versus as Versus
+    from concord.metrics_core.explain import explain as explain
+    from concord.metrics_core.metrics.judged import Judged as Judged
+    from concord.metrics_core.metrics.own import metric as metric
+    from concord.metrics_core.plan import plan as plan
+    from concord.metrics_core.planning.parts import Plan as Plan
+    from concord.metrics_core.reconcile import Found as Found
+    from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.split import Split as Split
+    from concord.metrics_core.split import split as split
+    from concord.metrics_core.statistics.power import Spread as Spread
+    from concord.metrics_core.study import study as study
+    from concord.metrics_core.studying.study import Study as Study
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+    __version__: str
+else:
 
-        return version("concord-eval")
-    if name not in _ROOMS:
-        msg = f"module 'concord' has no attribute {name!r}"
-        raise AttributeError(msg)
-    found = getattr(import_module(f"concord.metrics_core.{_ROOMS[name]}"), name)
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("concord-eval")
+        if name not in _MODULES:
+            msg = f"module 'concord' has no attribute {name!r}"
+            raise AttributeError(msg)
+        value = getattr(import_module(f"concord.metrics_core.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -87,12 +87,6 @@ def call_reconcile(chosen: argparse.Namespace) -> None:
     reconcile_number(chosen.value, chosen.metric, chosen.model)
 
 
-def call_mend(_: argparse.Namespace) -> None:
-    from concord.pipeline.commands.mend import mend
-
-    mend()
-
-
 def call_diff(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.diff import diff
 

@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == [STAGE]:  # before imports that take a second
-        from concord.pipeline.running.lifetime import begin
+        from concord.pipeline.running.signals import begin
 
         begin()
     from concord.pipeline.running.announce import flush
@@ -32,9 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if chosen.name in DECIDING:
         _decide(chosen)
-    from concord.pipeline.running.lifetime import refuse_few_addresses
-
-    refuse_few_addresses()
     from concord.metrics_core.checking.extras import extra_named
     from concord.metrics_core.checking.problems import InputError
 
@@ -56,9 +53,7 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
     """Leaves with the gate's decision; what goes wrong, even before it begins, does not look like one."""
     try:
         from concord.metrics_core.checking.extras import extra_named
-        from concord.pipeline.running.lifetime import refuse_few_addresses
 
-        refuse_few_addresses()
         with extra_named():
             from concord.pipeline.running.stage import leave
         sys.argv = [f"concord {chosen.name}", *chosen.how]
@@ -77,7 +72,7 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
 def _stage(chosen: argparse.Namespace) -> str:
     from concord.metrics_core.checking.problems import refuse
     from concord.pipeline.commands.stage import stage
-    from concord.pipeline.running.lifetime import importing
+    from concord.pipeline.running.signals import importing
 
     if chosen.argument is not None and chosen.stage not in OF_ONE:
         what = f"stage {chosen.stage} takes no {chosen.argument!r}"

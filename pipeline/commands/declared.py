@@ -198,7 +198,6 @@ def _add_planning(commands: Any) -> None:
 
 
 def _add_running(commands: Any, run_stage: Command) -> None:
-    _add(commands, "mend", called.call_mend, "put aside files of DVC that a kill cut off")
     log = _add(commands, "log", called.call_log, "were the last results logged to MLflow?")
     log.add_argument("--again", action="store_true", help="log what MLflow lacks, nothing twice")
     stage = _add(commands, STAGE, run_stage, "one stage, as `dvc repro` runs it")

@@ -8,7 +8,6 @@ from pathlib import Path
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.claims import only_one
 from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import send
 from concord.pipeline.tracking.receipt import read_receipt, write_logged
@@ -26,12 +25,11 @@ def log_again() -> None:
     TrackingError : MLflow still cannot be reached, or refuses; the old receipt stays
     """
     params = read_params()
-    with only_one(STAGE):  # the claim of the stage itself
-        _refuse_stale_results()
-        what = contents(params)
-        write_logged(params, what, send(params, what, again=True))
-        if Path("dvc.yaml").is_file():
-            _dvc("commit", "--quiet", "--force", STAGE)
+    _refuse_stale_results()
+    what = contents(params)
+    write_logged(params, what, send(params, what, again=True))
+    if Path("dvc.yaml").is_file():
+        _dvc("commit", "--quiet", "--force", STAGE)
 
 
 def tell_what_is_logged() -> None:

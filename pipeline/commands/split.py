@@ -25,10 +25,10 @@ from concord.pipeline.loading.sorted_parquet import ROW_GROUP, write_rows
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.disk import try_writing
-from concord.pipeline.running.leftovers import sweep
+from concord.pipeline.running.disk import refuse_unwritable
 from concord.pipeline.running.outputs import whole
 from concord.pipeline.running.progress import counted
+from concord.pipeline.running.temporary_files import remove_stale_parts
 from concord.pipeline.terminal.arguments import PLACE, as_options
 from concord.pipeline.terminal.table import console, print_table
 
@@ -75,8 +75,8 @@ def split(
     folder = Path(into)
     table = _table(interactions, columns)
     _refuse_what_is_there(folder, table, force=force)
-    try_writing(folder)
-    sweep(folder)
+    refuse_unwritable(folder)
+    remove_stale_parts(folder)
     with workspace() as connection:
         try:
             with unchanged(table.path):

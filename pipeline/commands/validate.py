@@ -1,6 +1,7 @@
 """`concord validate`: params.yaml and every input file, checked without evaluating; all problems of all files."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparing.segments.users import refuse_unknown_column
@@ -26,10 +29,11 @@ from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.remote_inputs import unwatched_by_dvc
+from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.project.written import dvc_yaml, run_files
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.leftovers import spill_folder
+from concord.pipeline.running.temporary_files import spill_folder
 from concord.pipeline.tracking.content.training_ids import training_ids
 
 Load = Callable[[DuckDBPyConnection], str]
@@ -46,9 +50,10 @@ def validate() -> None:
     if params is None:
         print("the files are read once params.yaml is right", flush=True)
         raise refusal or InputError([])
-    problems = [*(refusal.problems if refusal else ()), *_unlike_dvc_yaml(params)]
+    problems = [*(refusal.problems if refusal else ()), *_damaged_dvc_files()]
+    problems += _unlike_dvc_yaml(params)
     problems += unwatched_by_dvc(params)
-    with spill_folder() as folder:  # swept away even after a kill
+    with spill_folder() as folder:  # removed by the next one even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = _readable(params.model_copy(update={"results": elsewhere}))
         found = [each for name, load_it in _files(there) for each in _tried(there, name, load_it)]
@@ -56,6 +61,35 @@ def validate() -> None:
     if problems:
         raise InputError(problems)
     print("no problem found: `dvc repro` evaluates")
+
+
+def _damaged_dvc_files() -> Iterator[Problem]:
+    """DVC writes these files in place; `kill -9` cuts them off, and then `dvc repro` does not start."""
+    lock = Path("dvc.lock")
+    text = lock.read_text(encoding="utf-8", errors="replace") if lock.is_file() else None
+    if text is not None and "<<<<<<< " in text:
+        fix = "resolve it: `git checkout --ours dvc.lock`, then `dvc repro`"
+        yield Problem(str(lock), "holds a merge conflict", fix)
+    elif text is not None and not _is_dvc_lock(text):
+        fix = "restore it by `git checkout dvc.lock`; if git has none, delete it"
+        yield Problem(str(lock), "is cut off, so `dvc repro` cannot read it", fix)
+    rwlock = Path(os.path.relpath(repository())) / ".dvc" / "tmp" / "rwlock"
+    try:
+        json.loads(rwlock.read_text(encoding="utf-8") if rwlock.is_file() else "{}")
+    except ValueError:
+        what = "is cut off, so `dvc repro` cannot read it"
+        yield Problem(str(rwlock), what, "delete it, while no `dvc` runs")
+
+
+def _is_dvc_lock(text: str) -> bool:
+    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+    from voluptuous import Invalid
+
+    try:
+        COMPILED_LOCKFILE_SCHEMA(YAML(typ="safe").load(text))
+    except (YAMLError, Invalid):
+        return False
+    return True
 
 
 def _unlike_dvc_yaml(params: Params) -> Iterator[Problem]:

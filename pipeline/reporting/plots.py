@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from concord.pipeline.running.lifetime import die_with_parent
+from concord.pipeline.running.signals import die_with_parent
 
 
 @contextmanager

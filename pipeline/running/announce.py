@@ -1,4 +1,4 @@
-"""What a stage says beside its results: on stderr, as much and in the form that was asked for. Nothing of it is tracked."""
+"""Messages beside the results, on stderr: how many and in which form. None of them is tracked."""
 
 import codecs
 import io
@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from concord.pipeline.running.disk import in_bytes
-
 VARIABLE = "CONCORD_LOG"
 FLAGS = {
     "-q": "quiet",
@@ -23,41 +21,28 @@ FLAGS = {
     "--log-json": "json",
 }
 LOG = logging.getLogger("concord")
-_STAYS = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between a number and its unit
+_UNCHANGED = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between a number and its unit
 _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 
 def set_up(arguments: list[str]) -> list[str]:
-    """Chooses how much is said, by flags or else by CONCORD_LOG; the arguments without the flags."""
-    _open_what_is_closed()
-    sys.stdout, sys.stderr = _told(sys.stdout), _told(sys.stderr)
-    asked = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
-    asked |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
+    """Choose how much is logged, by flags or else by CONCORD_LOG; return the arguments without the flags."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: the next file that is opened would take its number
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    sys.stdout, sys.stderr = _printable(sys.stdout), _printable(sys.stderr)
+    options = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
+    options |= {FLAGS[argument] for argument in arguments if argument in FLAGS}
     logging.raiseExceptions = False  # a closed stderr is no reason to fail
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_AsJson() if "json" in asked else logging.Formatter("%(message)s"))
+    handler.setFormatter(_AsJson() if "json" in options else logging.Formatter("%(message)s"))
     LOG.handlers[:] = [handler]
     LOG.propagate = False
-    LOG.setLevel(min((_LEVELS[word] for word in asked & _LEVELS.keys()), default=logging.INFO))
+    LOG.setLevel(min((_LEVELS[word] for word in options & _LEVELS.keys()), default=logging.INFO))
     return [argument for argument in arguments if argument not in FLAGS]
 
 
-def _open_what_is_closed() -> None:
-    """After `>&-` the next file that is opened would be taken for stdout."""
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
-
-
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")
-
-
-def _told(stream: TextIO) -> TextIO:
+def _printable(stream: TextIO) -> TextIO:
     if isinstance(stream, io.TextIOWrapper):
         is_ascii = codecs.lookup(stream.encoding).name == "ascii"
         stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
@@ -65,7 +50,7 @@ def _told(stream: TextIO) -> TextIO:
 
 
 class _Plain(io.TextIOBase):
-    """A stream on which nothing is a command to the terminal, whoever writes: servers and files choose words too."""
+    """A stream without commands to the terminal: servers and files choose words too."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -88,72 +73,70 @@ class _Plain(io.TextIOBase):
 
 
 def plain(text: str) -> str:
-    """The text with every character that cannot be printed shown by its code; lines and hard spaces stay."""
+    """Return the text with the code of every character that cannot be printed; lines and hard spaces stay."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _STAYS else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in _UNCHANGED else ascii(c)[1:-1] for c in text)
 
 
 def terminal(stream: TextIO) -> TextIO:
-    """The stream below, for those who draw on it and see to the text themselves."""
+    """Return the stream below, for those who draw on it and escape the text themselves."""
     return getattr(stream, "stream", stream)
 
 
 def says_progress() -> bool:
-    """A line that is drawn over itself belongs neither among JSON nor where quiet was asked for."""
+    """True if a line may be drawn over itself: neither among JSON nor where quiet was chosen."""
     return LOG.isEnabledFor(logging.INFO) and not any(
         isinstance(handler.formatter, _AsJson) for handler in LOG.handlers
     )
 
 
-def ended(stage: str, said: str | None, seconds: float, spilled: int) -> None:
-    """The line with which a stage ends: what it did, how long it took, how much memory and, where it spilled, disk."""
+def ended(stage: str, summary: str | None, seconds: float) -> None:
+    """Log the last line of a stage: what it did, how long it took and how much memory."""
     megabytes = peak_memory() / 1e6
-    what = f"{stage}: {said}" if said else stage
+    message = f"{stage}: {summary}" if summary else stage
     known = {"stage": stage, "seconds": round(seconds, 3), "megabytes": round(megabytes)}
-    disk = f", {in_bytes(spilled)} spilled to disk" if spilled else ""
-    known |= {"spilled_megabytes": round(spilled / 1e6)} if spilled else {}
-    LOG.info("%s; %.1f s, %.0f MB%s", what, seconds, megabytes, disk, extra={"known": known})
+    LOG.info("%s; %.1f s, %.0f MB", message, seconds, megabytes, extra={"known": known})
 
 
 def say(text: str) -> None:
-    """A line on stdout; a reader who has gone (`| head`) must not stop the work."""
-    _whatever_the_reader(lambda: print(text, flush=True))
+    """Print a line on stdout; a reader who has gone (`| head`) must not stop the work."""
+    _print_if_possible(lambda: print(text, flush=True))
 
 
 def show(print_it: Callable[[], None]) -> None:
-    """What is printed beside the work, unless quiet was asked for; a reader who has gone must not fail it."""
+    """Print beside the work, unless quiet was chosen; a reader who has gone must not fail it."""
     if LOG.isEnabledFor(logging.INFO):
-        _whatever_the_reader(print_it)
+        _print_if_possible(print_it)
 
 
-def _whatever_the_reader(print_it: Callable[[], None]) -> None:
+def _print_if_possible(print_it: Callable[[], None]) -> None:
     try:
         print_it()
         sys.stdout.flush()
     except BrokenPipeError:
-        forget_stdout()
+        discard(sys.stdout)
     except OSError as error:
-        forget_stdout()
-        LOG.warning("what was to be printed is lost: stdout: %s", error.strerror)
+        discard(sys.stdout)
+        LOG.warning("the output is lost: stdout: %s", error.strerror)
 
 
 def flush() -> None:
-    """Before the process ends, which would complain of a reader who has gone, in words and with a code of its own."""
+    """Flush before the process ends, which would report a reader who has gone with a code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            discard(stream)
 
 
-def forget_stdout() -> None:
-    """Whatever is still to be printed goes nowhere, without an error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard(stream: TextIO) -> None:
+    """Let what is still to be printed go nowhere, without an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def peak_memory() -> int:
-    """Bytes at most resident; of this program alone, not of the one that started it."""
+    """Return the most bytes that were resident, of this program alone and not of the one that started it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
@@ -163,7 +146,7 @@ def peak_memory() -> int:
 
 
 class _AsJson(logging.Formatter):
-    """A line a message."""
+    """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")

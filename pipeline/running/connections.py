@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.checking.problems import refuse
-from concord.pipeline.running.leftovers import spill_folder
+from concord.pipeline.running.temporary_files import spill_folder
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"

@@ -1,4 +1,4 @@
-"""A disk that is full or may not be written: named with the place, the space and what to do."""
+"""A disk that is full or must not be written: one line with the path, the free space and what to do."""
 
 import errno
 import os
@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EFBIG: "the limit of file sizes (ulimit -f) is reached",
+}
 REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 4096  # bytes that must fit before work begins
 
@@ -17,33 +21,33 @@ class DiskError(OSError):
 
 
 @contextmanager
-def named(path: Path, beside: Path) -> Iterator[None]:
-    """What the disk refuses while `beside` is written becomes a line that names `path`."""
+def explain_disk_errors(path: Path, part: Path) -> Iterator[None]:
+    """Turn what the disk refuses while `part` is written into a line that names `path`."""
     try:
         yield
     except DiskError:
         raise
     except Exception as error:  # polars and DuckDB have errors of their own for it
-        if is_full(error):
-            raise DiskError(_full(path, beside, error)) from None
+        number = full_disk(error)
+        if number is not None:
+            raise DiskError(_full(path, part, FULL[number])) from None
         if isinstance(error, OSError) and error.errno in REFUSED:
             raise DiskError(_refused(path, error)) from None
         raise
 
 
-def is_full(error: BaseException) -> bool:
-    """Is it a full disk, a used-up quota or a limit of file sizes that speaks here?"""
-    number = error.errno if isinstance(error, OSError) else None
-    text = str(error)
-    return number in FULL or any(
-        f"os error {full}" in text or os.strerror(full) in text for full in FULL
-    )
+def full_disk(error: BaseException) -> int | None:
+    """Return the error number of a full disk, a used-up quota or a limit of file sizes; None for other errors."""
+    for number in FULL:
+        if getattr(error, "errno", None) == number or os.strerror(number) in str(error):
+            return number
+    return None
 
 
-def try_writing(folder: Path) -> None:
-    """Refuses before any work is done where it could not be kept afterwards."""
+def refuse_unwritable(folder: Path) -> None:
+    """Refuse a folder before any work is done whose results could not be written to it."""
     probe = folder / f".writable.{os.getpid()}.part"
-    with named(folder, probe):
+    with explain_disk_errors(folder, probe):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             probe.write_bytes(bytes(_BLOCK))
@@ -52,33 +56,19 @@ def try_writing(folder: Path) -> None:
                 probe.unlink(missing_ok=True)
 
 
-def _full(path: Path, beside: Path, error: Exception) -> str:
-    written = _size(beside)
-    reason = "the quota is used up" if _is(error, errno.EDQUOT) else "the disk is full"
-    if _is(error, errno.EFBIG):
-        reason = "the limit of file sizes (ulimit -f) is reached"
-    free = f"{in_bytes(_free(path))} are free, {in_bytes(written)} were written and more is needed"
-    return f"{path}: {reason}: {free}; nothing half-written is left; fix: free space there, then `dvc repro`"
-
-
-def _is(error: Exception, number: int) -> bool:
-    return getattr(error, "errno", None) == number or os.strerror(number) in str(error)
+def _full(path: Path, part: Path, reason: str) -> str:
+    written = part.stat().st_size if part.is_file() else 0
+    folder = next((above for above in path.absolute().parents if above.is_dir()), Path("/"))
+    free = in_bytes(shutil.disk_usage(folder).free)
+    return (
+        f"{path}: {reason}: {free} are free, {in_bytes(written)} were written and more is needed;"
+        " nothing half-written is left; fix: free space there, then `dvc repro`"
+    )
 
 
 def _refused(path: Path, error: OSError) -> str:
     reason = os.strerror(error.errno or 0)
     return f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs `dvc repro`, or name another folder under `results:` in params.yaml"
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
-
-
-def _free(path: Path) -> int:
-    existing = next((folder for folder in path.absolute().parents if folder.is_dir()), Path("/"))
-    return shutil.disk_usage(existing).free
 
 
 def in_bytes(count: float) -> str:

@@ -1,11 +1,11 @@
-"""What went wrong, in one line with a fix; and the exit code that says so."""
+"""An error as one line with a fix, and its exit code."""
 
 import os
 import tempfile
 
 from concord.metrics_core.checking.extras import missing_extra
 from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.running.disk import REFUSED, DiskError, is_full
+from concord.pipeline.running.disk import REFUSED, DiskError, full_disk
 
 DEBUG = "--debug"
 _LESS_MEMORY = (
@@ -29,7 +29,7 @@ def in_words(error: BaseException) -> str:
         return _spill_full(message)
     if isinstance(error, MemoryError) or known == "OutOfMemoryException":
         return f"out of memory: {_first_sentence(message)}; fix: {_LESS_MEMORY}"
-    if is_full(error):
+    if full_disk(error) is not None:
         return _spill_full(message) if known == "IOException" else f"{message}; fix: free space"
     if isinstance(error, OSError):
         fix = "; fix: give the user who runs `dvc repro` the right to it"
@@ -40,14 +40,6 @@ def in_words(error: BaseException) -> str:
 def _named(error: BaseException) -> BaseException:
     """With the name of the extra, where one is not installed."""
     return (isinstance(error, ImportError) and missing_extra(error)) or error
-
-
-def killed_before(process: str) -> str:
-    """Said at the next start: a killed process cannot explain itself."""
-    return (
-        f"the run before (process {process}) was killed before it ended, by somebody or by Linux, which does"
-        " so when memory runs out (see `dmesg`); it left nothing half-written"
-    )
 
 
 def _spill_full(message: str) -> str:

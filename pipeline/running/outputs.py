@@ -1,50 +1,49 @@
-"""Write a file whole or not at all: beside its place, flushed to disk, then renamed."""
+"""Write a file whole or not at all: to a temporary file beside it, flushed to disk, then renamed."""
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.pipeline.params.model import Results
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.disk import named, try_writing
-from concord.pipeline.running.leftovers import PART, claimed, sweep
+from concord.pipeline.running.disk import explain_disk_errors, refuse_unwritable
+from concord.pipeline.running.temporary_files import part_of, remove_stale_parts
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def prepare(results: Results, *folders: str) -> None:
-    """Before any work: the folders can be written, and no results folder holds what a killed process left."""
+    """Check that the folders can be written, and remove what a killed run left in any results folder."""
     for folder in vars(results).values():
-        sweep(Path(folder))
+        remove_stale_parts(Path(folder))
     for folder in folders:
-        try_writing(Path(folder))
+        refuse_unwritable(Path(folder))
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends without an error."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    part = part_of(path)
     try:
-        with named(path, beside):
+        with explain_disk_errors(path, part):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with claimed(beside):
-                yield beside
-                with beside.open("rb") as written:
-                    os.fsync(written.fileno())
-                beside.replace(path)
-                LOG.debug("wrote %s", path)
+            yield part
+            with part.open("rb") as written:
+                os.fsync(written.fileno())
+            part.replace(path)
+            LOG.debug("wrote %s", path)
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    with whole(path) as beside:
-        beside.write_text(text, encoding="utf-8", newline="\n")
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -53,13 +52,10 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def write_parquet(path: Path, table: "pl.DataFrame") -> None:
-    _write(path, lambda beside: table.write_parquet(beside, row_group_size=131_072))
+    with whole(path) as part:
+        table.write_parquet(part, row_group_size=131_072)
 
 
 def write_csv(path: Path, table: "pl.DataFrame") -> None:
-    _write(path, table.write_csv)
-
-
-def _write(path: Path, write: Callable[[Path], None]) -> None:
-    with whole(path) as beside:
-        write(beside)
+    with whole(path) as part:
+        table.write_csv(part)

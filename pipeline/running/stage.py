@@ -1,4 +1,4 @@
-"""How every stage starts and ends: alone, announced, and with an exit code that says what happened."""
+"""How every stage and command starts and ends: set up, and with an exit code that says what happened."""
 
 import gc
 import os
@@ -13,34 +13,29 @@ from concord.metrics_core.checking.problems import refuse
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running import announce
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.claims import forget_claims, only_one
 from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.running.failures import DEBUG, exit_code, in_words, killed_before
-from concord.pipeline.running.leftovers import remove_own, spilled
-from concord.pipeline.running.lifetime import Stopped, stop_in_order, told_to_stop
+from concord.pipeline.running.failures import DEBUG, exit_code, in_words
+from concord.pipeline.running.signals import Stopped, raise_on_signal, signal_received
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
 
 
 def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) -> NoReturn:
-    """Run a stage, the only one of its name, and leave the process; `main` says what it did.
+    """Run a stage and leave the process; `main` returns a summary of what it did.
 
-    `then` prints what is worth a look, after all else that the stage says; not where quiet was asked for.
+    `then` prints what is worth a look, after all other messages of the stage; not where quiet was chosen.
     """
 
-    def alone() -> None:
-        began, stage = time.monotonic(), _name()
-        with only_one(stage) as killed:
-            if killed:
-                LOG.warning("%s: %s", stage, killed_before(killed))
-            said = main()
-        announce.ended(stage, said, time.monotonic() - began, spilled())
+    def work() -> None:
+        began = time.monotonic()
+        summary = main()
+        announce.ended(_name(), summary, time.monotonic() - began)
         if then is not None:
             announce.show(then)
         if "duckdb" not in sys.modules:  # whose binding takes for leaks what nobody collects
             gc.freeze()  # Python need not search all modules for garbage as it ends
 
-    leave(alone)
+    leave(work)
 
 
 def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
@@ -52,52 +47,47 @@ def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
     arguments = announce.set_up(sys.argv)
     sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
-        stop_in_order(_tidy)
-        ended = work()
+        raise_on_signal()
+        result = work()
         sys.stdout.flush()
     except BrokenPipeError:
-        announce.forget_stdout()
+        announce.discard(sys.stdout)
         sys.exit(BROKEN_PIPE)
     except (Exception, KeyboardInterrupt) as error:  # the outermost frame: nothing is hidden
-        if stopped := told_to_stop():
-            _stopped(stopped)
+        if stopped := signal_received():
+            _stop(stopped)
         if debug:
             print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
             LOG.error("%s", without_credentials(in_words(error)))
         announce.flush()
         sys.exit(exit_code(error) if errors is None else errors)
-    if stopped := told_to_stop():
-        _stopped(stopped)
-    sys.exit(ended if isinstance(ended, int) else 0)
-
-
-def _tidy() -> None:
-    remove_own()
-    forget_claims()
+    if stopped := signal_received():
+        _stop(stopped)
+    sys.exit(result if isinstance(result, int) else 0)
 
 
 def model_argument(params: Params) -> str:
-    """The model that the command line names."""
+    """Return the model that the command line names."""
     return argument(list(params.models), "a model")
 
 
-def argument(known: Sequence[str], what: str) -> str:
-    """The one argument of the command line, refused if it is none of what params.yaml names."""
+def argument(known: Sequence[str], kind: str) -> str:
+    """Return the one argument of the command line; refuse it if params.yaml does not name it."""
     names = sys.argv[1:]
     if len(names) == 1 and names[0] in known:
         return names[0]
     given = " ".join(names) if names else "nothing"
     fix = f"name one of those in {PARAMS}: {', '.join(known)}"
-    raise refuse("command line", f"{given!r} is not {what}", fix)
+    raise refuse("command line", f"{given!r} is not {kind}", fix)
 
 
-def _stopped(by: Stopped) -> NoReturn:
-    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), by.name)
+def _stop(signal: Stopped) -> NoReturn:
+    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), signal.name)
     with suppress(OSError):
         sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(by.exit_code)  # at once: what libraries say of their unfinished work helps nobody
+    os._exit(signal.exit_code)  # at once: messages of libraries about unfinished work help nobody
 
 
 def _name() -> str:

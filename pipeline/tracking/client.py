@@ -1,4 +1,4 @@
-"""MLflow's client, told not to wait for minutes; what it refuses becomes one line."""
+"""MLflow's client with short time limits; its errors become one line."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from traceback import walk_tb
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from concord.pipeline.running.lifetime import importing
+from concord.pipeline.running.signals import importing
 from concord.pipeline.tracking.failures import STRANGE
-from concord.pipeline.tracking.limits import RETRIES, TIMEOUT, Limited
 from concord.pipeline.tracking.store import Tracking
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-# MLflow waits for a dead server for minutes (and as long as a busy one asks for), reports its use home, announces
-# its tables and prints the traceback of what it raises, unless told otherwise. Each of these may be set from outside.
+RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
+# By default MLflow waits for a dead server for minutes (and as long as a busy one demands), reports its use home,
+# announces its tables and prints the traceback of what it raises. A user's own settings take precedence.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     RETRIES: "1",
@@ -31,7 +31,7 @@ _ENVIRONMENT = {
 
 @contextmanager
 def opened(tracking: Tracking) -> Iterator[MlflowClient]:
-    """A client; what MLflow refuses inside the block becomes a TrackingError."""
+    """A client; errors of MLflow inside the block become a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     with importing():
@@ -45,20 +45,19 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
                     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
                 SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]
-        client = MlflowClient(tracking_uri=tracking.resolved)
-        yield cast("MlflowClient", Limited(client)) if tracking.is_server else client
+        yield MlflowClient(tracking_uri=tracking.resolved)
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None
     except Exception as error:
-        if isinstance(error, MemoryError) or not _is_mlflows(error):
+        if isinstance(error, MemoryError) or not _raised_in_mlflow(error):
             raise
         raise tracking.error(error, STRANGE if tracking.is_server else None) from None
     finally:
         gc.unfreeze()
 
 
-def _is_mlflows(error: Exception) -> bool:
-    """Did MLflow stumble, over what a server answers or a database holds? It raises what its libraries raise."""
+def _raised_in_mlflow(error: Exception) -> bool:
+    """True if MLflow failed, over what a server answers or a database holds. It raises what its libraries raise."""
     modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return any(name.partition(".")[0] == "mlflow" for name in modules)
 

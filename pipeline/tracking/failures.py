@@ -1,13 +1,13 @@
-"""Why MLflow did not take the results: in words that are the same on every machine, with what to do."""
+"""Why MLflow did not take the results, in words that are the same on every machine, with a fix."""
 
 import re
 from typing import NamedTuple
 
 _STATUS = re.compile(r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error")  # fmt: skip
-_MEND = "mend mlflow.tracking_uri in params.yaml"
+_CORRECT = "correct mlflow.tracking_uri in params.yaml"
 _LOG_IN = (
     "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
-    f"or {_MEND}"
+    f"or {_CORRECT}"
 )
 _LATER = "try later"
 
@@ -20,12 +20,13 @@ class Failure(NamedTuple):
     told: bool = False
 
 
-UNREACHABLE = Failure("cannot be reached", f"start the server, or {_MEND}", told=True)
+UNREACHABLE = Failure("cannot be reached", f"start the server, or {_CORRECT}", told=True)
 SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)")
-REFUSED = Failure("refuses", _MEND, told=True)
+REFUSED = Failure("refuses", _CORRECT, told=True)
+REFUSED_BY_SERVER = Failure("refuses", _LOG_IN, told=True)
 STRANGE = Failure(
     "gives an answer that MLflow's client cannot read",
-    f"see that a server of MLflow in this version is there, or {_MEND}",
+    f"see that a server of MLflow in this version is there, or {_CORRECT}",
     told=True,
 )
 _DAMAGED = "take a copy of it, put it aside (a new one is made), or bring back an older copy"
@@ -37,6 +38,11 @@ _BY_STATUS = {
     429: Failure("turns requests away, it is busy (429)", _LATER),
 }
 _BY_WORDS = (
+    (r"Invalid url", REFUSED),
+    (
+        r"Failed to convert '.*' for MLFLOW_",
+        Failure("was not asked: a setting is invalid", "correct the variable", told=True),
+    ),
     (
         r"valid JSON format|Expecting value|ParseError",
         Failure("answers with a page that is not MLflow's, perhaps one to log in", _LOG_IN),
@@ -58,7 +64,7 @@ _BY_WORDS = (
         r"unable to open database|disk I/O error",
         Failure(
             "cannot be opened",
-            f"make it a file that this user may write to, no folder and no loop of links, or {_MEND}",
+            f"make it a file that this user may write to, no folder and no loop of links, or {_CORRECT}",
             told=True,
         ),
     ),
@@ -75,7 +81,7 @@ _BY_WORDS = (
         Failure(
             "has the tables of another version of MLflow",
             "install the version that wrote it; or, if that is older, copy the database and run "
-            f"`mlflow db upgrade` on it; or {_MEND}",
+            f"`mlflow db upgrade` on it; or {_CORRECT}",
         ),
     ),
     (
@@ -90,8 +96,8 @@ _BY_WORDS = (
 )
 
 
-def failure(words: str, *, is_server: bool) -> Failure:
-    """The kind of failure that an error of MLflow, of its HTTP library or of sqlite tells of."""
+def known_failure(words: str) -> Failure | None:
+    """Return the kind of failure that an error of MLflow, its HTTP library or sqlite names; None if unknown."""
     found = _STATUS.search(words)
     if found:
         status = int(next(group for group in found.groups() if group))
@@ -102,4 +108,4 @@ def failure(words: str, *, is_server: bool) -> Failure:
     for pattern, kind in _BY_WORDS:
         if re.search(pattern, words):
             return kind
-    return REFUSED._replace(fix=_LOG_IN) if is_server else REFUSED
+    return None

@@ -9,21 +9,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from http.client import HTTPException
 from pathlib import Path
-from ssl import SSLCertVerificationError
-from urllib.error import HTTPError, URLError
 from urllib.parse import unquote
-from urllib.request import urlopen
 
 from concord.pipeline.params.repository import PARAMS, original_project
-from concord.pipeline.running.claims import lock_file
 from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.tracking.failures import REFUSED, SLOW, UNREACHABLE, Failure, failure
-from concord.pipeline.tracking.limits import within
+from concord.pipeline.tracking.failures import REFUSED, REFUSED_BY_SERVER, Failure, known_failure
 
 _SQLITE = "sqlite:///"
-ANSWER_WITHIN = 5  # seconds, for a server to say that it is there
 BUSY_FOR = 20  # seconds, for another process to let go of the database
 
 AGAIN = "concord log --again"
@@ -90,9 +83,8 @@ class Tracking:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Refuses what cannot work before MLflow tries it for minutes; a local database is ours alone."""
+        """Hold a local database for this process alone; refuse one that MLflow could not open."""
         if self.database is None:
-            self._ask_server()
             yield
             return
         with self._locked(self.database):
@@ -114,13 +106,17 @@ class Tracking:
         yield _address(beside)
         beside.replace(self.database)
 
-    def error(self, error: BaseException, kind: Failure | None = None) -> TrackingError:
-        """One line that names the address, what went wrong and what to do."""
-        return self._in_one_line(error, kind or failure(str(error), is_server=self.is_server))
+    def error(self, error: BaseException, unknown: Failure | None = None) -> TrackingError:
+        """Return one line that names the address, what went wrong and what to do.
 
-    def _in_one_line(self, error: object, kind: Failure) -> TrackingError:
+        `unknown` is the kind of an error whose words are not known.
+        """
+        kind = known_failure(str(error)) or unknown
+        kind = kind or (REFUSED_BY_SERVER if self.is_server else REFUSED)
         words = " ".join(self.hidden(str(error)).partition("[SQL: ")[0].split())
         words = re.sub(r"^\(raised as a result of [^)]*\) ", "", words)  # SQLAlchemy to its caller
+        cause = re.search(r"\(Caused by .*?(\[(Errno|SSL)[^'\"()]*)", words)
+        words = cause[1] if cause else words  # urllib3 names the whole request first
         told = f": {words[:300]}" if kind.told else ""
         fix = kind.fix.replace(PARAMS, self.file)
         advice = f"the results are on disk; {fix}, then `{self.again}`"
@@ -141,26 +137,6 @@ class Tracking:
     def is_server(self) -> bool:
         return self.uri.startswith(("http://", "https://"))
 
-    def _ask_server(self) -> None:
-        """Any answer will do; certificates and passwords are for MLflow's own client to judge."""
-        if not self.is_server:
-            return
-        try:
-            with (
-                within(ANSWER_WITHIN),
-                urlopen(f"{self.shown.rstrip('/')}/health", timeout=ANSWER_WITHIN),
-            ):
-                pass
-        except (HTTPError, HTTPException):
-            return
-        except ValueError as error:  # an address that is none
-            raise self._in_one_line(error, REFUSED) from None
-        except OSError as error:
-            reason = error.reason if isinstance(error, URLError) else error
-            if not isinstance(reason, SSLCertVerificationError):
-                kind = SLOW if isinstance(reason, TimeoutError) else UNREACHABLE
-                raise self._in_one_line(reason, kind) from None
-
     def _ask_database(self, database: Path) -> None:
         try:
             with closing(sqlite3.connect(database, timeout=BUSY_FOR)) as connection:
@@ -174,7 +150,7 @@ class Tracking:
         """Two processes that create the tables at once break them, and both would log the same run."""
         try:
             database.parent.mkdir(parents=True, exist_ok=True)
-            lock = lock_file(database.with_name(f"{database.name}.lock"))
+            lock = database.with_name(f"{database.name}.lock").open("a")
         except OSError as error:
             raise self.error(error) from None
         with lock:

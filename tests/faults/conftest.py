@@ -1,30 +1,34 @@
-"""One finished tiny project for all workers; each test gets a copy."""
+"""One evaluated project of 30 users; each test works in a copy of its own."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.faults.tiny import digests, repro, tiny_project
-from tests.project import copied_from, made_once
-
-
-def finished_tiny(folder: Path) -> None:
-    repro(tiny_project(folder))
+from tests.faults.small import digests, run_all, small_project
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The tiny project after `dvc repro`."""
-    return made_once(tmp_path_factory, worker_id, finished_tiny) / "a project"
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small project after every stage up to the report."""
+    project = small_project(tmp_path_factory.mktemp("small") / "a project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        run_all()
+    return project
 
 
 @pytest.fixture(scope="session")
-def expected(finished: Path) -> dict[str, str]:
-    """What every run must give, whatever happened before it."""
-    return digests(finished)
+def expected(evaluated: Path) -> dict[str, str]:
+    """The hashes that every run must give, whatever happened before it."""
+    return digests(evaluated)
 
 
 @pytest.fixture
-def project(finished: Path, tmp_path: Path) -> Path:
-    """A finished project of the test's own."""
-    return copied_from(finished, tmp_path)
+def project(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the evaluated project, which is the current folder."""
+    copy = tmp_path / "a project"
+    shutil.copytree(evaluated, copy)
+    monkeypatch.chdir(copy)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    return copy

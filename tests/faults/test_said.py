@@ -1,58 +1,129 @@
-"""What a stage says, and how much of it."""
+"""What a stage logs: how much of it, in which form, and on which streams."""
 
+import io
 import json
 import re
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
-from tests.faults.tiny import LOAD, stage
+from concord.pipeline.running import announce
+from concord.pipeline.running.stage import leave
+from tests.faults.small import LOAD, digests, run_command, run_in_process, run_stage
 from tests.project import ROOT, attempt
 
-pytestmark = pytest.mark.whole
-
-ENDED = r"load popularity: 36,000 rows, 1,200 users; \d+\.\d s, \d+ MB\n"
+ENDED = r"load first: 150 rows, 30 users; \d+\.\d s, \d+ MB\n"
 
 
 def test_a_stage_ends_with_what_it_did_how_long_and_how_much_memory(project: Path) -> None:
-    assert re.fullmatch(ENDED, stage(project, *LOAD).stderr)
+    assert re.fullmatch(ENDED, run_stage(*LOAD).err)
 
 
-@pytest.mark.parametrize("how", [{"CONCORD_LOG": "quiet"}, {}])
-def test_quiet_says_nothing(project: Path, how: dict[str, str]) -> None:
-    done = stage(project, *LOAD, *([] if how else ["-q"]), **how)
+@pytest.mark.parametrize("variable", ["quiet", ""])
+def test_quiet_says_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(announce.VARIABLE, variable)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert run_stage(*LOAD, *([] if variable else ["-q"])) == (0, "", "")
 
 
 def test_verbose_names_what_is_read_and_written(project: Path) -> None:
-    said = stage(project, *LOAD, "--verbose").stderr
+    err = run_stage(*LOAD, "--verbose").err
 
-    assert "read data/demo/popularity.csv in " in said
-    assert "wrote results/lists/popularity.parquet\n" in said
-    assert re.search(ENDED, said)
+    assert "read data/first.csv in " in err
+    assert "wrote results/lists/first.parquet\n" in err
+    assert re.search(ENDED, err)
 
 
-def test_json_is_an_object_a_line(project: Path) -> None:
-    lines = [json.loads(line) for line in stage(project, *LOAD, CONCORD_LOG="json,verbose").stderr.splitlines()]  # fmt: skip
+def test_json_is_an_object_a_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(announce.VARIABLE, "json,verbose")
+    lines = [json.loads(line) for line in run_stage(*LOAD).err.splitlines()]
 
     assert [line["level"] for line in lines] == ["debug", "debug", "debug", "info"]
-    assert lines[-1]["stage"] == "load popularity"
+    assert lines[-1]["stage"] == "load first"
     assert lines[-1]["seconds"] > 0
     assert lines[-1]["megabytes"] > 50
 
 
-def test_errors_are_json_too_where_it_is_asked_for(project: Path) -> None:
-    done = stage(project, "load", "nobody", "--log-json")
-    (line,) = done.stderr.splitlines()
+def test_errors_are_json_too_where_it_is_chosen(project: Path) -> None:
+    refused = run_stage("load", "nobody", "--log-json")
+    command = run_command("--log-json", "presets", "no-such-preset")
 
-    assert done.returncode == 2
-    assert json.loads(line)["level"] == "error"
-    assert "is not a model" in json.loads(line)["message"]
+    assert (refused.code, command.code) == (2, 2)
+    assert json.loads(refused.err)["level"] == json.loads(command.err)["level"] == "error"
+    assert "is not a model" in json.loads(refused.err)["message"]
 
 
-def test_the_command_takes_the_same_flags() -> None:
-    done = attempt(ROOT, "concord", "--log-json", "presets", "no-such-preset")
+@pytest.mark.fault(13, "output that is lost for a full disk fails no stage")
+def test_a_full_disk_behind_stdout_harms_no_result(project: Path, expected: dict[str, str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = run_stage("compare", stdout=full)
 
-    assert done.returncode == 2
-    assert json.loads(done.stderr)["level"] == "error"
+    assert ended.code == 0
+    assert "stdout: No space left on device" in ended.err
+    assert digests(project) == expected
+
+
+def test_a_full_disk_behind_stdout_of_a_command_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = run_command("metrics", stdout=full)
+
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert "No space left on device" in ended.err
+
+
+def test_what_cannot_be_logged_changes_no_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert run_command("presets", "nope", stderr=full).code == 2
+
+
+def test_a_stage_works_without_its_streams(project: Path, expected: dict[str, str]) -> None:
+    done = attempt(project, "sh", "-c", "concord stage compare <&- >&- 2>&-")
+
+    assert done.returncode == 0
+    assert digests(project) == expected
+
+
+def test_a_command_refuses_as_it_would_with_its_streams() -> None:
+    done = attempt(ROOT, "sh", "-c", "concord presets nope >&- 2>&-")
+
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize(("command", "code"), [("concord presets", 141), ("concord --help", 0)])
+def test_a_reader_who_has_gone_gets_no_message(command: str, code: int) -> None:
+    done = attempt(ROOT, "sh", "-c", f"({command}; echo code $? >&2) | true")
+
+    assert done.stderr == f"code {code}\n"
+
+
+def test_a_reader_who_leaves_stops_no_stage() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    discarded: list[TextIO] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(announce, "discard", discarded.append)
+        ended = run_in_process(lambda: leave(lambda: announce.say("hello")), "x", stdout=Gone())
+
+    assert (ended.code, ended.err, len(discarded)) == (0, "", 1)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [8, 80])
+def test_progress_fits_the_terminal_and_is_gone_at_the_end(
+    project: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setattr("concord.pipeline.running.progress._columns", lambda: columns)
+    *drawn, last = run_stage(*LOAD, stderr=_Terminal()).err.split("\r\x1b[K")
+    pictures = [picture for picture in "".join(drawn).replace("\x1b[K", "").split("\r") if picture]
+
+    assert pictures
+    assert all(len(picture) < columns for picture in pictures)
+    assert re.fullmatch(ENDED, last)

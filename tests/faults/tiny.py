@@ -10,7 +10,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from tests.project import attempt, change_params, copied, run
+from tests.project import change_params, copied
 
 TINY: dict[str, Any] = {
     "background": {},
@@ -22,7 +22,6 @@ TINY: dict[str, Any] = {
     "comparison.resamples": 199,
 }
 MODELS = ("popularity", "als")
-LOAD = ("load", "popularity")
 STAGES = ("load-truth", "load", "evaluate", "compare", "report")  # all but MLflow
 
 
@@ -52,15 +51,6 @@ def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[
         text=True,
         start_new_session=True,
     )
-
-
-def stage(project: Path, *name: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """One stage, as DVC runs it."""
-    return attempt(project, "concord", "stage", *name, **environment)
-
-
-def repro(project: Path, *names: str, **environment: str) -> str:
-    return run(project, "dvc", "repro", *names, **environment)
 
 
 def digests(project: Path) -> dict[str, str]:

@@ -74,7 +74,6 @@ def test_everything_works_from_the_subfolder(get_started: Repository) -> None:
     assert "dvc_plots" in plots
     assert "nDCG@10: als, against HEAD: worse" in diff
     assert "no problem found" in get_started.run("concord", "validate", at=at)
-    get_started.run("concord", "mend", at=at)
     get_started.run("git", "checkout", "-q", ".")
     get_started.run("dvc", "checkout", "-q")
 

@@ -15,7 +15,7 @@ from concord.metrics_core.scoring.background import NONE, Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
 from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
-from concord.pipeline.running.leftovers import spill_folder
+from concord.pipeline.running.temporary_files import spill_folder
 
 
 def partitions(

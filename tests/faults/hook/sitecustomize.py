@@ -1,13 +1,11 @@
-"""Breaks a real process at the n-th thing it does to a file, as audit events tell it.
+"""Break a real process at the n-th thing it does to a file, as audit events name it.
 
 FAULT_AT      : which of the events that match, from 1
-FAULT_EVENTS  : what the text of an event (`open results/x w`) must match, a regular expression
-FAULT_DO      : die (at once, as by kill -9) | fail (no space left) | pause (until FAULT_MARK is gone)
+FAULT_EVENTS  : a regular expression for the text of an event (`open results/x writes`)
+FAULT_DO      : die (at once, as by kill -9) | pause (until FAULT_MARK is gone)
 FAULT_MARK    : a file that is made when it breaks
-FAULT_CLOCK   : seconds by which this process's clock is wrong
 """
 
-import errno
 import os
 import re
 import signal
@@ -24,36 +22,26 @@ def _described(event: str, arguments: tuple[object, ...]) -> str:
 
 
 def _break_at(number: int, pattern: str, do: str) -> None:
-    wanted, seen = re.compile(pattern), 0
+    matching, count = re.compile(pattern), 0
 
     def watch(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal seen
+        nonlocal count
         if event not in ("open", "os.rename", "os.remove", "os.mkdir", "import"):
             return
-        if not wanted.search(_described(event, arguments)):
+        if not matching.search(_described(event, arguments)):
             return
-        seen += 1
-        if seen != number:
+        count += 1
+        if count != number:
             return
         mark = Path(os.environ.get("FAULT_MARK", os.devnull))
         mark.touch()
         if do == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        if do == "fail":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         while mark.exists():
             time.sleep(0.02)
 
     sys.addaudithook(watch)
 
 
-def _shift_clock(seconds: float) -> None:
-    true_time, true_ns = time.time, time.time_ns
-    time.time = lambda: true_time() + seconds
-    time.time_ns = lambda: true_ns() + int(seconds * 1e9)
-
-
 if "FAULT_AT" in os.environ and "stage" in sys.orig_argv:
     _break_at(int(os.environ["FAULT_AT"]), os.environ["FAULT_EVENTS"], os.environ["FAULT_DO"])
-if "FAULT_CLOCK" in os.environ:
-    _shift_clock(float(os.environ["FAULT_CLOCK"]))

@@ -1,7 +1,8 @@
-"""What DuckDB puts on disk is bounded and told."""
+"""Temporary files of DuckDB and half-written outputs: bounded, and removed."""
 
+import os
+import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import duckdb
@@ -9,28 +10,39 @@ import pytest
 
 from concord.metrics_core.checking.locked import connect
 from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.running import leftovers
 from concord.pipeline.running.connections import SPILL, spilling_to, workspace
 from concord.pipeline.running.failures import in_words
-from concord.pipeline.running.leftovers import spill_folder, spilled
+from concord.pipeline.running.temporary_files import remove_stale_parts, spill_folder
 
 MANY = "CREATE TABLE sorted AS SELECT md5(range::VARCHAR) AS text FROM range(3000000) ORDER BY text"
 
 
-def test_what_was_spilled_is_known_when_the_folder_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "_AT_MOST", [0])
-    with spill_folder() as folder:
-        Path(folder, "a").write_bytes(bytes(3000))
-        Path(folder, "b").write_bytes(bytes(2000))
-        deadline = time.monotonic() + 20
-        while not spilled() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        Path(folder, "b").unlink()
+def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with spill_folder() as mine:
+        own = Path(mine)
+        stale = own.with_name(own.name.replace(str(os.getpid()), str(gone.pid)))
+        elsewhere = own.with_name("concord-duckdb-another-host-999999999-x")
+        for folder in (stale, elsewhere):
+            folder.mkdir()
+            (folder / "spilled").touch()
+        parts = [tmp_path / f".a.parquet.{pid}.part" for pid in (os.getpid(), gone.pid)]
+        for part in (*parts, tmp_path / ".theirs.part"):
+            part.touch()
+        with spill_folder():
+            pass
+        remove_stale_parts(tmp_path)
+        left = {path.name for path in tmp_path.iterdir()}
 
-    assert not Path(folder).exists()
-    assert spilled() == 5000
+    assert left == {own.name, elsewhere.name, parts[0].name, ".theirs.part"}
+    assert not own.exists()
 
 
+@pytest.mark.fault(14, "a full disk for spilling is named with its folder, limit and what to raise")
 def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

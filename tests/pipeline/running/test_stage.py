@@ -1,64 +1,46 @@
 """How a stage ends when it is stopped: its own code, one line, nothing left behind."""
 
 import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
+from threading import Timer
 
-from tests.pipeline.tracking.log_project import ROOT
+import duckdb
+import pytest
 
-
-def test_a_stage_that_is_stopped_leaves_no_half_written_file(tmp_path: Path) -> None:
-    script = """
-import os, signal
-from pathlib import Path
 from concord.pipeline.running.outputs import whole
 from concord.pipeline.running.stage import run
-def main():
-    with whole(Path("out.txt")) as beside:
-        beside.write_text("half")
-        os.kill(os.getpid(), signal.SIGTERM)
-        while True:
-            pass
-run(main)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from tests.faults.small import run_in_process
 
-    assert (done.returncode, done.stderr) == (
-        143,
-        "-c: stopped by SIGTERM; nothing half-written is left\n",
-    )
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+@pytest.mark.fault(4, "Ctrl-C ends a stage with 130, SIGTERM with 143, temporary files removed")
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_stage_that_is_stopped_leaves_no_half_written_file(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    def main() -> str:
+        with whole(tmp_path / "out.txt") as part:
+            part.write_text("half")
+            os.kill(os.getpid(), number)
+        return "not reached"
+
+    ended = run_in_process(lambda: run(main), "load", "a")
+
+    message = f"load a: stopped by {number.name}; nothing half-written is left\n"
+    assert ended == (code, "", message)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_error_that_a_library_makes_of_a_signal_is_still_the_signal(tmp_path: Path) -> None:
-    script = """
-import os, signal
-from concord.pipeline.running.stage import run
-def main():
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-    except KeyboardInterrupt:
-        raise RuntimeError("Query interrupted")
-run(main)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.mark.fault(4, "a long query is interrupted")
+def test_a_long_query_is_interrupted() -> None:
+    """DuckDB turns the signal into an error of its own."""
+    query = "SELECT sum(sin(a.range * b.range)) FROM range(1000000) a, range(1000000) b"
 
-    assert (done.returncode, done.stderr) == (
-        130,
-        "-c: stopped by SIGINT; nothing half-written is left\n",
-    )
+    def main() -> str:
+        Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with duckdb.connect(config={"threads": 1}) as connection:
+            return str(connection.execute(query).fetchall())
+
+    assert run_in_process(lambda: run(main), "load", "a").code == 143

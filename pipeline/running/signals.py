@@ -1,0 +1,66 @@
+"""A stage ends with its parent, and a signal stops it with the exit code that shells expect."""
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_PR_SET_PDEATHSIG = 1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_received: list["Stopped"] = []
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; passes through every `except Exception`, so that temporary files are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.name = signal.Signals(number).name
+        self.exit_code = 128 + number  # 130 for Ctrl-C, 143 for SIGTERM, as in shells
+
+
+def begin() -> None:
+    """Prepare the process before its imports: until `raise_on_signal`, a signal ends it at once."""
+    die_with_parent()
+    gc.disable()  # until `importing` ends
+    for number in _SIGNALS:
+        signal.signal(number, lambda received, _: os._exit(128 + received))
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Import without garbage collection, which takes a seventh of the time and removes nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def raise_on_signal() -> None:
+    """From now on, the first signal raises `Stopped` in the main thread; later ones are ignored."""
+    _received.clear()
+    for number in _SIGNALS:
+        signal.signal(number, _raise)
+
+
+def signal_received() -> Stopped | None:
+    """Return the signal that stopped this process. Libraries turn the exception into others."""
+    return _received[0] if _received else None
+
+
+def die_with_parent() -> None:
+    """Let Linux kill this process when its parent dies: no orphan writes beside the next `dvc repro`."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    for other in _SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    _received.append(Stopped(number))
+    raise _received[0]
