@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.partition import Task
@@ -18,7 +17,7 @@ from concord.pipeline.evaluating.engines import polars as polars_engine
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import workspace
-from tests.pipeline.loading.load_project import loaded_background, params_of
+from tests.pipeline.loading.load_project import params_of
 
 PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
 OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
@@ -104,15 +103,6 @@ def test_quality_says_what_was_read(project: Params) -> None:
     assert (items["rows"], items["features"]) == (20, "categories")
 
 
-def test_an_item_that_stands_twice_is_refused(project: Params) -> None:
-    pl.DataFrame({"item": ["a", "a"], "genres": ["x", "y"]}).write_csv("items.csv")
-
-    with workspace() as connection, pytest.raises(InputError, match="'a' stands more than once"):
-        load_background(connection, project, "items")
-
-    assert not Path("results").exists()
-
-
 def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
     _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
     _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
@@ -122,18 +112,3 @@ def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
         list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
 
 
-@pytest.mark.bad_input(59, "blanks around categories are stripped")
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_blanks_around_categories_are_no_part_of_them(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    held = {"a": ["Action", " Comedy"], "b": ["Comedy "]}
-    if form == "csv":
-        rows = "".join(f"{item},{' | '.join(own)}\n" for item, own in held.items())
-        Path("i.csv").write_text(f"item,categories\n{rows}")
-    else:
-        lines = (json.dumps({"item": item, "categories": own}) for item, own in held.items())
-        Path("i.jsonl").write_text("\n".join(lines))
-    rows_read, _ = loaded_background("items", f"i.{form}")
-    assert [row["categories"] for row in rows_read] == [["Action", "Comedy"], ["Comedy"]]

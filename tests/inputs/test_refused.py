@@ -1,0 +1,34 @@
+"""Every bad input is refused with the same location, problem and fix by the library and by the stages."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.inputs.inputs import BadInput, as_argument
+from tests.inputs.bad_inputs import BAD_INPUTS
+
+
+def _parameter(bad: BadInput) -> object:
+    behaviour = f"refused: {bad.problems[0].partition('; ')[0]}"
+    marks = [] if bad.page is None else [pytest.mark.bad_input(bad.page, behaviour)]
+    return pytest.param(bad, id=bad.id, marks=marks)
+
+
+@pytest.fixture(autouse=True)
+def _in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("bad", [_parameter(bad) for bad in BAD_INPUTS])
+def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
+    bad.write()
+    refused = bad.refused_by_stage()
+
+    shown = refused if bad.fix is not None else refused[: len(bad.expected)]
+    assert shown == bad.expected
+    if not {"order", "format"} & set(bad.settings):  # which the library does not have
+        assert bad.refused_by_library() == as_argument(refused, bad.table)
+    if isinstance(bad.content, pa.Table):
+        in_memory = as_argument(refused, bad.table).replace(f"{bad.file}:", f"{bad.table}:")
+        assert bad.refused_by_library(bad.content) == in_memory
