@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
@@ -131,7 +130,8 @@ def message(refuse: Callable[[], object]) -> str:
     except InputError as error:
         assert not Path("results").exists()
         return str(error)
-    raise AssertionError("the input was read")
+    unexpected = "the input was read"
+    raise AssertionError(unexpected)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -1,12 +1,14 @@
-"""Every bad input is refused with the same location, problem and fix by the library and by the stages."""
+"""Bad inputs are refused with the same location, problem and fix by the library and by the stages."""
 
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from tests.inputs.inputs import BadInput, as_argument
+import concord as cc
+from tests.inputs.bad_arguments import BAD_ARGUMENTS, LISTS, TRUTH, WITHOUT_FIX, BadArgument
 from tests.inputs.bad_inputs import BAD_INPUTS
+from tests.inputs.inputs import BadInput, as_argument
 
 
 def _parameter(bad: BadInput) -> object:
@@ -32,3 +34,17 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
     if isinstance(bad.content, pa.Table):
         in_memory = as_argument(refused, bad.table).replace(f"{bad.file}:", f"{bad.table}:")
         assert bad.refused_by_library(bad.content) == in_memory
+
+
+@pytest.mark.parametrize("bad", BAD_ARGUMENTS, ids=lambda bad: bad.id)
+def test_bad_argument_is_refused(bad: BadArgument) -> None:
+    sound = {"recs": LISTS, "truth": TRUTH, "metrics": ["RR"], "conventions": "standard"}
+
+    with pytest.raises(ValueError) as refused:
+        cc.evaluate(**sound | bad.changes)
+
+    message = str(refused.value)
+    assert bad.message in message
+    assert ("fix: " in message) == (bad.id not in WITHOUT_FIX)
+    assert "params.yaml" not in message
+    assert len(message) < 800

@@ -1,6 +1,5 @@
 """Train and catalogue: from the files as they are to the metrics beyond accuracy."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from concord.pipeline.evaluating.engines import polars as polars_engine
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import workspace
-from tests.pipeline.loading.load_project import params_of
+from tests.pipeline.loading.load_project import loaded_background, params_of
 
 PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
 OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
@@ -91,18 +90,6 @@ def test_engines_and_ranges_give_what_the_library_gives(project: Params, integer
         assert found.mean == expected[label]
 
 
-def test_quality_says_what_was_read(project: Params) -> None:
-    for name in ("train", "items"):
-        with workspace() as connection:
-            load_background(connection, project, name)
-
-    train, items = (
-        json.loads(Path(f"results/data/{name}.json").read_text()) for name in ("train", "items")
-    )
-    assert (train["path"], train["users"], train["item_type"]) == ("train.csv", 30, "text")
-    assert (items["rows"], items["features"]) == (20, "categories")
-
-
 def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
     _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
     _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
@@ -112,3 +99,13 @@ def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
         list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
 
 
+def test_times_with_a_zone_are_those_of_utc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zoned = pl.Series([0]).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone("Asia/Tokyo")
+    pl.DataFrame({"user": ["u"], "item": ["a"], "time": zoned}).write_parquet("t.parquet")
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        columns = {"time": "time"}
+        assert loaded_background("train", "t.parquet", columns=columns)[0][0]["time"] == 0

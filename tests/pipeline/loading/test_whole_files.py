@@ -48,7 +48,10 @@ def test_arrow_file_with_a_hole_is_refused(legacy: bool) -> None:
     whole = _batches(pyarrow.ipc.new_file, options=options)
     for at in range(0, len(whole), 40):
         for size in (1, 4, 8, 64):
-            for damaged in (whole[:at] + whole[at + size :], whole[:at] + whole[:size] + whole[at:]):
+            for damaged in (
+                whole[:at] + whole[at + size :],
+                whole[:at] + whole[:size] + whole[at:],
+            ):
                 Path("a.arrow").write_bytes(damaged)
                 with pytest.raises(InputError):
                     loaded("a.arrow")
