@@ -1,4 +1,4 @@
-"""The table of arguments of `evaluate` that it refuses: frames, dicts and options as users pass them.
+"""The table of arguments that `evaluate` refuses: frames, dicts and options as users pass them.
 
 `test_refused.py` runs every row. Files that are refused stand in `bad_inputs.py`.
 """
@@ -36,7 +36,7 @@ TABLES = {
     "polars_series": (pl.Series(["a"]), "recs: Series is no frame, path or dict"),
     "pandas_series": (pd.Series({"u": ["a"]}), "recs: Series is no frame, path or dict"),
     "empty_text": ("", "recs: is an empty text, which is no path"),
-    "content_of_a_file": ("user,item,rank\n" + "u,a,1\n" * 500, "cannot be a path: File name too long"),
+    "content_of_a_file": ("user,item,rank\n" * 300, "cannot be a path: File name too long"),
     "missing_path": ("recs.parquet", "recs.parquet: there is no such file"),
     "home_of_unknown_user": ("~no one/recs.csv", "~no one/recs.csv: there is no such file"),
     "set_as_list": ({"u": {"a", "b"}}, "recs['u']: is a set, which has no order"),
@@ -48,7 +48,7 @@ TABLES = {
     "true_as_id": ({True: ["a"]}, "is of type bool"),
     "bytes_as_ids": ({b"u": [b"a"]}, "is of type binary"),
     "half_of_a_character": ({"u\ud800": ["a"]}, "recs: column 'user': holds half of a character"),
-    "score_beyond_64_bits": ({"u": {"a": 2**70, "b": 1}}, "column 'score': holds integers beyond 64"),
+    "score_beyond_64_bits": ({"u": {"a": 2**70, "b": 1}}, "'score': holds integers beyond 64 bits"),
     "item_twice": ({1: [10, 10]}, "stands more than once"),
     "mixed_objects": (pd.DataFrame({"user": ["u", 1], "item": ["a", "b"], "rank": [1, 1]}),
                       "recs: column 'user': holds values that do not make one column: int, str"),
@@ -60,20 +60,23 @@ TABLES = {
                    "recs: column 'user'"),
     "no_common_user": ({"w": ["b"]}, "recs: column 'user': no user of the lists stands in"),
     "id_in_another_unicode_form": ({"e\u0301": ["b"], "u": ["b"]}, "in one Unicode form"),
-    "float_that_lost_digits": ({"u": ["12345678901234567.0"]},
-                               "without `.0`: '12345678901234567.0' here, '12345678901234567' there"),
+    "float_that_lost_digits": (
+        {"u": ["12345678901234567.0"]},
+        "without `.0`: '12345678901234567.0' here, '12345678901234567' there"),
 }  # fmt: skip
 JUDGED = {"é": ["b"], "u": ["12345678901234567", "b"]}
 JUDGEMENTS = {
     "text_as_judgements": ({"u": "abc"}, "truth['u']: is 'abc', which is no list"),
     "infinite_grade": ({"u": {"a": math.inf}}, "is infinite"),
     "missing_grade": ({"u": {"a": None, "b": 1}}, "is missing"),
-    "items_of_two_types": ({1: ["a", 2]}, "truth: column 'item': holds values that do not make one column: int, str"),
+    "items_of_two_types": ({1: ["a", 2]}, "holds values that do not make one column: int, str"),
     "unnamed_grades": (RATED, "`columns={'truth': {'grade': 'rating'}}`"),
     "unnamed_grades_may_be_ignored": (RATED, "`columns={'truth': {'grade': None}}`"),
-    "unnamed_grades_by_place": (_columns().select("user", item_1="item", rating_1="rank"), "may hold the grades"),
-    "unnamed_grades_in_lists": (pl.DataFrame({"user": ["u"], "items": [["a"]], "ratings": [[0]]}), "may hold the grades"),
-    **{f"grades_called_{name}": (TRUTH.rename({"grade": name}), f"column {name!r}: may hold the grades")
+    "unnamed_grades_by_place": (_columns().select("user", item_1="item", rating_1="rank"),
+                                "may hold the grades"),
+    "unnamed_grades_in_lists": (_columns(items=[["a"]], ratings=[[0]]).drop("item", "rank"),
+                                "may hold the grades"),
+    **{f"grades_called_{name}": (TRUTH.rename({"grade": name}), f"{name!r}: may hold the grades")
        for name in ("Grade", "grades", "GRADES", " grade", "Ratings", "weights", "user_rating")},
 }  # fmt: skip
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
@@ -101,7 +104,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "metric_none": ({"metrics": [None]}, "is no text such as"),
     "several_unknown_metrics": ({"metrics": ["foo", "bar"]}, "'bar'"),
     "conventions_as_number": ({"conventions": 3}, "int says no conventions"),
-    "conventions_without_preset": ({"conventions": {"relevance_threshold": 4}}, 'add "preset": "standard"'),
+    "conventions_without_preset": ({"conventions": {"relevance_threshold": 4}},
+                                   'add "preset": "standard"'),
     "preset_none": ({"conventions": {"preset": None}}, "preset"),
     "preset_as_list": ({"conventions": {"preset": ["a"]}}, "preset"),
     "convention_as_number": ({"conventions": {1: 2}}, "preset"),

@@ -28,6 +28,7 @@ BadItems = partial(BadInput, file="i.csv", table="items")
 BadUsers = partial(Bad, table="users")
 BadTrain = partial(Bad, table="train")
 
+OUTSIDE = {"allow_outside": True}
 LISTS = "user,item,rank\n"
 GRADED = "user,item,grade\n"
 MISSING_ID = "give every row an id, or drop the row where the table is made"
@@ -106,7 +107,7 @@ FILES = [
           "check what made it; its line of names has to end with a line break",
           policies={"empty_lists": policy})
       for policy in ("error", "keep")),
-    BadJson("no_list_in_any_line", '{"user": "u", "items": []}\n', "holds no rows", NO_ROWS, page=3),
+    BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "holds no rows", NO_ROWS, page=3),
     BadInput("file_missing", {"popularty.csv": ""},
              "there is no such file; near it: popularty.csv", "set `models.m.path` to the file",
              file="popularity.csv", page=1),
@@ -125,11 +126,11 @@ FILES = [
     BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or not complete (", None),
     Bad("pipe", os.mkfifo, "is neither a file nor a folder: a pipe, a", None, page=69),
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
-        "is neither a file nor a folder: a pipe, a", None, settings={"allow_outside": True}, page=69),
+        "is neither a file nor a folder: a pipe, a", None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a file of this machine",
         "fetch what stands there first, and set `models.m.path` to the file; s3://, gs://, gcs://,"
         " az://, abfs://, abfss://, azure:// are read where they are", file="https:/lists/als.csv",
-        settings={"allow_outside": True}),
+        settings=OUTSIDE),
     Bad("socket", _socket, "is neither a file nor a folder: a pipe, a", None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
                "goes on after its end: it is several files in one, of which one would be read",
@@ -138,6 +139,7 @@ FILES = [
     BadInput("arrow_stream_without_end", _bytes(ROWS, "stream")[:-8],
              "is an Arrow stream without its end: what follows is lost", None, file="a.arrow",
              page=61),
+    BadParquet("parquet_without_rows", _bytes(ROWS[:0]), "holds no rows", NO_ROWS),
     BadInput("arrow_file_without_rows", ROWS[:0], "holds no rows", NO_ROWS, file="a.arrow"),
     BadInput("feather_version_1", b"FEA1" + bytes(40) + b"FEA1",
              "is Feather version 1, which holds no whole Arrow",
@@ -161,6 +163,10 @@ COLUMNS = [
         "column 'predicted': is missing; the columns are: user, item, prediction",
         "did you mean 'prediction'? Else name its own column: `models.m.columns: {score: …}`",
         settings={"columns": {"score": "predicted"}}),
+    Bad("shared_column_missing", "reader,title,rank\nu,x,1\n",
+        "column 'book': is missing; the columns are: reader, title, rank",
+        "name its own column: `data.columns: {item: …}`",
+        settings={"shared": {"user": "reader", "item": "book"}}),
     Bad("byte_order_mark_not_at_the_beginning", "\n\n\n\ufeffuser,item,rank\nu,a,1\n",
         "column 'user': is missing; the columns are: \\ufeffuser, item, rank",
         "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),
@@ -248,7 +254,8 @@ JSON = [
 VALUES = [
     BadInput("score_beyond_2_to_the_53_in_trec", f"u Q0 a 1 {BEYOND} m\n",
              f"line 1, column 'score' (user 'u', item 'a'): '{BEYOND}' lies beyond 2^53, where"
-             " numbers lose digits; 1 row affected", None, file="a.run", settings={"order": "score"}),
+             " numbers lose digits; 1 row affected", None, file="a.run",
+             settings={"order": "score"}),
     Bad("score_has_decimal_comma", 'user,item,points\nu,a,1\nu,b,"1,5"\nv,a,abc\n',
         "line 3, column 'points' (user 'u', item 'b'): '1,5' is no number; 2 rows affected", PLAIN,
         settings={"columns": {"score": "points"}}, page=10),
@@ -271,7 +278,8 @@ VALUES = [
                  f"row 1, column 'rank' (user 'u', item 'a'): {rank} is no place in a list", None)
       for rank in (2**63 - 1, -(2**63))),
     Bad("id_is_blank", f"{LISTS},a,1\n  ,b,1\n",
-        "line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected", MISSING_ID, page=26),
+        "line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected", MISSING_ID,
+        page=26),
     Bad("id_is_blank_and_unseen", f"{LISTS}\u200b\u200b,a,1\nv,a,1\n",
         "line 2, column 'user' (user '\\u200b\\u200b', item 'a'): is blank; 1 row affected",
         MISSING_ID),
@@ -322,16 +330,19 @@ VALUES = [
       for bits, power in ((16, 11), (32, 24), (64, 53))),
     *(BadInput(f"score_beyond_2_to_the_53_in_{name}", content,
                f"{where}, column 'score' (user 'u', item 'a'): '{score}' lies beyond 2^53, where"
-               " numbers lose digits; 1 row affected", None, file=f"a.{name}", page=63)
+               " numbers lose digits; 1 row affected", None, file=f"a.{name}",
+               page=63 if name == "csv" else None)
       for name, content, where, score in (
           ("csv", f"user,item,score\nu,a,{BEYOND}\nu,b,1\n", "line 2", BEYOND),
-          ("tsv", "user\titem\tscore\nu\ta\t12345678901234567890\n", "line 2", 12345678901234567890),
+          ("tsv", f"user\titem\tscore\nu\ta\t{10**19}\n", "line 2", 10**19),
           ("csv.gz", gzip.compress(f"user,item,score\nu,a,{BEYOND}.0\n".encode()), "line 2",
            f"{BEYOND}.0"),
           ("jsonl", f'{{"user":"u","item":"a","score":-{BEYOND}}}\n', "line 1", -BEYOND),
-          ("ndjson", f'{{"user":"u","item":"a","score":"{BEYOND}.0"}}\n', "line 1", f'"{BEYOND}.0"'),
+          ("ndjson", f'{{"user":"u","item":"a","score":"{BEYOND}.0"}}\n', "line 1",
+           f'"{BEYOND}.0"'),
           ("parquet", _row(score=[BEYOND]), "row 1", BEYOND),
-          ("arrow", _row(score=pa.array([BEYOND]).cast(pa.decimal256(60, 4))), "row 1", f"{BEYOND}.0000"),
+          ("arrow", _row(score=pa.array([BEYOND]).cast(pa.decimal256(60, 4))), "row 1",
+           f"{BEYOND}.0000"),
       )),
 ]  # fmt: skip
 
@@ -345,7 +356,8 @@ def _ids_with_unseen_ends() -> Iterator[BadInput]:
             "that is not seen; 1 row affected"
         )
         name = f"id_ends_with_unseen_{code:04x}"
-        yield Bad(name, f"{LISTS}{id_},a,1\nv,a,1\n", f"line 2, {problem}", None, page=27)
+        page = 27 if code == 0x200B else None
+        yield Bad(name, f"{LISTS}{id_},a,1\nv,a,1\n", f"line 2, {problem}", None, page=page)
         yield BadParquet(f"{name}_in_parquet", _row(user=[id_]), f"row 1, {problem}", None)
 
 
@@ -392,7 +404,8 @@ SHAPES = [
                "row 2, place 1, column 'item' (user 'v'): is missing", None),
     BadParquet("one_score_for_a_list", pa.table({"user": ["u"], "items": [["a"]], "score": [1.0]}),
                "column 'score': holds one value a row, and the items stand in", None),
-    BadParquet("columns_of_items_with_gap", pa.table({"user": ["u"], "item_1": ["a"], "item_3": ["b"]}),
+    BadParquet("columns_of_items_with_gap",
+               pa.table({"user": ["u"], "item_1": ["a"], "item_3": ["b"]}),
                "column 'item_2': is missing, and 'item_3' is there", None),
     BadParquet("column_of_items_empty_before_another",
                pa.table({"user": ["u", "v"], "item_1": ["a", None], "item_2": ["c", "d"]}),
@@ -432,7 +445,8 @@ FOLDERS = [
              {"p/a.parquet": pa.table({"user": [1], "item": [1], "rank": [1]}),
               "p/b.parquet": pa.table({"user": ["1"], "item": [1]})},
              ("/b.parquet: column 'user': is string, but int64 in a.parquet",
-              "/b.parquet: column 'rank': is missing, but int64 in a.parquet"), SAME_TYPES, page=42),
+              "/b.parquet: column 'rank': is missing, but int64 in a.parquet"), SAME_TYPES,
+             page=42),
     BadParts("column_only_in_later_part", {"p/a.parquet": ROWS, "p/b.parquet": _row(rank=[1])},
              "/a.parquet: column 'rank': is missing, but int64 in b.parquet", None, page=42),
     BadParts("score_of_a_part_missing",
@@ -494,7 +508,7 @@ BACKGROUND = [
     BadItems("ids_of_catalogue_with_space_and_twice", "item,categories\na,x\n b,\nc,x\na,q\n",
              ("line 3, column 'item' (item ' b'): ' b' begins or ends with a space;"
               " 1 row affected", "line 2 and line 5: item 'a' stands more than once;"
-              " 1 row affected"), (SPACES, "keep one row for each item"), page=57),
+              " 1 row affected"), (SPACES, "keep one row for each item")),
     BadUsers("user_twice", "user,plan\nu1,a\nu2,b\nu1,b\n",
              "line 2 and line 4: user 'u1' stands more than once; 1 row affected",
              "keep one row for each user", page=57),

@@ -22,7 +22,7 @@ Rows = list[tuple[Any, ...]]
 class GoodInput(Input):
     """One that is read.
 
-    rows      : that the stage writes: user, item, rank [, score]; grades of a truth. None is NaN, too
+    rows      : that the stage writes: user, item, rank [, score]; grades of a truth. None: or NaN
     quality   : of the quality file, as far as it matters
     behaviour : for docs/reference/robustness.md
     """
@@ -47,16 +47,19 @@ LISTS = "user,item,rank\n"
 SCORED = "user,item,score\n"
 RANKED = "user,item,rank,score\n"
 GRADED = "user,item,grade\n"
+SHARED: dict[str, Any] = {"shared": {"user": "reader", "item": "book"}}
 AB: Rows = [("u", "a", 1), ("u", "b", 2)]
 SCORED_AB: Rows = [("u", "a", 1, 2.5), ("u", "b", 2, 1.5)]
 EACH_ONE: Rows = [(2, 2, 1), (9, 9, 1), (10, 10, 1)]
 NUMBER = "1 row: user '1.0' and the like are read as '1' and the like"
+NOT_FLOATS = ("-0.0", "007.0", "1.10", "1234567890123456.0", "python 3.0", "v1.0")
 ALS = {"user": "userId", "item": "movieId", "score": "rating"}
 SPARK_ALS = pa.table({"userId": pa.array([1, 2], pa.int32()), "recommendations": pa.array(
     [[{"movieId": 5, "rating": 0.5}, {"movieId": 6, "rating": 0.25}],
      [{"movieId": 5, "rating": 0.5}]],
     pa.list_(pa.struct({"movieId": pa.int32(), "rating": pa.float32()})))})  # fmt: skip
 BY_UUID = UUID("0f8fad5b-d9cb-469f-a165-70867728950e")
+UUID_BYTES = pa.array([BY_UUID.bytes], pa.binary(16))
 LONG = "a" * 9_000_000
 
 
@@ -84,10 +87,17 @@ TEXT = [
     Good("quoted_values", f'{LISTS}"a,b","say ""hi""",1\n', [("a,b", 'say "hi"', 1)]),
     Good("other_columns_are_ignored", "when,uid,sku,pos,user\n1,u,a,1,x\n2,u,b,2,x\n", AB,
          settings={"columns": {"user": "uid", "item": "sku", "rank": "pos"}}),
+    Good("shared_names_of_columns", "reader,book,rank\nu,a,1\nu,b,2\n", AB, settings=SHARED),
+    GoodTruth("shared_names_of_columns_of_truth", "reader,book\nu,x\n", [("u", "x", 1.0)],
+              settings=SHARED),
+    Good("own_name_precedes_shared_name", "reader,book,id,rank\nu,x,a,1\n", AB[:1],
+         settings=SHARED | {"columns": {"item": "id"}}),
+    GoodRun("trec_ignores_shared_names", "u Q0 a 1 2.5 m\n", SCORED_AB[:1], settings=SHARED),
     GoodInput("format_is_given", "u Q0 a 1 2.5 x\n", SCORED_AB[:1], file="a.txt",
               settings={"format": "trec"}),
-    GoodInput("wildcard_in_name_of_file", {"a1.csv": f"{LISTS}x,x,1\n", "a[1].csv": f"{LISTS}u,a,1\n"},
-              AB[:1], file="a[1].csv", page=44, behaviour="the named file is read, no other"),
+    GoodInput("wildcard_in_name_of_file",
+              {"a1.csv": f"{LISTS}x,x,1\n", "a[1].csv": f"{LISTS}u,a,1\n"}, AB[:1],
+              file="a[1].csv", page=44, behaviour="the named file is read, no other"),
     GoodInput("sql_in_name_of_file", f"{LISTS}u,a,1\n", AB[:1],
               file="a'); DROP TABLE source; --.csv"),
     GoodInput("gzip_of_several_members",
@@ -96,7 +106,8 @@ TEXT = [
     Good("row_of_many_megabytes", f"{LISTS}u,{LONG},1\nu,b,2\n", [("u", LONG, 1), ("u", "b", 2)]),
     GoodRun("trec_row_of_many_megabytes", f"u 0 {LONG} 1 2 m\nu 0 b 2 1 m\n",
             [("u", LONG, 1, 2.0), ("u", "b", 2, 1.0)]),
-    GoodJson("integers_in_json_become_text", '{"user": 7, "items": [3, "03", 18446744073709551615]}\n',
+    GoodJson("integers_in_json_become_text",
+             '{"user": 7, "items": [3, "03", 18446744073709551615]}\n',
              [("7", "3", 1), ("7", "03", 2), ("7", "18446744073709551615", 3)]),
     GoodJson("keys_of_json_are_mapped", '{"u\'1": 1, "re\\"cs": ["a", "b"], "w": [2, 1]}\n',
              [("1", "a", 1, 2.0), ("1", "b", 2, 1.0)],
@@ -135,24 +146,27 @@ IDS = [
     *(GoodParquet(f"uuid_as_{name}", pa.table({"user": ids, "item": ["a"], "score": [1.0]}),
                   [(str(BY_UUID), "a", 1, 1.0)])
       for name, ids in (
-          ("uuid", pa.ExtensionArray.from_storage(pa.uuid(), pa.array([BY_UUID.bytes], pa.binary(16)))),
-          ("16_bytes", pa.array([BY_UUID.bytes], pa.binary(16))),
+          ("uuid", pa.ExtensionArray.from_storage(pa.uuid(), UUID_BYTES)),
+          ("16_bytes", UUID_BYTES),
       )),
     Good("whole_floats_among_ids", f"{LISTS}1.0,a,1\n2,a,1\n",
          [("1", "a", 1), ("2", "a", 1)], quality={"notes": [NUMBER]}, page=65,
          behaviour="read as 1, and told"),
-    GoodJson("whole_floats_in_json", '{"user": 1.0, "items": ["a"]}\n{"user": "2", "items": ["a"]}\n',
+    GoodJson("whole_floats_in_json",
+             '{"user": 1.0, "items": ["a"]}\n{"user": "2", "items": ["a"]}\n',
              [("1", "a", 1), ("2", "a", 1)], quality={"notes": [NUMBER]}),
     GoodParquet("whole_floats_as_text_in_parquet",
-                pa.table({"user": ["1.0", "v2", "-3.0", "0.0"], "item": ["a"] * 4, "rank": [1] * 4}),
+                pa.table({"user": ["1.0", "v2", "-3.0", "0.0"], "item": ["a"] * 4,
+                          "rank": [1] * 4}),
                 [("-3", "a", 1), ("0", "a", 1), ("1", "a", 1), ("v2", "a", 1)],
                 quality={"notes": [NUMBER.replace("1 row", "3 rows")]}),
     Good("texts_that_no_float_writes",
-         f"{LISTS}-0.0,a,1\n007.0,a,1\n1.10,a,1\n1234567890123456.0,a,1\npython 3.0,a,1\nv1.0,a,1\n",
-         [(id_, "a", 1) for id_ in
-          ("-0.0", "007.0", "1.10", "1234567890123456.0", "python 3.0", "v1.0")]),
-    Good("unseen_inside_id", f"{LISTS}x\u200cy,a,1\na b,a,1\n", [("a b", "a", 1), ("x\u200cy", "a", 1)]),
-    GoodTruth("whole_floats_in_truth", "user,item\n1.0,5\n2,6.0\n", [("1", "5", 1.0), ("2", "6", 1.0)]),
+         LISTS + "".join(f"{id_},a,1\n" for id_ in NOT_FLOATS),
+         [(id_, "a", 1) for id_ in NOT_FLOATS]),
+    Good("unseen_inside_id", f"{LISTS}x\u200cy,a,1\na b,a,1\n",
+         [("a b", "a", 1), ("x\u200cy", "a", 1)]),
+    GoodTruth("whole_floats_in_truth", "user,item\n1.0,5\n2,6.0\n",
+              [("1", "5", 1.0), ("2", "6", 1.0)]),
 ]  # fmt: skip
 
 NUMBERS = [
@@ -171,7 +185,7 @@ NUMBERS = [
                 file=f"a.{name}", table="truth", page=64, behaviour="true and false are 1 and 0")
       for name, content in (
           ("csv", f"{GRADED}u,a,True\nu,b,False\n"),
-          ("jsonl", '{"user":"u","item":"a","grade":true}\n{"user":"u","item":"b","grade":false}\n'),
+          ("jsonl", '{"user":"u","items":["a","b"],"grades":[true,false]}\n'),
           ("parquet", pa.table({"user": ["u", "u"], "item": ["a", "b"], "grade": [True, False]})),
       )),
     GoodTruth("truth_without_grades", "user,item\nu,b\nu,a\n", [("u", "a", 1.0), ("u", "b", 1.0)],
@@ -204,7 +218,8 @@ RANKING = [
     *(Good(f"duplicates_{policy}", f"{LISTS}u,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n", rows,
            conventions={"duplicates": policy},
            quality={"duplicates": {"rows": 1, "users": 1, "policy": policy}, "notes": [
-               f"1 row of 1 user repeat an item of the same list; `duplicates: {policy}` was applied"]},
+               "1 row of 1 user repeat an item of the same list; "
+               f"`duplicates: {policy}` was applied"]},
            page=14, behaviour="`conventions.duplicates` decides: refused by default; counted")
       for policy, rows in (
           ("keep", [*AB, ("u", "a", 3), ("u", "c", 4), ("v", "a", 1)]),
@@ -216,7 +231,8 @@ RANKING = [
          [("u", "a", 1, 1.0), ("u", "b", 2, float("inf")), ("v", "a", 1, 1.0)],
          quality={"rank_score_disagreements": {"users": 1}, "infinite_scores": 1, "notes": [
              "ranks and scores disagree in the lists of 1 user; the ranks decided",
-             "1 infinite score"]}, page=18, behaviour="the ranks decide; users counted in the report"),
+             "1 infinite score"]}, page=18,
+         behaviour="the ranks decide; users counted in the report"),
     Good("score_is_infinite", f"{SCORED}u,a,inf\n", [("u", "a", 1, float("inf"))],
          quality={"infinite_scores": 1}, page=21, behaviour="kept; counted in the report"),
     *(Good(f"order_{order}", f"{RANKED}u,a,2,1\nu,b,1,2\nu,c,3,3\n",
@@ -233,11 +249,13 @@ POLICIES = [
          [("u", "c", 1, 1.0), ("u", "b", 2, -5.0), ("u", "a", 3, None), ("v", "b", 1, 0.0),
           ("v", "a", 2, None)], policies={"nan_score": "last"},
          quality={"nan_score": {"rows": 2, "users": 2, "policy": "last"},
-                  "notes": ["2 rows of 2 users: NaN as score; `input.nan_score: last` was applied"]},
+                  "notes": [
+                      "2 rows of 2 users: NaN as score; `input.nan_score: last` was applied"]},
          page=20, behaviour="`input.nan_score: last` puts it below all others; counted"),
     Good("nan_is_below_minus_infinity_and_ties_with_nothing",
          f"{SCORED}u,z,1\nu,b,-inf\nu,a,nan\nu,c,nan\n",
-         [("u", "z", 1, 1.0), ("u", "b", 2, float("-inf")), ("u", "a", 3, None), ("u", "c", 4, None)],
+         [("u", "z", 1, 1.0), ("u", "b", 2, -float("inf")), ("u", "a", 3, None),
+          ("u", "c", 4, None)],
          policies={"nan_score": "last"}, conventions={"ties": "error"},
          quality={"infinite_scores": 1, "ties": {"rows": 0, "users": 0, "policy": "error"}}),
     Good("policy_that_changes_nothing", f"{SCORED}u,a,2\nu,b,1\n",
@@ -315,7 +333,8 @@ FOLDERS = [
     *(GoodParts(f"keys_of_partitions_{'_'.join(keys)}", _keyed(*keys),
                 [(user, "a", 1, 1.0) for user in users], page=60,
                 behaviour="the keys of partitions (`user=1/`) are columns")
-      for keys, users in ((["1", "12"], [1, 12]), (["1", "a%20b"], ["1", "a b"]), (["007"], ["007"]))),
+      for keys, users in (
+          (["1", "12"], [1, 12]), (["1", "a%20b"], ["1", "a b"]), (["007"], ["007"]))),
     GoodParts("column_of_part_precedes_key", _parts("user=9/part.parquet"),
               [("0", "a", 1, 2.0), ("0", "b", 2, 1.0)]),
     GoodParts("parts_of_types_of_different_widths",
@@ -339,7 +358,8 @@ BACKGROUND = [
     GoodItems("character_in_two_halves", '{"item": "b", "title": "x\\ud83d\\ude00"}\n',
               [("b", "x😀")], file="i.jsonl"),
     GoodItems("vectors_of_fixed_size",
-              pa.table({"item": [2, 1], "vector": pa.array([[1, 2], [3, 4]], pa.list_(pa.float32(), 2))}),
+              pa.table({"item": [2, 1],
+                        "vector": pa.array([[1, 2], [3, 4]], pa.list_(pa.float32(), 2))}),
               [(1, [3.0, 4.0]), (2, [1.0, 2.0])], file="i.parquet"),
     GoodItems("vector_missing", pa.table({"item": ["a", "b"], "vector": [[1.0, 2.0], None]}),
               [("a", [1.0, 2.0]), ("b", None)], file="i.parquet"),

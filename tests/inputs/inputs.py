@@ -1,4 +1,4 @@
-"""Tables as users leave them, read by a stage of the pipeline and by the library in this process."""
+"""Tables as users leave them, read in this process by a stage and by the library."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class Input:
     content  : of the file; or name -> content of several files
     file     : name of the file that is read
     table    : argument of the library that takes it
-    settings : of the table in params.yaml: `columns`, `order`, `format`
+    settings : of params.yaml: `columns`, `order`, `format` of the table; `shared`: `data.columns`
     policies : keys of `input` in params.yaml
     page     : row of docs/reference/robustness.md that it shows
     """
@@ -143,7 +143,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def as_argument(message: str, table: str) -> str:
-    """Return a message of a stage as the library words it: by argument, not by key of params.yaml."""
+    """Return a message of a stage as the library words it: with arguments, not with keys."""
     key = re.escape(TABLES[table])
     for pattern, argument in (
         (rf"set `{key}\.path` to the file", f"give the path of the file as `{table}`"),

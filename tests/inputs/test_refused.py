@@ -1,4 +1,4 @@
-"""Bad inputs are refused with the same location, problem and fix by the library and by the stages."""
+"""Stages and library refuse bad inputs with the same location, problem and fix."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
 
     shown = refused if bad.fix is not None else refused[: len(bad.expected)]
     assert shown == bad.expected
-    if not {"order", "format"} & set(bad.settings):  # which the library does not have
+    if not {"order", "format", "shared"} & set(bad.settings):  # which the library does not have
         assert bad.refused_by_library() == as_argument(refused, bad.table)
     if isinstance(bad.content, pa.Table):
         in_memory = as_argument(refused, bad.table).replace(f"{bad.file}:", f"{bad.table}:")

@@ -34,11 +34,12 @@ FOLDERS = tuple(Results.model_fields)
 
 
 def params_of(path: str, **changes: Any) -> Params:
-    """Params whose only model `m`, and whose truth, is the file at `path`."""
+    """Params whose only model `m`, and whose truth, is the file at `path`; `shared`: `data.columns`."""
     conventions = (
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )
     policies = INPUT | {name: changes.pop(name) for name in INPUT if name in changes}
+    shared = changes.pop("shared", {})
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
@@ -47,7 +48,7 @@ def params_of(path: str, **changes: Any) -> Params:
         lists = {}
     return Params.model_validate(
         {
-            "data": {"truth": {"path": path, **truth}},
+            "data": {"truth": {"path": path, **truth}, "columns": shared},
             "background": {},
             "models": {"m": {"path": path, **lists}},
             "input": policies,

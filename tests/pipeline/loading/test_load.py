@@ -1,4 +1,4 @@
-"""Stages that load: quality files, hashes, unused columns, and the same rows from every file format."""
+"""Stages that load: quality files, hashes, unused columns, the same rows from every format."""
 
 import gzip
 import hashlib
@@ -153,7 +153,7 @@ def test_same_truth_in_every_format() -> None:
 def test_neither_threads_nor_row_order_change_a_byte() -> None:
     """More rows than DuckDB gives to one thread."""
     rng = np.random.default_rng(1)
-    users, length = 6_500, 20
+    users, length = 6_600, 20
     rows = pl.DataFrame(
         {
             "user": np.repeat(np.arange(users), length),

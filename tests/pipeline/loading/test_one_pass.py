@@ -1,4 +1,4 @@
-"""Lists and truth that are read in one pass come out as those that are read into a table and sorted."""
+"""Lists and truth read in one pass come out as those read into a table and sorted."""
 
 import os
 import subprocess
@@ -95,7 +95,7 @@ NUMBER = st.integers(0, 4)
 
 @st.composite
 def tables(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> pl.DataFrame:
-    """Mostly sound rows of some users, in some order, now and then with a wrong value or shuffled."""
+    """Mostly sound rows of users, in some order, now and then with a wrong value or shuffled."""
     ids = draw(st.sampled_from([TEXT, NUMBER]))
     users = draw(st.lists(ids, min_size=1, max_size=5, unique=draw(st.booleans())))
     if draw(st.booleans()):
