@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -14,7 +14,9 @@ import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from tests.pipeline.loading.load_project import loaded, loaded_background, loaded_truth
 
-File = str | bytes | pa.Table | Callable[[Path], object]  # a function writes the file itself
+File: TypeAlias = (
+    str | bytes | pa.Table | Callable[[Path], object]
+)  # a function writes the file itself
 LISTS = {"u": ["a", "b"], "v": ["b"]}
 TRUTH = {"u": ["b"], "v": ["b"]}
 TABLES = {
@@ -135,6 +137,7 @@ def message(refuse: Callable[[], object]) -> str:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
+    """Write a parquet or an Arrow file, by the ending of its name."""
     if path.suffix == ".parquet":
         pq.write_table(table, path)
         return

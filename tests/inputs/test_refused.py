@@ -1,6 +1,7 @@
 """Stages and library refuse bad inputs with the same location, problem and fix."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -38,7 +39,12 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
 
 @pytest.mark.parametrize("bad", BAD_ARGUMENTS, ids=lambda bad: bad.id)
 def test_bad_argument_is_refused(bad: BadArgument) -> None:
-    sound = {"recs": LISTS, "truth": TRUTH, "metrics": ["RR"], "conventions": "standard"}
+    sound: dict[str, Any] = {
+        "recs": LISTS,
+        "truth": TRUTH,
+        "metrics": ["RR"],
+        "conventions": "standard",
+    }
 
     with pytest.raises(ValueError) as refused:
         cc.evaluate(**sound | bad.changes)

@@ -158,7 +158,7 @@ def test_explain_reads_as_evaluate(tmp_path: Path) -> None:
     for user in (1.0, "1"):
         assert cc.explain(_as(pl.Float64), NUMBERED_TRUTH, user=user, **options).value == 0.5
     with pytest.raises(ValueError, match="is no text such as"):
-        cc.explain(LISTS, TRUTH, user="u", metric=5, conventions="standard")  # type: ignore[arg-type]
+        cc.explain(LISTS, TRUTH, user="u", **options | {"metric": 5})
 
 
 CATALOGUE = {"a": "Drama | Comedy", "b": "Comedy", "c": "Horror"}

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -49,7 +50,7 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _read(
-    table: str, frame: pl.DataFrame, policies: dict[str, str] | None = None, **conventions: Any
+    table: str, frame: pl.DataFrame, policies: Mapping[str, str] | None = None, **conventions: Any
 ) -> Outcome:
     kept, chosen = InMemory(), preset("standard", **conventions)
     columns = {"truth": {"time": "time"}} if "time" in frame.columns else {}
@@ -130,7 +131,7 @@ def tables(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> pl.Dat
     st.sampled_from(["error", "first", "keep"]),
 )
 def test_lists_and_refusals_are_the_same(frame: pl.DataFrame, ties: str, duplicates: str) -> None:
-    conventions = {"ties": ties, "duplicates": duplicates}
+    conventions: dict[str, Any] = {"ties": ties, "duplicates": duplicates}
     _assert_same(
         _read("recs", frame, **conventions), _read_into_a_table("recs", frame, **conventions)
     )
@@ -143,10 +144,11 @@ def test_lists_and_refusals_are_the_same(frame: pl.DataFrame, ties: str, duplica
     st.sampled_from([{}, BY_TIME]),
 )
 def test_truth_and_refusals_are_the_same(
-    frame: pl.DataFrame, negative: str, repeated: str, conventions: dict[str, str]
+    frame: pl.DataFrame, negative: str, repeated: str, conventions: dict[str, Any]
 ) -> None:
-    arguments = "truth", frame, {"negative_grade": negative, "repeated_grade": repeated}
-    _assert_same(_read(*arguments, **conventions), _read_into_a_table(*arguments, **conventions))
+    policies = {"negative_grade": negative, "repeated_grade": repeated}
+    one_pass = _read("truth", frame, policies, **conventions)
+    _assert_same(one_pass, _read_into_a_table("truth", frame, policies, **conventions))
 
 
 @pytest.mark.parametrize("columns", [["rank"], ["score"], ["rank", "score"]])
