@@ -1,11 +1,8 @@
 """A line to the store that is cut, falls silent, or is refused: said in words, nothing half written, no hang."""
 
-import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,8 +14,8 @@ from concord.metrics_core.reading.stores import filesystems
 from tests.pipeline.loading.load_project import loaded, refusal
 from tests.stores.server import BUCKET, KEY, SECRET, Line, Store, environment, store
 
-USERS, LENGTH = 15_000, 20
-HALF = 1_500_000  # bytes, of more than three million
+USERS, LENGTH = 3_000, 20
+HALF = 200_000  # bytes, of more than 400,000
 FORMS = ("parquet", "csv", "arrow", "jsonl", "folder")
 
 
@@ -77,7 +74,7 @@ def test_a_line_that_is_cut_half_way_is_said_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "folder"])
-@pytest.mark.parametrize("lets", [0, 600, 1_200, 2_500, 5_000, 100_000])
+@pytest.mark.parametrize("lets", [0, 1_200, 5_000, 100_000])
 def test_wherever_it_is_cut_it_is_said(
     s3: Store, monkeypatch: pytest.MonkeyPatch, form: str, lets: int
 ) -> None:
@@ -124,7 +121,8 @@ def test_a_line_that_is_cut_once_is_taken_up_again(
 def test_a_store_that_falls_silent_is_not_waited_for_for_ever(
     s3: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filesystems, "STALLED", 2.0)
+    monkeypatch.setattr(filesystems, "STALLED", 1.0)
+    monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
     filesystems._opened.cache_clear()
     address = s3.put(_lists("csv"), "silent/lists.csv")
 
@@ -184,59 +182,37 @@ def test_who_may_not_read_is_told_which_variables_count(
         f"abfs://{BUCKET}:{SECRET}@account.dfs.core.windows.net/lists.csv",
         f"az://{BUCKET}/lists.csv?sig={SECRET}",
         f"s3a://{KEY}:{SECRET}@{BUCKET}/lists.csv",
+        f"https://{KEY}:{SECRET}@store/lists.csv",
+        f"https://store/lists.csv?signature={SECRET}",
     ],
 )
 def test_secrets_in_an_address_are_refused_and_not_repeated(s3: Store, address: str) -> None:
     with pytest.raises(InputError) as library:
         concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
     for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):
-        assert "holds a user, a password or a port" in message or "holds a query" in message
-        assert "credentials and endpoints come from the environment" in message
+        if not address.startswith("https"):
+            assert "holds a user, a password or a port" in message or "holds a query" in message
+            assert "credentials and endpoints come from the environment" in message
         assert SECRET not in message
         assert KEY not in message
+    assert not address.startswith("https") or "is an address, not a file" in str(library.value)
 
 
-def test_no_secret_stands_in_anything_that_is_written_or_said(s3: Store, tmp_path: Path) -> None:
-    s3.put(_lists("csv"), "secret/lists.csv")
-    program = f"""
-import concord
-lists = "s3://{BUCKET}/secret/lists.csv"
-found = concord.compare({{"one": lists, "two": lists}}, {{"1": ["1"], "2": ["5"]}}, metrics=["P@5"],
-    baseline="one", conventions="standard", resamples=99, panel=False)
-found.to_html("report.html")
-print(found, found.provenance, found.quality)
-try:
-    concord.evaluate("s3://{BUCKET}/secret/none.csv", {{"1": ["1"]}}, metrics=["P@5"], conventions="standard")
-except ValueError as error:
-    print(error)
-"""
-    Path("program.py").write_text(program, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "program.py"], capture_output=True, check=True, env=os.environ
-    )
-    loaded(f"s3://{BUCKET}/secret/lists.csv", allow_outside=True)
+def test_no_secret_stands_in_anything_that_is_written_or_said(s3: Store) -> None:
+    lists = s3.put(_lists("csv"), "secret/lists.csv")
+    truth = {"1": ["1"], "2": ["5"]}
+    options: dict[str, Any] = {"metrics": ["P@5"], "conventions": "standard"}
+    models = {"one": lists, "two": lists}
+    found = concord.compare(models, truth, baseline="one", resamples=99, panel=False, **options)
+    found.to_html("report.html")
+    with pytest.raises(InputError) as missing:
+        concord.evaluate(f"s3://{BUCKET}/secret/none.csv", truth, **options)
+    _, quality = loaded(lists, allow_outside=True)
 
     written = [path for path in Path().rglob("*") if path.is_file() and path.name != "lists.csv"]
     assert {"report.html", "m.json", "m.parquet"} <= {path.name for path in written}
-    for content in (done.stdout, done.stderr, *(path.read_bytes() for path in written)):
+    printed = f"{found} {found.provenance} {found.quality} {missing.value}".encode()
+    for content in (printed, *(path.read_bytes() for path in written)):
         assert SECRET.encode() not in content
         assert KEY.encode() not in content
-    assert json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))["etag"]
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        f"https://{KEY}:{SECRET}@store/lists.csv",
-        f"https://store/lists.csv?signature={SECRET}",
-    ],
-)
-def test_secrets_in_an_address_of_no_store_are_not_repeated(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="is an address, not a file") as library:
-        concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
-    for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):
-        assert SECRET not in message
-        assert KEY not in message
+    assert quality["etag"]

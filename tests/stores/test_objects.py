@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from concord.metrics_core.reading.hashes import hashes
 from concord.metrics_core.reading.loaded import keep_lists
 from concord.metrics_core.reading.stores.filesystems import filesystem
 from concord.metrics_core.reading.stores.places import place_of
+from tests.inputs.bad_inputs import BAD_INPUTS
+from tests.inputs.inputs import BadInput
 from tests.pipeline.loading.load_project import (
     loaded,
     loaded_background,
@@ -39,17 +40,6 @@ LISTS = pl.DataFrame(
 TRUTH = LISTS.select("user", "item").filter(pl.int_range(pl.len()) % 7 == 3)
 
 
-def _packed(folder: Path) -> Path:
-    content = LISTS.write_csv().encode()
-    (folder / "lists.csv.gz").write_bytes(gzip.compress(content, mtime=0))
-    return folder / "lists.csv.gz"
-
-
-def _lines(folder: Path) -> Path:
-    LISTS.write_ndjson(folder / "lists.jsonl")
-    return folder / "lists.jsonl"
-
-
 def _parts(folder: Path) -> Path:
     for number, day in enumerate(("2026-01", "2026%2F02", "2026-03")):
         part = folder / "lists" / f"day={day}" / f"k={number}" / "part-0.parquet"
@@ -59,73 +49,50 @@ def _parts(folder: Path) -> Path:
     return folder / "lists"
 
 
-def _run(folder: Path) -> Path:
-    rows = [f"{u} Q0 {i} {n % LENGTH + 1} {s} tag" for n, (u, i, s, _) in enumerate(LISTS.rows())]
-    (folder / "lists.run").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return folder / "lists.run"
+def _file(folder: Path, form: str) -> Path:
+    path = folder / f"a [1].{form.removesuffix(' stream')}"
+    if form == "parquet":
+        LISTS.write_parquet(path, row_group_size=700)
+    elif form == "csv":
+        LISTS.write_csv(path)
+    elif form == "csv.gz":
+        path.write_bytes(gzip.compress(LISTS.write_csv().encode(), mtime=0))
+    elif form == "jsonl":
+        LISTS.write_ndjson(path)
+    elif form == "arrow":
+        LISTS.write_ipc(path)
+    elif form == "arrow stream":
+        LISTS.write_ipc_stream(path)
+    else:
+        rows = (
+            f"{u} Q0 {i} {n % LENGTH + 1} {s} x\n" for n, (u, i, s, _) in enumerate(LISTS.rows())
+        )
+        path.write_text("".join(rows), encoding="utf-8")
+    return path
 
 
-def _parquet(folder: Path) -> Path:
-    LISTS.write_parquet(folder / "a [1].parquet", row_group_size=700)
-    return folder / "a [1].parquet"
-
-
-def _csv(folder: Path) -> Path:
-    LISTS.write_csv(folder / "lists.csv")
-    return folder / "lists.csv"
-
-
-def _arrow(folder: Path) -> Path:
-    LISTS.write_ipc(folder / "lists.arrow")
-    return folder / "lists.arrow"
-
-
-def _stream(folder: Path) -> Path:
-    LISTS.write_ipc_stream(folder / "lists.arrow")
-    return folder / "lists.arrow"
-
-
-FORMS: dict[str, Callable[[Path], Path]] = {
-    "parquet": _parquet,
-    "parts": _parts,
-    "csv": _csv,
-    "csv.gz": _packed,
-    "jsonl": _lines,
-    "arrow": _arrow,
-    "arrow stream": _stream,
-    "trec": _run,
-}
+FORMS = ("parquet", "parts", "csv", "csv.gz", "jsonl", "arrow", "arrow stream", "run")
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_library_reads_the_same_rows(s3: Store, tmp_path: Path, form: str) -> None:
-    local = FORMS[form](tmp_path)
-    address = s3.put(local, f"library/{form}/{local.name}")
+def test_objects_give_the_values_and_bytes_of_files(s3: Store, tmp_path: Path, form: str) -> None:
+    local = _parts(tmp_path) if form == "parts" else _file(tmp_path, form)
+    address = s3.put(local, f"same/{form}/{local.name}")
 
-    how: dict[str, Any] = {"metrics": ["nDCG@10", "AP@10"], "conventions": "standard"}
-    here = concord.evaluate(local, TRUTH, **how)
-    there = concord.evaluate(address, TRUTH, **how)
-
-    assert 0 < here["nDCG@10"] < 1
-    assert there.per_user.equals(here.per_user, null_equal=True)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_loading_writes_the_same_bytes(s3: Store, tmp_path: Path, form: str) -> None:
-    local = FORMS[form](tmp_path)
-    address = s3.put(local, f"load/{form}/{local.name}")
-
+    options: dict[str, Any] = {"metrics": ["nDCG@10", "AP@10"], "conventions": "standard"}
+    here, there = (concord.evaluate(lists, TRUTH, **options) for lists in (local, address))
     _, quality = loaded(local.name)
     rows = Path("results/lists/m.parquet").read_bytes()
     _, remote = loaded(address, allow_outside=True)
 
+    assert 0 < here["nDCG@10"] < 1
+    assert there.per_user.equals(here.per_user, null_equal=True)
     assert Path("results/lists/m.parquet").read_bytes() == rows
-    known = {"path", "sha256", "md5", "etag"}
-    assert {k: v for k, v in remote.items() if k not in known} == {
-        k: v for k, v in quality.items() if k not in known
+    hashes_of = {"path", "sha256", "md5", "etag"}
+    assert {k: v for k, v in remote.items() if k not in hashes_of} == {
+        k: v for k, v in quality.items() if k not in hashes_of
     }
-    assert remote["path"] == address
-    assert (remote["sha256"], remote["md5"]) == (None, None)
+    assert (remote["path"], remote["sha256"], remote["md5"]) == (address, None, None)
     assert quality["sha256"]
 
 
@@ -158,7 +125,7 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
 def test_an_object_is_known_by_its_etag_and_a_folder_by_those_in_it(
     s3: Store, tmp_path: Path
 ) -> None:
-    one, parts = FORMS["csv"](tmp_path), _parts(tmp_path)
+    one, parts = _file(tmp_path, "csv"), _parts(tmp_path)
     file, folder = s3.put(one, "etag/lists.csv"), s3.put(parts, "etag/lists")
 
     of_file = loaded(file, allow_outside=True)[1]
@@ -187,48 +154,31 @@ def test_only_the_columns_that_are_needed_are_fetched(s3: Store, tmp_path: Path)
     assert 0 < line.passed < (tmp_path / "wide.parquet").stat().st_size / 2
 
 
-WRONG = {
-    "no such object": ("nothing.csv", "there is no such object, nor a folder of that name"),
-    "an empty object": ("empty.csv", "is empty (0 bytes)"),
-    "another format": ("text.parquet", "is no parquet file; it begins with 'user,item,rank'"),
-    "cut parquet": ("cut.parquet", "is damaged or not complete"),
-    "two in one": ("joined.parquet", "goes on after its end: it is several files in one"),
-    "a part of another format": ("mixed", "holds 'notes.txt', which is no part"),
-    "a wrong row in a part": ("bad", "part-1.parquet, row 2"),
-    "no UTF-8": ("latin.csv", "line 3: byte 0xe9 is not UTF-8"),
-}
+SAMPLED = (
+    "zero_bytes",
+    "csv_named_parquet",
+    "parquet_truncated",
+    "two_parquet_files_in_one",
+    "folder_with_csv",
+    "score_of_a_part_missing",
+    "byte_of_another_encoding",
+)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_refused_as_it_is_on_this_machine(
-    s3: Store, tmp_path: Path, name: str
-) -> None:
-    file, said = WRONG[name]
-    small = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "rank": [1, 2]})
-    small.write_parquet("whole.parquet")
-    whole = Path("whole.parquet").read_bytes()
-    Path("empty.csv").touch()
-    Path("text.parquet").write_text(small.write_csv(), encoding="utf-8")
-    Path("cut.parquet").write_bytes(whole[: len(whole) // 2])
-    Path("joined.parquet").write_bytes(whole + whole)
-    Path("mixed").mkdir()
-    Path("mixed/part-0.parquet").write_bytes(whole)
-    Path("mixed/notes.txt").write_text("notes", encoding="utf-8")
-    Path("bad").mkdir()
-    Path("bad/part-0.parquet").write_bytes(whole)
-    pl.DataFrame({"user": ["v", "v"], "item": ["a", "b"], "rank": [1, -2]}).write_parquet(
-        "bad/part-1.parquet"
-    )
-    Path("latin.csv").write_bytes(b"user,item,rank\nu,a,1\nu,\xe9,2\n")
-    if Path(file).exists():
-        s3.put(Path(file), f"wrong/{file}")
+@pytest.mark.parametrize("bad", [b for b in BAD_INPUTS if b.id in SAMPLED], ids=lambda bad: bad.id)
+def test_bad_objects_are_refused_as_files_are(s3: Store, bad: BadInput) -> None:
+    bad.write()
+    address = s3.put(Path(bad.file), f"wrong/{bad.id}/{bad.file}")
 
-    message = refusal(f"s3://{s3.bucket}/wrong/{file}", allow_outside=True)
+    message = refusal(address, allow_outside=True)
 
-    assert message.startswith(f"s3://{s3.bucket}/wrong/{file}")
-    assert said in message
-    if Path(file).exists():
-        assert message.replace(f"s3://{s3.bucket}/wrong/", "") == refusal(file)
+    assert message.startswith(address)
+    assert message.replace(address, bad.file) == refusal(bad.file)
+
+
+def test_missing_object_is_refused(s3: Store) -> None:
+    message = refusal(f"s3://{s3.bucket}/nothing.csv", allow_outside=True)
+    assert "nothing.csv: there is no such object, nor a folder of that name" in message
 
 
 def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
@@ -294,7 +244,7 @@ def test_another_environment_is_another_client(
 def test_an_object_that_changes_while_it_is_read_is_refused(
     s3: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = s3.put(FORMS["csv"](tmp_path), "changing.csv")
+    address = s3.put(_file(tmp_path, "csv"), "changing.csv")
 
     def keep_and_change(*given: object, **named: object) -> object:
         s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
@@ -318,7 +268,7 @@ def test_background_and_truth_say_their_etags(s3: Store, tmp_path: Path) -> None
 
 def test_summaries_name_what_lies_in_a_store(s3: Store, tmp_path: Path) -> None:
     TRUTH.write_csv(tmp_path / "truth.csv")
-    lists = s3.put(FORMS["csv"](tmp_path), "named/lists.csv")
+    lists = s3.put(_file(tmp_path, "csv"), "named/lists.csv")
     truth = s3.put(tmp_path / "truth.csv", "named/truth.csv")
     compared = concord.compare(
         {"one": lists, "two": LISTS}, truth, metrics=["P@5"], baseline="one", conventions="standard",

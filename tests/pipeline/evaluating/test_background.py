@@ -1,6 +1,5 @@
 """Train and catalogue: from the files as they are to the metrics beyond accuracy."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.partition import Task
@@ -92,27 +90,6 @@ def test_engines_and_ranges_give_what_the_library_gives(project: Params, integer
         assert found.mean == expected[label]
 
 
-def test_quality_says_what_was_read(project: Params) -> None:
-    for name in ("train", "items"):
-        with workspace() as connection:
-            load_background(connection, project, name)
-
-    train, items = (
-        json.loads(Path(f"results/data/{name}.json").read_text()) for name in ("train", "items")
-    )
-    assert (train["path"], train["users"], train["item_type"]) == ("train.csv", 30, "text")
-    assert (items["rows"], items["features"]) == (20, "categories")
-
-
-def test_an_item_that_stands_twice_is_refused(project: Params) -> None:
-    pl.DataFrame({"item": ["a", "a"], "genres": ["x", "y"]}).write_csv("items.csv")
-
-    with workspace() as connection, pytest.raises(InputError, match="'a' stands more than once"):
-        load_background(connection, project, "items")
-
-    assert not Path("results").exists()
-
-
 def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
     _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
     _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
@@ -122,18 +99,13 @@ def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
         list(duckdb_engine.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
 
 
-@pytest.mark.bad_input(59, "blanks around categories are stripped")
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_blanks_around_categories_are_no_part_of_them(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_times_with_a_zone_are_those_of_utc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    held = {"a": ["Action", " Comedy"], "b": ["Comedy "]}
-    if form == "csv":
-        rows = "".join(f"{item},{' | '.join(own)}\n" for item, own in held.items())
-        Path("i.csv").write_text(f"item,categories\n{rows}")
-    else:
-        lines = (json.dumps({"item": item, "categories": own}) for item, own in held.items())
-        Path("i.jsonl").write_text("\n".join(lines))
-    rows_read, _ = loaded_background("items", f"i.{form}")
-    assert [row["categories"] for row in rows_read] == [["Action", "Comedy"], ["Comedy"]]
+    zoned = pl.Series([0]).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone("Asia/Tokyo")
+    pl.DataFrame({"user": ["u"], "item": ["a"], "time": zoned}).write_parquet("t.parquet")
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        columns = {"time": "time"}
+        assert loaded_background("train", "t.parquet", columns=columns)[0][0]["time"] == 0

@@ -16,7 +16,7 @@ GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 LABELS = expand(
     [m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
 )
-USERS, DEPTH = 300, 12
+USERS, DEPTH = 150, 12
 
 
 @pytest.fixture(params=["integer", "text", "differing"])
@@ -31,9 +31,9 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     )
     truth = pl.DataFrame(
         {
-            "user": rng.integers(0, USERS, 2_000),
-            "item": rng.integers(0, 50, 2_000),
-            "grade": rng.integers(0, 5, 2_000).astype(np.float64),
+            "user": rng.integers(0, USERS, 1_000),
+            "item": rng.integers(0, 50, 1_000),
+            "grade": rng.integers(0, 5, 1_000).astype(np.float64),
         }
     ).unique(["user", "item"])
     text = pl.col("user", "item").cast(pl.String)
@@ -41,7 +41,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
         lists = lists.with_columns(text)
     if request.param == "text":
         truth = truth.with_columns(text)
-    lists.sort("user", "rank").write_parquet(tmp_path / "lists.parquet", row_group_size=300)
+    lists.sort("user", "rank").write_parquet(tmp_path / "lists.parquet", row_group_size=150)
     truth.write_parquet(tmp_path / "truth.parquet")
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
@@ -56,20 +56,20 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
 
     in_memory, _ = whole(polars.partitions(*files, task))
     at_once, one = whole(duckdb.partitions(*files, task, 10_000_000))
-    in_ranges, many = whole(duckdb.partitions(*files, task, 1_000))
+    in_ranges, many = whole(duckdb.partitions(*files, task, 500))
 
     assert (one, many > 3) == (1, True)
     assert at_once.equals(in_memory)
     assert in_ranges.equals(in_memory)
     assert in_memory["user"].is_sorted()
-    assert in_memory["nDCG@20"].is_not_nan().sum() > 200
+    assert in_memory["nDCG@20"].is_not_nan().sum() > 100
 
 
 @pytest.mark.bad_input(36, "left out of every mean; counted as `only_in_lists`")
 @pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, cc.preset("standard"))
-    parts = [count_users(part.values, task) for part in duckdb.partitions(*files, task, 1_000)]
+    parts = [count_users(part.values, task) for part in duckdb.partitions(*files, task, 500)]
     (whole,) = (count_users(part.values, task) for part in polars.partitions(*files, task))
 
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
@@ -77,14 +77,14 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     assert whole["only_in_lists"] > 0
 
 
+@pytest.mark.parametrize("files", ["differing"], indirect=True)
 def test_threads_do_not_change_a_bit(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = Task(LABELS, cc.preset("standard"))
     frames = []
-    for threads in ("1", "2", "8"):
+    for threads in ("1", "8"):
         monkeypatch.setenv("CONCORD_THREADS", threads)
-        frames.append(pl.concat([p.values for p in duckdb.partitions(*files, task, 1_000)]))
+        frames.append(pl.concat([p.values for p in duckdb.partitions(*files, task, 500)]))
 
     assert frames[0].equals(frames[1])
-    assert frames[0].equals(frames[2])

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
+from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
 from concord.pipeline.loading.load import load
@@ -33,11 +34,12 @@ FOLDERS = tuple(Results.model_fields)
 
 
 def params_of(path: str, **changes: Any) -> Params:
-    """Params whose only model `m`, and whose truth, is the file at `path`."""
+    """Params whose only model `m`, and whose truth, is the file at `path`; `shared`: `data.columns`."""
     conventions = (
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )
     policies = INPUT | {name: changes.pop(name) for name in INPUT if name in changes}
+    shared = changes.pop("shared", {})
     truth = {name: value for name, value in changes.items() if name != "order"}
     if {"rank", "score"} & set(truth.get("columns", {})):
         truth = {}
@@ -46,7 +48,7 @@ def params_of(path: str, **changes: Any) -> Params:
         lists = {}
     return Params.model_validate(
         {
-            "data": {"truth": {"path": path, **truth}},
+            "data": {"truth": {"path": path, **truth}, "columns": shared},
             "background": {},
             "models": {"m": {"path": path, **lists}},
             "input": policies,
@@ -82,19 +84,27 @@ def params_of(path: str, **changes: Any) -> Params:
 
 
 def loaded(
-    path: str, *, threads: int = 2, **changes: Any
+    path: str, *, threads: int | None = None, **changes: Any
 ) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    """The rows of the ranked lists and the content of the quality file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, str(threads))
-        with workspace() as connection:
-            load(connection, params_of(path, **changes), "m")
+    """Return the rows of the ranked lists and the content of the quality file.
+
+    threads : of a database of its own; else the one of this process is used, which is faster
+    """
+    params = params_of(path, **changes)
+    if threads is None:
+        with in_memory() as connection:
+            load(connection, params, "m")
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, str(threads))
+            with workspace() as connection:
+                load(connection, params, "m")
     quality = json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))
     return pl.read_parquet("results/lists/m.parquet").rows(), quality
 
 
 def loaded_truth(path: str, **changes: Any) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    with workspace() as connection:
+    with in_memory() as connection:
         load_truth(connection, params_of(path, **changes))
     quality = json.loads(Path("results/quality/truth.json").read_text(encoding="utf-8"))
     return pl.read_parquet("results/data/truth.parquet").rows(), quality
@@ -105,7 +115,7 @@ def loaded_background(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     file = BackgroundFile.model_validate({"path": path, **entry})
     params = params_of("lists.csv").model_copy(update={"background": {name: file}})
-    with workspace() as connection:
+    with in_memory() as connection:
         load_background(connection, params, name)
     quality = json.loads(Path(f"results/data/{name}.json").read_text(encoding="utf-8"))
     return pl.read_parquet(f"results/data/{name}.parquet").to_dicts(), quality

@@ -1,18 +1,47 @@
-"""What load makes of scores, ties, duplicates and ranks, and what it says about them."""
+"""Stages that load: quality files, hashes, unused columns, the same rows from every format."""
 
+import gzip
 import hashlib
 import json
+import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from benchmarks.fuzz_readers import FINE, outcomes
+from benchmarks.odd_types import ALL
+from concord.metrics_core.reading.formats import source, text
 from concord.metrics_core.reading.hashes import hashes
-from tests.pipeline.loading.load_project import loaded
-from tests.project import movielens
+from concord.pipeline.params.read import read_params
+from tests.inputs.inputs import write_table
+from tests.pipeline.loading.load_project import (
+    Row,
+    loaded,
+    loaded_background,
+    loaded_truth,
+    refusal,
+    write_every_form,
+)
+from tests.project import ROOT, change_params, copied, movielens, run
+
+ROWS: list[Row] = [
+    ("u1", "007", 1, 0.5),
+    ("u1", "7", 2, 0.25),
+    ("u2", "café", 1, -1.0),
+    ("u2", "7", 2, -1.5),
+    ("u2", "a", 3, -2.0),
+]
+IDS = st.text("aB01ñ9-_:.#", min_size=1, max_size=4).filter(
+    lambda id_: not id_.endswith(".0")  # `1.0` is read as 1
+)
 
 
 @pytest.fixture(autouse=True)
@@ -20,114 +49,10 @@ def _in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def items(content: str, **changes: Any) -> list[Any]:
-    Path("lists.csv").write_text(content)
-    return [row[1] for row in loaded("lists.csv", **changes)[0]]
-
-
-TIED = "user,item,score\nu,10,0.5\nu,9,0.5\nu,é,0.5\nu,z,0.7\n"
-
-
-@pytest.mark.parametrize(
-    ("ties", "expected"),
-    [
-        ("input", ["z", "10", "9", "é"]),
-        ("item_asc", ["z", "10", "9", "é"]),
-        ("item_desc", ["z", "é", "9", "10"]),
-        ("given", ["10", "9", "é", "z"]),
-    ],
-)
-@pytest.mark.bad_input(24, "`conventions.ties` decides; counted")
-def test_ties_follow_the_convention_and_text_is_compared_by_its_bytes(
-    ties: str, expected: list[str]
-) -> None:
-    assert items(TIED, conventions={"ties": ties}) == expected
-
-
-def test_integer_items_are_compared_as_numbers() -> None:
-    pl.DataFrame({"user": [1, 1], "item": [10, 9], "score": [0.5, 0.5]}).write_parquet(
-        "lists.parquet"
-    )
-    rows, quality = loaded("lists.parquet")
-    assert [row[1] for row in rows] == [9, 10]
-    assert quality["ties"] == {"rows": 2, "users": 1, "policy": "item_asc"}
-
-
-def test_minus_zero_ties_with_zero() -> None:
-    assert items("user,item,score\nu,b,0.0\nu,a,-0.0\n") == ["a", "b"]
-
-
-def test_single_precision_sees_ties_that_double_does_not() -> None:
-    content = "user,item,score\nu,b,0.10000000001\nu,a,0.1\n"
-    assert items(content) == ["b", "a"]
-    assert items(content, conventions={"score_dtype": "float32"}) == ["a", "b"]
-
-
-REPEATED = "user,item,rank\nu,a,1\nu,b,2\nu,a,3\nu,c,4\nv,a,1\n"
-
-
-@pytest.mark.parametrize(
-    ("policy", "expected"),
-    [
-        ("keep", [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("a", 1)]),
-        ("first", [("a", 1), ("b", 2), (None, 3), ("c", 4), ("a", 1)]),
-        ("drop", [("a", 1), ("b", 2), ("c", 3), ("a", 1)]),
-    ],
-)
-@pytest.mark.bad_input(14, "`conventions.duplicates` decides: refused by default; counted")
-def test_duplicates_follow_the_convention(policy: str, expected: list[tuple[str, int]]) -> None:
-    Path("lists.csv").write_text(REPEATED)
-    rows, quality = loaded("lists.csv", conventions={"duplicates": policy})
-    assert [row[1:] for row in rows] == expected
-    assert quality["duplicates"] == {"rows": 1, "users": 1, "policy": policy}
-    assert quality["notes"] == [
-        f"1 row of 1 user repeat an item of the same list; `duplicates: {policy}` was applied"
-    ]
-
-
-def test_the_first_of_copies_with_scores_is_the_best() -> None:
-    content = "user,item,score\nu,a,1\nu,b,2\nu,a,3\n"
-    assert items(content, conventions={"duplicates": "drop"}) == ["a", "b"]
-
-
-@pytest.mark.bad_input(18, "the ranks decide; users counted in the report")
-@pytest.mark.bad_input(21, "kept; counted in the report")
-def test_ranks_decide_where_scores_disagree_and_it_is_counted() -> None:
-    Path("lists.csv").write_text("user,item,rank,score\nu,a,1,1\nu,b,2,inf\nv,a,1,1\n")
-    rows, quality = loaded("lists.csv")
-    assert [row[1] for row in rows] == ["a", "b", "a"]
-    assert quality["rank_score_disagreements"] == {"users": 1}
-    assert quality["infinite_scores"] == 1
-    assert quality["notes"] == [
-        "ranks and scores disagree in the lists of 1 user; the ranks decided",
-        "1 infinite score",
-    ]
-
-
-@pytest.mark.bad_input(19, "`order: file` takes the order of the rows")
-def test_the_order_may_be_chosen() -> None:
-    content = "user,item,rank,score\nu,a,2,1\nu,b,1,2\nu,c,3,3\n"
-    assert items(content) == ["b", "a", "c"]
-    assert items(content, order="score") == ["c", "b", "a"]
-    assert items(content, order="file") == ["a", "b", "c"]
-
-
-@pytest.mark.bad_input(17, "`input.rank_base: 0` reads them")
-def test_ranks_may_start_at_zero() -> None:
-    Path("lists.csv").write_text("user,item,rank\nu,b,1\nu,a,0\n")
-    assert loaded("lists.csv", rank_base=0)[0] == [("u", "a", 1), ("u", "b", 2)]
-
-
-def test_nested_lists_are_ranked_whatever_the_base() -> None:
-    Path("lists.jsonl").write_text('{"user": "u", "items": ["b", "a"]}\n')
-    assert loaded("lists.jsonl", rank_base=0)[0] == [("u", "b", 1), ("u", "a", 2)]
-
-
-def test_the_quality_file_says_what_was_read() -> None:
+def test_quality_file_describes_lists() -> None:
     Path("lists.csv").write_text("user,item,rank\nu,a,1\nu,b,2\nv,a,1\n")
-    _, quality = loaded("lists.csv")
     content = Path("lists.csv").read_bytes()
-    assert quality == {
+    assert loaded("lists.csv")[1] == {
         "model": "m",
         "path": "lists.csv",
         "format": "csv",
@@ -150,39 +75,193 @@ def test_the_quality_file_says_what_was_read() -> None:
     }
 
 
-def test_a_folder_has_the_hash_that_dvc_gives_it() -> None:
+def test_quality_file_describes_train_and_catalogue() -> None:
+    Path("train.csv").write_text("user,sku\nu,a\nv,a\n")
+    Path("items.csv").write_text("item,genres\na,x|y\nb,\n")
+    train = loaded_background("train", "train.csv", columns={"item": "sku"})[1]
+    items = loaded_background("items", "items.csv", columns={"categories": "genres"})[1]
+    assert (train["path"], train["users"], train["item_type"]) == ("train.csv", 2, "text")
+    assert (items["rows"], items["features"]) == (2, "categories")
+
+
+def test_folder_has_the_md5_of_dvc() -> None:
     Path("parts").mkdir()
-    Path("parts/b").write_bytes(b"2")
-    Path("parts/a").write_bytes(b"1")
-    entries = [
-        {"md5": hashlib.md5(content).hexdigest(), "relpath": name}
-        for name, content in (("a", b"1"), ("b", b"2"))
-    ]
+    entries = []
+    for name, content in (("a", b"1"), ("b", b"2")):
+        Path("parts", name).write_bytes(content)
+        entries.append({"md5": hashlib.md5(content).hexdigest(), "relpath": name})
     known = hashes(Path("parts"))
     assert known.md5 == hashlib.md5(json.dumps(entries).encode()).hexdigest() + ".dir"
     assert known.bytes == 2
 
 
-def run_stage(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    code = Path(__file__).parents[3]
-    command = [sys.executable, "-m", "concord", "stage", "load", *arguments]
-    return subprocess.run(
-        command, env={"PYTHONPATH": str(code)}, capture_output=True, text=True, check=False
-    )
-
-
-def test_a_refusal_leaves_with_two_and_no_traceback() -> None:
-    done = run_stage("m")
-    assert done.returncode == 2
-    assert done.stderr.startswith("params.yaml: there is no such file in this folder\n  fix: ")
-    assert "Traceback" not in done.stderr
-    assert "Traceback" in run_stage("m", "--debug").stderr
-
-
-@pytest.mark.parametrize(
-    "name", ["popularity.csv", "item-knn.parquet", "ease.parquet", "als.jsonl", "bpr.run"]
-)
-def test_real_lists_are_ranked_without_a_gap(name: str) -> None:
+@pytest.mark.parametrize("name", ["popularity.csv", "ease.parquet", "als.jsonl", "bpr.run"])
+def test_ranks_of_real_lists_have_no_gap(name: str) -> None:
     rows, quality = loaded(str(movielens() / name), allow_outside=True)
     assert quality["rows"] == len(rows) == 671 * 100
     assert [row[2] for row in rows] == [*range(1, 101)] * 671
+
+
+def test_same_lists_in_every_format_give_the_same_bytes() -> None:
+    written = set()
+    for name in write_every_form(ROWS):
+        assert loaded(name)[0] == ROWS, name
+        written.add(Path("results/lists/m.parquet").read_bytes())
+    assert len(written) == 1
+
+
+@given(
+    lists=st.dictionaries(
+        IDS, st.lists(IDS, min_size=1, max_size=4, unique=True), min_size=1, max_size=4
+    )
+)
+@settings(max_examples=12)
+@pytest.mark.whole
+def test_any_lists_are_the_same_in_every_format(
+    lists: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows: list[Row] = [
+        (user, item, rank, 1 / rank)
+        for user, items in sorted(lists.items(), key=lambda pair: pair[0].encode())
+        for rank, item in enumerate(items, 1)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("forms"))
+        for name in write_every_form(rows):
+            assert loaded(name)[0] == rows, name
+
+
+def test_same_truth_in_every_format() -> None:
+    expected = [("u1", "007", 2.0), ("u1", "7", 0.5), ("u2", "a", 0.0)]
+    Path("truth.csv").write_text("user,item,grade\nu2,a,0\nu1,7,0.5\nu1,007,2\n")
+    Path("truth.qrels").write_text("u2 0 a 0\nu1 0 7 0.5\nu1 0 007 2\n")
+    Path("flat.jsonl").write_text(
+        '{"user":"u2","item":"a","grade":0}\n{"user":"u1","item":7,"grade":0.5}\n'
+        '{"user":"u1","item":"007","grade":2}\n'
+    )
+    Path("nested.jsonl").write_text(
+        '{"user":"u2","items":["a"],"grades":[0]}\n'
+        '{"user":"u1","items":[7,"007"],"grades":[0.5,2]}\n'
+    )
+    pl.read_csv("truth.csv", schema_overrides={"item": pl.String}).write_parquet("truth.parquet")
+    for name in ("truth.csv", "truth.qrels", "flat.jsonl", "nested.jsonl", "truth.parquet"):
+        rows, quality = loaded_truth(name)
+        assert rows == expected, name
+        assert quality["grades"] == {"0": 1, "0.5": 1, "2": 1}
+
+
+def test_neither_threads_nor_row_order_change_a_byte() -> None:
+    """More rows than DuckDB gives to one thread."""
+    rng = np.random.default_rng(1)
+    users, length = 6_600, 20
+    rows = pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(users), length),
+            "item": np.tile(np.arange(length), users),
+            "score": rng.integers(0, 3, users * length).astype(float),
+        }
+    )
+    written = set()
+    for threads in (1, 8):
+        rows.sample(fraction=1, shuffle=True, seed=threads).write_parquet("lists.parquet")
+        loaded("lists.parquet", threads=threads)
+        written.add(Path("results/lists/m.parquet").read_bytes())
+    assert len(written) == 1
+    ranked = pl.read_parquet("results/lists/m.parquet").select("user", "item", "score")
+    assert ranked.equals(rows.sort("user", "score", "item", descending=[False, True, False]))
+
+
+@pytest.mark.parametrize("table", ["lists", "items", "users"])
+@pytest.mark.bad_input(68, "not looked at where nobody reads the column")
+def test_unused_columns_may_be_of_any_type(table: str) -> None:
+    columns = {"user": ["u", "v"], "item": ["a", "b"], "score": [1.0, 1.0]}
+    odd = {f"odd_{name}": values([1, 2]) for name, values in ALL.items()}
+    write_table(pa.table(columns | odd), Path("a.arrow"))
+    rows, _ = loaded("a.arrow") if table == "lists" else loaded_background(table, "a.arrow")
+    assert len(rows) == 2
+
+
+def test_path_that_begins_a_folder_higher_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("recs").mkdir()
+    Path("recs/a.csv").write_text("user,item,rank\nu,a,1\n")
+    Path("evaluation").mkdir()
+    monkeypatch.chdir("evaluation")
+    assert refusal("recs/a.csv") == (
+        "recs/a.csv: there is no such file below this folder\n  fix: write '../recs/a.csv'"
+    )
+
+
+def test_row_of_too_many_bytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("BLOCK", "LINES_BLOCK", "LONGEST"):
+        monkeypatch.setattr(text, name, 1 << 20)
+        monkeypatch.setattr(source, name, 1 << 20, raising=False)
+    Path("a.csv").write_text("user,item,rank\nu,b,2\nu," + "a" * 5_000_000 + ",1\n")
+    assert refusal("a.csv").startswith(
+        "a.csv: holds a row longer than 1 MiB\n  fix: check the ends of its lines"
+    )
+
+
+_MEASURED = """
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.running.announce import peak_memory
+from tests.pipeline.loading.load_project import loaded
+for name in ("a.csv.gz", "a.jsonl.gz", "a.run.gz"):
+    try:
+        loaded(name)
+    except InputError as error:
+        print(error)
+print(peak_memory())
+"""
+
+
+@pytest.mark.bad_input(70, "refused in bounded memory: longer than 64 MiB")
+def test_line_without_end_is_refused_in_bounded_memory() -> None:
+    with gzip.open("a.csv.gz", "wb", compresslevel=1) as packed:
+        for _ in range(90):  # 1.5 GB
+            packed.write(b"a" * (1 << 24))
+    for name in ("a.jsonl.gz", "a.run.gz"):
+        Path(name).hardlink_to("a.csv.gz")
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    *messages, memory = done.stdout.splitlines()
+    assert sum("longer than 64 MiB" in line for line in messages) == 3
+    assert int(memory) < 1 << 30  # bytes
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("kind", "cases"),
+    [("bytes", 240), ("types", 60), ("folders", 60), ("streams", 60), ("shapes", 60)],
+)
+def test_damaged_and_odd_files_are_refused_or_read_rightly(kind: str, cases: int) -> None:
+    """`benchmarks/fuzz_readers.py` tries more of them."""
+    found = list(outcomes(1_000_000, cases, kind))
+    counts = Counter(outcome for outcome, _, _ in found)
+    assert [each for each in found if each[0] not in FINE] == []
+    assert counts.total() == cases
+    assert counts["right"] >= 5
+
+
+@pytest.mark.whole
+@pytest.mark.bad_input(3, "`input.empty_lists: keep`: nobody has a list; noted")
+def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
+    project = copied(tmp_path)
+    (project / "data/demo/none.csv").write_text("user,item,rank\n")
+    kept = read_params(project / "params.yaml").models["ease"].model_dump(exclude_none=True)
+    models = {
+        "none": {"path": "data/demo/none.csv"},
+        "popularity": {name: value for name, value in kept.items() if value},
+    }
+    change_params(project, {"models": models, "input.empty_lists": "keep"})
+
+    run(project, "dvc", "repro")
+
+    values = pl.read_parquet(project / "results/per_user/none.parquet")
+    assert set(values["R@10"]) == {0.0}
+    assert len(values) == 1192
+    assert "the file holds no list" in (project / "results/report/report.md").read_text()

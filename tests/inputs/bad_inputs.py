@@ -1,0 +1,583 @@
+"""The table of bad inputs: files of lists, truth, train, catalogue and users that are refused.
+
+`test_refused.py` runs every row by the stages of the pipeline and by the library.
+"""
+
+import gzip
+import os
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from tests.inputs.inputs import BadInput
+
+Bad = partial(BadInput, file="a.csv")
+BadJson = partial(BadInput, file="a.jsonl")
+BadParquet = partial(BadInput, file="a.parquet")
+BadParts = partial(BadInput, file="p")
+BadTruth = partial(Bad, table="truth")
+BadItems = partial(BadInput, file="i.csv", table="items")
+BadUsers = partial(Bad, table="users")
+BadTrain = partial(Bad, table="train")
+
+OUTSIDE = {"allow_outside": True}
+LISTS = "user,item,rank\n"
+GRADED = "user,item,grade\n"
+MISSING_ID = "give every row an id, or drop the row where the table is made"
+SPACES = "strip the ids where the table is made"
+QUOTES = "check the quotes, or mend the id"
+IDS = "write ids as text, or as integers (floats hold them up to 2^53)"
+ID_TYPE = "write ids as integers or text"
+NUMBER_TYPE = "write it as numbers"
+PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
+MISSING_SCORE = "give every row a score, or drop the row where the table is made"
+NAN = "mend the score, or drop the row where the table is made, or set `input.nan_score: last`"
+ONCE = (
+    "list each item once where the table is made, "
+    "or set `conventions.duplicates` to keep, first or drop"
+)
+GAPS = "number the ranks of a list without gaps, or set `order: score` or `order: file`"
+BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
+NO_ROWS = "check what made it, or set `input.empty_lists: keep`"
+ENDINGS = (
+    "set `models.m.format`; the endings that tell it are .arrow, .csv, .feather, .ipc, .jsonl, "
+    ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text ones"
+)
+LINE = "mend the line, or remove it"
+RAGGED = "give each row one value a column; quote values that hold the separator"
+OWN_NAMES = "give each column its own name"
+UTF8 = "save the file as UTF-8"
+PARTS = "keep nothing but `*.parquet` files of one table in the folder"
+SAME_TYPES = "write all parts with the same types"
+SEVERAL = "write the files as one table, or give them as a folder of parts"
+GRADES = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
+NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero or unjudged"
+ONE_ROW = "keep one row for each user and item, or set `input.repeated_grade` to first or highest"
+CATEGORIES = (
+    "write a list of text, or text with `|` between the categories; "
+    "leave it empty for an item without"
+)
+VECTOR = (
+    "write a list of finite numbers of one length for every item; "
+    "leave it empty for an item without"
+)
+BEYOND = 2**53 + 1
+FIXED_SIZE = pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))  # in a frame it can be read
+ROWS = pa.table({"user": ["u", "u"], "item": ["a", "b"], "score": [2.0, 1.0]})
+
+
+def _row(**columns: Any) -> pa.Table:
+    return pa.table({"user": ["u"], "item": ["a"], "score": [1.0]} | columns)
+
+
+def _bytes(table: pa.Table, form: str = "parquet") -> bytes:
+    written = pa.BufferOutputStream()
+    if form == "parquet":
+        pq.write_table(table, written)
+    else:
+        new = pyarrow.ipc.new_stream if form == "stream" else pyarrow.ipc.new_file
+        with new(written, table.schema) as writer:
+            writer.write_table(table)
+    return written.getvalue().to_pybytes()
+
+
+def _not_utf8(path: Path) -> None:
+    buffers = pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")
+    table = _row(user=pa.StringArray.from_buffers(1, *buffers))
+    pq.write_table(table, path, store_schema=False)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
+FILES = [
+    Bad("zero_bytes", "", "is empty (0 bytes)", "check what wrote the file", page=2),
+    Bad("header_only", LISTS, "holds no rows", NO_ROWS, page=3),
+    *(Bad(f"header_without_line_end_empty_lists_{policy}", LISTS.strip(), "holds no rows",
+          "check what made it; its line of names has to end with a line break",
+          policies={"empty_lists": policy})
+      for policy in ("error", "keep")),
+    BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "holds no rows", NO_ROWS, page=3),
+    BadInput("file_missing", {"popularty.csv": ""},
+             "there is no such file; near it: popularty.csv", "set `models.m.path` to the file",
+             file="popularity.csv", page=1),
+    BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
+               "is no parquet file; it begins with 'user,item,rank'",
+               "name it by its format, or set `models.m.format`", page=5),
+    BadInput("unknown_ending", "x", "the name does not tell the format", ENDINGS, file="a.txt"),
+    BadInput("gzipped_parquet", "x", "parquet cannot be packed with gzip", ENDINGS,
+             file="a.parquet.gz"),
+    BadInput("not_gzipped", LISTS, "is no whole gzip file (Not a gzipped file (b'us'))",
+             "pack or copy the file again", file="a.csv.gz"),
+    BadParquet("parquet_truncated", _bytes(ROWS)[:-20],
+               "is damaged or not complete (Parquet magic bytes", None, page=4),
+    BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
+               "is damaged or not complete (", None),
+    BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or not complete (", None),
+    Bad("pipe", os.mkfifo, "is neither a file nor a folder: a pipe, a", None, page=69),
+    Bad("device", lambda path: path.symlink_to("/dev/zero"),
+        "is neither a file nor a folder: a pipe, a", None, settings=OUTSIDE, page=69),
+    Bad("address_of_no_store", {}, "is an address, not a file of this machine",
+        "fetch what stands there first, and set `models.m.path` to the file; s3://, gs://, gcs://,"
+        " az://, abfs://, abfss://, azure:// are read where they are", file="https:/lists/als.csv",
+        settings=OUTSIDE),
+    Bad("socket", _socket, "is neither a file nor a folder: a pipe, a", None, page=69),
+    *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
+               "goes on after its end: it is several files in one, of which one would be read",
+               SEVERAL, file="a.parquet" if form == "parquet" else "a.arrow", page=61)
+      for form in ("parquet", "arrow", "stream")),
+    BadInput("arrow_stream_without_end", _bytes(ROWS, "stream")[:-8],
+             "is an Arrow stream without its end: what follows is lost", None, file="a.arrow",
+             page=61),
+    BadParquet("parquet_without_rows", _bytes(ROWS[:0]), "holds no rows", NO_ROWS),
+    BadInput("arrow_file_without_rows", ROWS[:0], "holds no rows", NO_ROWS, file="a.arrow"),
+    BadInput("feather_version_1", b"FEA1" + bytes(40) + b"FEA1",
+             "is Feather version 1, which holds no whole Arrow",
+             "write it as parquet, or with `pyarrow.feather.write_feather`, whose version is 2",
+             file="a.feather", page=62),
+    Bad("byte_of_another_encoding", b"user,item,rank\nu,a,1\nu,\xe9,2\n",
+        "line 3: byte 0xe9 is not UTF-8", UTF8, page=11),
+    Bad("header_of_another_encoding", b"us\xe9r,item,rank\nu,a,1\n",
+        "line 1: byte 0xe9 is not UTF-8", UTF8, page=11),
+]  # fmt: skip
+
+COLUMNS = [
+    Bad("column_missing", "uid,item,rank\nu,a,1\n",
+        "column 'user': is missing; the columns are: uid, item, rank",
+        "name its own column: `models.m.columns: {user: …}`", page=6),
+    BadJson("mapped_column_missing", '{"user": "u", "items": ["a"]}\n',
+            "column 'w': is missing; the columns are: user, items",
+            "name its own column: `models.m.columns: {score: …}`",
+            settings={"columns": {"score": "w"}}, page=6),
+    Bad("column_with_similar_name", "user,item,prediction\nu,a,1\n",
+        "column 'predicted': is missing; the columns are: user, item, prediction",
+        "did you mean 'prediction'? Else name its own column: `models.m.columns: {score: …}`",
+        settings={"columns": {"score": "predicted"}}),
+    Bad("shared_column_missing", "reader,title,rank\nu,x,1\n",
+        "column 'book': is missing; the columns are: reader, title, rank",
+        "name its own column: `data.columns: {item: …}`",
+        settings={"shared": {"user": "reader", "item": "book"}}),
+    Bad("byte_order_mark_not_at_the_beginning", "\n\n\n\ufeffuser,item,rank\nu,a,1\n",
+        "column 'user': is missing; the columns are: \\ufeffuser, item, rank",
+        "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),
+    BadInput("columns_of_trec_file", "u Q0 a 1 2.5 x\n", "a TREC file has no column names",
+             "leave out `models.m.columns`", file="a.run", settings={"columns": {"user": "x"}}),
+    Bad("column_name_twice", "user,item,rank,item\nu,a,1,b\n", "column 'item': stands 2 times",
+        OWN_NAMES, page=7),
+    BadParquet("parquet_column_name_twice",
+               pa.Table.from_arrays([pa.array([1])] * 4, names=["user", "item", "rank", "item"]),
+               "column 'item': stands 2 times", OWN_NAMES, page=7),
+    Bad("column_name_without_end", f"{'u' * 200_000},item,rank\nu,a,1\n",
+        "line 1: a name of a column is longer than 131,072 characters",
+        "begin the file with the names of the columns, separated and each on one line", page=70),
+    Bad("separated_by_semicolons", "user;item;rank\nu;a;1\n",
+        "line 1: the columns are separated by semicolons, not by commas: 'user;item;rank'",
+        "separate them by commas", page=8),
+    Bad("separated_by_tabs", "user\titem\trank\nu\ta\t1\n",
+        "line 1: the columns are separated by tabs, not by commas: 'user\\titem\\trank'",
+        "separate them by commas, or set `models.m.format: tsv`", page=8),
+    Bad("quote_not_closed", 'user,item,"rank\nu,a,1\n',
+        "line 1: a quote is opened and not closed: 'user,item,\"rank'",
+        "close the quote, or remove it"),
+    Bad("ragged_rows_after_blank_line", f"{LISTS}u,a,1\n\nu,b\nu,c,3,4\n",
+        ("line 4: has 2 values, but the header names 3 columns",
+         "line 5: has 4 values, but the header names 3 columns"), RAGGED, page=9),
+    BadInput("trec_line_with_five_values", "u Q0 a 1 2.5 x\n\nu Q0 b 2 2.5\n",
+             "line 3: has 5 values, not the 6 of `user Q0 item rank score tag`", LINE,
+             file="a.run", page=9),
+    Bad("neither_rank_nor_score", "user,item\nu,a\n", "lists: there are neither ranks nor scores",
+        "set `order: file` if the rows stand in rank order", page=19),
+    Bad("order_by_missing_score", f"{LISTS}u,a,1\n",
+        "lists: there is no score to order them by", "choose another `order`",
+        settings={"order": "score"}),
+    BadParquet("columns_of_wrong_types",
+               pa.table({"user": [True], "item": [{"id": 1}], "rank": [b"1"]}),
+               ("column 'user': is of type bool", "column 'item': is of type struct<id: int64>",
+                "column 'rank': is of type binary"), (ID_TYPE, ID_TYPE, NUMBER_TYPE), page=43),
+    *(BadInput(f"{role}_of_type_{str(kind).partition('[')[0].partition('<')[0]}",
+               _row(**{role: pa.array(values, kind)}), f"column '{role}': is of type {kind}",
+               ID_TYPE if role in ("user", "item") else NUMBER_TYPE, file="a.arrow", page=68)
+      for role, values, kind in (
+          ("user", [b"u"], pa.binary()),
+          ("item", [1], pa.duration("s")),
+          ("score", [1], pa.time32("s")),
+          ("score", [datetime(2026, 1, 1, tzinfo=UTC)], pa.timestamp("us")),
+          ("score", [True], pa.bool_()),
+          ("rank", [[("a", 1)]], pa.map_(pa.string(), pa.int8())),
+      )),
+]  # fmt: skip
+
+JSON = [
+    BadJson("json_begins_with_text", "nope\n", "begins with 'nope', which is no JSON object",
+            "write one JSON object a line"),
+    *(BadJson(f"json_key_twice_as_{key.strip(chr(92))}",
+              f'{{"user":"u","items":["a"]}}\n{{"user":"v","items":["a"],"{key}":["b"]}}\n',
+              "line 2: names a key twice", LINE, page=66)
+      for key in ("items", "\\u0069tems", "i\\u0074ems")),
+    BadJson("json_key_only_in_later_line",
+            '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',
+            "line 2: has `scores`, which the first line has not", LINE),
+    BadJson("json_lines_without_lists",
+            '{"user":"u","items":["a"],"scores":[1]}\nnope\n{"user":"v","items":5}\n'
+            '{"user":"w","items":["a","b"],"scores":[1]}\n[1]\n',
+            ("line 2: is no JSON object", "line 3: has no list `items`",
+             "line 4: `scores` is not as long as `items`", "line 5: is no JSON object"), LINE),
+    BadJson("json_ids_of_other_kinds", '{"user":1.5,"items":["a",true,null]}\n',
+            ("line 1, column 'user' (item 'a'): '1.5' is neither text nor a 64-bit integer;"
+             " 3 rows affected", "line 1, column 'item': is missing; 1 row affected",
+             "line 1, column 'item': 'true' is neither text nor a 64-bit integer; 1 row affected"),
+            (IDS, MISSING_ID, IDS)),
+    BadJson("json_id_beyond_2_to_the_53", '{"user":9007199254740993.0,"items":["a"]}\n',
+            "line 1, column 'user' (item 'a'): '9007199254740992.0' is neither text nor a 64-bit"
+            " integer; 1 row affected", IDS),
+    BadJson("json_score_true", '{"user":"u","items":["a"],"scores":[true]}\n',
+            "line 1, column 'score' (user 'u', item 'a'): 'true' is no number; 1 row affected",
+            PLAIN),
+    BadItems("json_key_of_catalogue_twice", '{"item": "a", "title": "A", "t\\u0069tle": "B"}\n',
+             "line 1: names a key twice", LINE, file="i.jsonl"),
+    BadItems("half_of_a_character",
+             '{"item": "a", "title": "A"}\n{"item": "b", "title": "x\\ud83d"}\n',
+             "line 2: is no JSON object, or holds half of a character "
+             "(a surrogate without its other half)", LINE, file="i.jsonl", page=67),
+]  # fmt: skip
+
+VALUES = [
+    BadInput("score_beyond_2_to_the_53_in_trec", f"u Q0 a 1 {BEYOND} m\n",
+             f"line 1, column 'score' (user 'u', item 'a'): '{BEYOND}' lies beyond 2^53, where"
+             " numbers lose digits; 1 row affected", None, file="a.run",
+             settings={"order": "score"}),
+    Bad("score_has_decimal_comma", 'user,item,points\nu,a,1\nu,b,"1,5"\nv,a,abc\n',
+        "line 3, column 'points' (user 'u', item 'b'): '1,5' is no number; 2 rows affected", PLAIN,
+        settings={"columns": {"score": "points"}}, page=10),
+    *(Bad(f"score_is_{text}", f"user,item,score\nu,a,{text}\nu,b,1\n",
+          f"line 2, column 'score' (user 'u', item 'a'): '{text}' is no number; 1 row affected",
+          PLAIN, page=page)
+      for text, page in (("much", 23), ("1_000", None), ("true", None), ("1e400", 63))),
+    BadJson("json_score_is_1e400", '{"user":"u","item":"a","score":1e400}\n',
+            "line 1, column 'score' (user 'u', item 'a'): '1e400' is no number; 1 row affected",
+            PLAIN, page=63),
+    Bad("score_is_nan", "user,item,score\nu,a,1\nu,b,nan\n",
+        "line 3, column 'score' (user 'u', item 'b'): is NaN; 1 row affected", NAN, page=20),
+    Bad("score_is_missing", "user,item,score\nu,a,1\nu,b,\n",
+        "line 3, column 'score' (user 'u', item 'b'): is missing; 1 row affected", MISSING_SCORE,
+        page=22),
+    Bad("rank_has_fraction", f"{LISTS}u,a,1\nu,b,2.5\n",
+        "line 3, column 'rank' (user 'u', item 'b'): '2.5' is no whole number; 1 row affected",
+        PLAIN),
+    *(BadParquet(f"rank_is_{rank}", pa.table({"user": ["u"], "item": ["a"], "rank": [rank]}),
+                 f"row 1, column 'rank' (user 'u', item 'a'): {rank} is no place in a list", None)
+      for rank in (2**63 - 1, -(2**63))),
+    Bad("id_is_blank", f"{LISTS},a,1\n  ,b,1\n",
+        "line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected", MISSING_ID,
+        page=26),
+    Bad("id_is_blank_and_unseen", f"{LISTS}\u200b\u200b,a,1\nv,a,1\n",
+        "line 2, column 'user' (user '\\u200b\\u200b', item 'a'): is blank; 1 row affected",
+        MISSING_ID),
+    Bad("space_before_id", f"{LISTS}u, c,1\n",
+        "line 2, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
+        " 1 row affected", SPACES, page=27),
+    Bad("line_break_in_id", f'{LISTS}"v\nw",a,1\n',
+        "line 2, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' holds a line break or a NUL;"
+        " 1 row affected", QUOTES),
+    Bad("nul_in_id", f"{LISTS}u,a,1\nu,b\x00,2\n",
+        "line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' holds a line break or a NUL;"
+        " 1 row affected", QUOTES, page=13),
+    Bad("terminal_code_in_id", f"{LISTS}u\x1b[2J,a,x\n",
+        "line 2, column 'rank' (user 'u\\x1b[2J', item 'a'): 'x' is no whole number;"
+        " 1 row affected", PLAIN),
+    Bad("several_wrong_values_at_once",
+        'user,item,rank,score\n,a,1,1\n  ,b,2,\nu, c,1,NaN\n"v\nw",a,1,3\nx,y,,1\n',
+        ("line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected",
+         "line 5, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' holds a line break or a NUL;"
+         " 1 row affected",
+         "line 4, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
+         " 1 row affected",
+         "line 7, column 'rank' (user 'x', item 'y'): is missing; 1 row affected",
+         "line 3, column 'score' (user '  ', item 'b'): is missing; 1 row affected",
+         "line 4, column 'score' (user 'u', item ' c'): is NaN; 1 row affected"),
+        (MISSING_ID, QUOTES, SPACES, MISSING_SCORE.replace("score", "rank"), MISSING_SCORE, NAN)),
+    BadParquet("values_missing_in_parquet",
+               pa.table({"user": ["u", None, "v"], "item": ["a", "b", None],
+                         "score": [1.0, float("nan"), None]}),
+               ("row 2, column 'user' (item 'b'): is missing; 1 row affected",
+                "row 3, column 'item' (user 'v'): is missing; 1 row affected",
+                "row 3, column 'score' (user 'v'): is missing; 1 row affected",
+                "row 2, column 'score' (item 'b'): is NaN; 1 row affected"),
+               (MISSING_ID, MISSING_ID, MISSING_SCORE, NAN), page=25),
+    *(BadParquet(f"id_is_{shown}", pa.table({"user": users, "item": [1, 2], "rank": [1, 1]}),
+                 f"row 2, column 'user' (item 2): '{shown}' is neither text nor a 64-bit integer",
+                 None, page=page)
+      for users, shown, page in (
+          ([1.0, 2.5], "2.5", 30),
+          ([1.0, 2.0**53], "9007199254740992.0", 30),
+          (np.array([1, 2**63], np.uint64), "9223372036854775808", 31),
+      )),
+    *(BadParquet(f"id_of_float{bits}_is_2_to_the_{power}",
+                 _row(user=np.array([2**power], f"float{bits}")),
+                 f"row 1, column 'user' (item 'a'): '{float(2**power)}' is neither text nor a"
+                 " 64-bit integer; 1 row affected",
+                 IDS.replace("2^53", f"2^{power}"), page=30)
+      for bits, power in ((16, 11), (32, 24), (64, 53))),
+    *(BadInput(f"score_beyond_2_to_the_53_in_{name}", content,
+               f"{where}, column 'score' (user 'u', item 'a'): '{score}' lies beyond 2^53, where"
+               " numbers lose digits; 1 row affected", None, file=f"a.{name}",
+               page=63 if name == "csv" else None)
+      for name, content, where, score in (
+          ("csv", f"user,item,score\nu,a,{BEYOND}\nu,b,1\n", "line 2", BEYOND),
+          ("tsv", f"user\titem\tscore\nu\ta\t{10**19}\n", "line 2", 10**19),
+          ("csv.gz", gzip.compress(f"user,item,score\nu,a,{BEYOND}.0\n".encode()), "line 2",
+           f"{BEYOND}.0"),
+          ("jsonl", f'{{"user":"u","item":"a","score":-{BEYOND}}}\n', "line 1", -BEYOND),
+          ("ndjson", f'{{"user":"u","item":"a","score":"{BEYOND}.0"}}\n', "line 1",
+           f'"{BEYOND}.0"'),
+          ("parquet", _row(score=[BEYOND]), "row 1", BEYOND),
+          ("arrow", _row(score=pa.array([BEYOND]).cast(pa.decimal256(60, 4))), "row 1",
+           f"{BEYOND}.0000"),
+      )),
+]  # fmt: skip
+
+
+def _ids_with_unseen_ends() -> Iterator[BadInput]:
+    for code in (0x3000, 0x2003, 0x200B, 0xAD, 0xFEFF, 0x202E, 0x85, 0x1F):
+        id_ = f"u{chr(code)}"
+        shown = ascii(id_)
+        problem = (
+            f"column 'user' (user {shown}, item 'a'): {shown} begins or ends with a character "
+            "that is not seen; 1 row affected"
+        )
+        name = f"id_ends_with_unseen_{code:04x}"
+        page = 27 if code == 0x200B else None
+        yield Bad(name, f"{LISTS}{id_},a,1\nv,a,1\n", f"line 2, {problem}", None, page=page)
+        yield BadParquet(f"{name}_in_parquet", _row(user=[id_]), f"row 1, {problem}", None)
+
+
+RANKS = [
+    Bad("item_twice_in_list", f"{LISTS}u,a,1\nu,b,2\nu,a,3\n",
+        "line 2 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+        " 1 row of 1 user affected", ONCE, page=14),
+    Bad("rank_twice_in_list", f"{LISTS}u,a,1\nu,b,1\n",
+        "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        " 1 user affected",
+        "give each item of a list its own rank, or set `order: score` or `order: file`", page=15),
+    Bad("gap_between_ranks", f"{LISTS}u,a,1\nu,b,2\nu,c,4\nv,a,1\n",
+        "line 4, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected", GAPS,
+        page=16),
+    Bad("ranks_from_0", f"{LISTS}u,a,0\nu,b,1\nv,a,0\nw,a,1\n",
+        "line 2, column 'rank' (user 'u'): the list starts at rank 0, not at 1; 2 users affected",
+        BASE_1, page=17),
+    Bad("ties_where_they_are_refused", "user,item,score\nu,a,1\nu,b,1\n",
+        "line 2 and line 3, column 'score' (user 'u'): score 1.0 stands more than once in the"
+        " list; 2 rows of 1 user affected",
+        "make the scores of a list differ, or set `conventions.ties` to another policy",
+        conventions={"ties": "error"}),
+    Bad("wrong_values_ranks_and_duplicates_at_once",
+        f"{LISTS},a,1\nu,a,1\nu,a,2\nu,b,4\nv,a,0\nw,a,x\nw,b,1\n",
+        ("line 2, column 'user' (user '', item 'a'): is blank; 1 row affected",
+         "line 7, column 'rank' (user 'w', item 'a'): 'x' is no whole number; 1 row affected",
+         "line 6, column 'rank' (user 'v'): the list starts at rank 0, not at 1; 1 user affected",
+         "line 5, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected",
+         "line 3 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+         " 1 row of 1 user affected"), (MISSING_ID, PLAIN, BASE_1, GAPS, ONCE)),
+    *(Bad(f"wrong_line_after_{lines}_lines_before_the_header", f"{before}{LISTS}u,a,1\nu,b,x\n",
+          f"line {lines + 3}, column 'rank' (user 'u', item 'b'): 'x' is no whole number", None)
+      for lines, before in ((1, "\ufeff\n"), (2, "\r\n\r\n"))),
+]  # fmt: skip
+
+SHAPES = [
+    BadParquet("scores_not_as_long_as_items",
+               pa.table({"user": ["u", "v"], "items": [["a", "b"], ["c"]],
+                         "scores": [[2.0, 1.0], [1.0, 2.0]]}),
+               "row 2: 'scores' is not as long as 'items'", None),
+    BadParquet("list_of_items_missing", pa.table({"user": ["u", "v"], "items": [["a"], None]}),
+               "row 2: has no list 'items'", None),
+    BadParquet("item_of_list_missing", pa.table({"user": ["u", "v"], "items": [["a"], [None]]}),
+               "row 2, place 1, column 'item' (user 'v'): is missing", None),
+    BadParquet("one_score_for_a_list", pa.table({"user": ["u"], "items": [["a"]], "score": [1.0]}),
+               "column 'score': holds one value a row, and the items stand in", None),
+    BadParquet("columns_of_items_with_gap",
+               pa.table({"user": ["u"], "item_1": ["a"], "item_3": ["b"]}),
+               "column 'item_2': is missing, and 'item_3' is there", None),
+    BadParquet("column_of_items_empty_before_another",
+               pa.table({"user": ["u", "v"], "item_1": ["a", None], "item_2": ["c", "d"]}),
+               "row 2, place 1, column 'item' (user 'v'): is missing", None),
+    BadParquet("columns_of_scores_not_as_many_as_of_items",
+               pa.table({"user": ["u"], "item_1": ["a"], "item_2": ["b"], "score_1": [1.0]}),
+               "columns 'score_…': there is not one for each of 'item_1' to 'item_2'", None),
+    BadParquet("columns_of_items_with_same_number",
+               pa.table({"user": ["u"], "item_1": ["a"], "item_01": ["b"]}),
+               "column 'item_01': and 'item_1' have the same number", None),
+    BadParquet("two_columns_with_item",
+               pa.table({"user": ["u"], "first": [[{"item": "a"}]], "second": [[{"item": "a"}]]}),
+               "the columns 'first' and 'second' have a field 'item'", "keep one of them"),
+    BadParquet("lists_of_structs_with_other_names",
+               pa.table({"who": [1], "recommendations": [[{"movie": 5, "rating": 0.5}]]}),
+               "column 'user': is missing; the columns are: who, recommendations (lists of movie,"
+               " rating)", None),
+    Bad("space_in_column_of_items", "user,item_1,item_2\nu,a,c\n\nv,b, d\n",
+        "line 4, column 'item' (user 'v', item ' d'): ' d' begins or ends with a space;"
+        " 1 row affected", SPACES),
+]  # fmt: skip
+
+FOLDERS = [
+    BadParts("folder_without_parts", {"p/_SUCCESS": ""}, "holds no part", PARTS),
+    *(BadParts(f"folder_with_{name}", {"p/sub/part.parquet": ROWS, f"p/sub/{file}": content},
+               f"holds 'sub/{file}', which is no part", PARTS)
+      for name, file, content in (
+          ("csv", "x.csv", ""),
+          ("pipe", "p.parquet", os.mkfifo),
+          ("broken_link", "gone.parquet", lambda path: path.symlink_to("nowhere")),
+      )),
+    *(BadParts(f"hidden_part_{name}", {"p/a.parquet": ROWS, f"p/{name}": ROWS},
+               f"holds {name.partition('/')[0]!r}, a name that readers of folders skip, with rows"
+               " in it", None)
+      for name in (".b.parquet", "_b.parquet", "_temporary/0/b.parquet", ".x/b.parquet")),
+    BadParts("parts_of_different_tables",
+             {"p/a.parquet": pa.table({"user": [1], "item": [1], "rank": [1]}),
+              "p/b.parquet": pa.table({"user": ["1"], "item": [1]})},
+             ("/b.parquet: column 'user': is string, but int64 in a.parquet",
+              "/b.parquet: column 'rank': is missing, but int64 in a.parquet"), SAME_TYPES,
+             page=42),
+    BadParts("column_only_in_later_part", {"p/a.parquet": ROWS, "p/b.parquet": _row(rank=[1])},
+             "/a.parquet: column 'rank': is missing, but int64 in b.parquet", None, page=42),
+    BadParts("score_of_a_part_missing",
+             {"p/a.parquet": ROWS, "p/b.parquet": pa.table(
+                 {"user": ["v", "v"], "item": ["b", "c"], "score": [0.5, None]})},
+             "b.parquet, row 2, column 'score' (user 'v', item 'c'): is missing", None),
+    BadParts("item_of_a_list_of_a_part_missing",
+             {"p/0.parquet": pa.table({"user": ["u"], "items": [["a"]]}),
+              "p/1.parquet": pa.table({"user": ["v", "w"], "items": [["a"], ["a", None]]})},
+             "1.parquet, row 2, place 2, column 'item' (user 'w'): is missing", None),
+    BadParts("key_of_partition_missing",
+             {"p/user=__HIVE_DEFAULT_PARTITION__/a.parquet": ROWS.drop_columns(["user"])},
+             "row 1, column 'user' (item 'a'): is missing; 2 rows affected", None),
+    BadParts("link_to_folder",
+             {"p/a.parquet": ROWS, "other/a.parquet": ROWS,
+              "p/linked": lambda path: path.symlink_to(Path("other").resolve())},
+             "holds 'linked', a link to a folder, which DVC does not follow", None),
+    *(BadParts(f"table_of_{lake.partition(' ')[2]}",
+               {"p/a.parquet": ROWS, f"p/{name}/v1.metadata.json": ""},
+               f"is {lake} table: its files also hold rows that were deleted", None, page=60)
+      for name, lake in ((".hoodie", "a Hudi"), ("metadata", "an Iceberg"))),
+    BadParts("folder_of_csv", {"p/x": ""}, "is a folder, and csv is not read in parts",
+             "write one file, or parts in parquet", settings={"format": "csv"}),
+    BadParts("part_truncated", {"p/a.parquet": ROWS, "p/b/c.parquet": _bytes(ROWS)[:100]},
+             "/b/c.parquet: is damaged or not complete", None),
+]  # fmt: skip
+
+TRUTH = [
+    *(BadTruth(f"grade_is_{text or 'missing'}", f"{GRADED}u,a,{text}\nu,b,1\n",
+               f"line 2, column 'grade' (user 'u', item 'a'): {problem}; 1 row affected", fix,
+               page=page)
+      for text, problem, fix, page in (
+          ("-1", "-1.0 is negative", NEGATIVE, 48),
+          ("nan", "is NaN", "mend the grade, or drop the row where the table is made", None),
+          ("inf", "is infinite", GRADES, None),
+          ("", "is missing", MISSING_SCORE.replace("score", "grade"), 22),
+          ("x", "'x' is no number", PLAIN.replace("models.m", "data.truth"), None),
+      )),
+    BadTruth("grades_beyond_2_to_the_53", f"{GRADED}u,a,1e308\nu,b,1e308\n",
+             "line 2, column 'grade' (user 'u', item 'a'): 1e+308 lies beyond 2^53, where sums of"
+             " grades lose digits; 2 rows affected", "write lower grades", page=64),
+    BadTruth("item_judged_twice", f"{GRADED}u,a,1\nu,a,2\n",
+             "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
+             " user; 1 row affected", ONE_ROW, page=47),
+    BadTruth("policy_does_not_hide_wrong_rows",
+             f"{GRADED}u,a,3\nu,a,abc\nu,a,\nu,a,-1\nu,b,1\n",
+             ("line 4, column 'grade' (user 'u', item 'a'): is missing; 1 row affected",
+              "line 3, column 'grade' (user 'u', item 'a'): 'abc' is no number; 1 row affected",
+              "line 5, column 'grade' (user 'u', item 'a'): -1.0 is negative; 1 row affected"),
+             (MISSING_SCORE.replace("score", "grade"), PLAIN.replace("models.m", "data.truth"),
+              NEGATIVE), policies={"repeated_grade": "highest"}),
+    BadTruth("only_negative_grades", f"{GRADED}u,a,-1\n",
+             "has no row that is left: every grade is negative",
+             "set `input.negative_grade: zero`", policies={"negative_grade": "unjudged"}),
+    BadTruth("truth_without_rows", GRADED, "holds no rows", "check what made it", page=45),
+]  # fmt: skip
+
+BACKGROUND = [
+    BadItems("ids_of_catalogue_with_space_and_twice", "item,categories\na,x\n b,\nc,x\na,q\n",
+             ("line 3, column 'item' (item ' b'): ' b' begins or ends with a space;"
+              " 1 row affected", "line 2 and line 5: item 'a' stands more than once;"
+              " 1 row affected"), (SPACES, "keep one row for each item")),
+    BadUsers("user_twice", "user,plan\nu1,a\nu2,b\nu1,b\n",
+             "line 2 and line 4: user 'u1' stands more than once; 1 row affected",
+             "keep one row for each user", page=57),
+    BadUsers("users_without_column_user", "id,plan\nu1,a\n",
+             "column 'user': is missing; the columns are: id, plan",
+             "name its own column: `background.users.columns: {user: …}`"),
+    BadUsers("column_of_users_twice", "user,plan,plan\nu1,a,b\n", "column 'plan': stands 2 times",
+             OWN_NAMES),
+    BadUsers("users_without_rows", "user,plan\n", "holds no rows", "check what made it"),
+    BadUsers("columns_of_users_differ_in_capitals", "user,Plan,plan\na,1,2\n",
+             "column 'plan': and 'Plan' would be one column: they differ in capitals alone, or one"
+             " is mapped to the other", "rename or remove one of them"),
+    BadUsers("column_beside_the_one_mapped_to_its_name", "customer,user,plan\na,b,c\n",
+             "column 'user': and 'customer' would be one column: they differ in capitals alone, or"
+             " one is mapped to the other", "rename or remove one of them",
+             settings={"columns": {"user": "customer"}}),
+    BadItems("category_is_blank", "item,categories\na,x|y\nc,x||y\n",
+             "column 'categories' (item 'c'): a category is blank; 1 item affected", CATEGORIES,
+             page=58),
+    BadItems("catalogue_separated_by_semicolons", "item;categories\na;x\n",
+             "line 1: the columns are separated by semicolons, not by commas: 'item;categories'",
+             "separate them by commas"),
+    BadItems("catalogue_with_ragged_row", "item,categories\na,x\nb\n",
+             "line 3: has 1 values, but the header names 2 columns", RAGGED),
+    BadItems("catalogue_of_another_encoding", b"item,categories\na,x\nb,\xe9\n",
+             "line 3: byte 0xe9 is not UTF-8", UTF8),
+    BadItems("vectors_of_two_lengths", '{"item":1,"v":[1,2]}\n{"item":"x","v":[1]}\n',
+             "column 'v' (item 'x'): vectors have different lengths: [1, 2]; 1 item affected",
+             VECTOR, file="i.jsonl", settings={"columns": {"vector": "v"}}, page=59),
+    BadItems("number_of_vector_missing",
+             '{"item":1,"vector":[1,2]}\n{"item":"x","vector":[1,null]}\n',
+             "column 'vector' (item 'x'): a number is missing or not finite; 1 item affected",
+             VECTOR, file="i.jsonl", page=59),
+    BadItems("number_of_vector_is_nan",
+             pa.table({"item": [1, 2], "vector": [[1.0], [float("nan")]]}),
+             "column 'vector' (item 2): a number is missing or not finite; 1 item affected", VECTOR,
+             file="i.parquet"),
+    BadItems("vectors_of_fixed_size_missing",
+             _bytes(pa.table({"item": ["a", "b"], "vector": FIXED_SIZE})),
+             "holds lists of a fixed size of which some are missing", None, file="i.parquet"),
+    BadItems("categories_of_two_kinds",
+             '{"item":1,"categories":["x"]}\n{"item":"2","categories":"y|z"}\n',
+             "column 'categories': holds values of different kinds: list of text, text",
+             "write values of one kind in all lines", file="i.jsonl"),
+    BadItems("categories_are_numbers", pa.table({"item": [1], "categories": [3]}),
+             "column 'categories': is of type Int64", CATEGORIES, file="i.parquet", page=59),
+    *(BadItems(f"title_of_type_{name}", pa.table({"item": ["a"], "title": [title]}),
+               "column 'title': is of type ", None, file="i.parquet")
+      for name, title in (("list", ["a"]), ("binary", b"a"), ("struct", {"a": 1}))),
+    BadItems("mapped_categories_missing", "item,genre\na,x\n",
+             "column 'genres': is missing; the columns are: item, genre",
+             "mend `background.items.columns`", settings={"columns": {"categories": "genres"}}),
+    BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n", "is trec",
+             "give it as parquet, arrow, csv, tsv or jsonl", file="i.run"),
+    BadItems("ids_of_catalogue_are_lists", '{"item": ["1", "2"], "categories": ["a", "b"]}\n',
+             "line 1, column 'item': '[\"1\",\"2\"]' is neither text nor a 64-bit integer", None,
+             file="i.jsonl"),
+    BadItems("catalogue_truncated", _bytes(pa.table({"item": [1], "title": ["x"]}))[:-9],
+             "is damaged or not complete", None, file="i.parquet"),
+    BadTrain("time_is_a_word", "user,item,time\na,b,2020-01-01\na,c,soon\n",
+             "line 3, column 'time' (user 'a', item 'c'): 'soon' is neither a number nor a time"
+             " such as 2026-05-30 08:10; 1 row affected",
+             PLAIN.replace("models.m", "background.train"),
+             settings={"columns": {"time": "time"}}),
+    BadTrain("ids_of_train_blank", "user,item\na,\n ,b\n",
+             ("line 3, column 'user' (user ' ', item 'b'): is blank; 1 row affected",
+              "line 2, column 'item' (user 'a', item ''): is blank; 1 row affected"), MISSING_ID),
+]  # fmt: skip
+BAD_INPUTS = [
+    *FILES, *COLUMNS, *JSON, *VALUES, *_ids_with_unseen_ends(), *RANKS, *SHAPES, *FOLDERS, *TRUTH,
+    *BACKGROUND,
+]  # fmt: skip
