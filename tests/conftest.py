@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.project import copied, made_once, run
+from tests.project import copied, made_once, run_process
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 _ALLOW_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -68,7 +68,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def finished_demo(folder: Path) -> None:
-    said = run(copied(folder), "dvc", "repro")
+    said = run_process(copied(folder), "dvc", "repro")
     (folder / "said.txt").write_text(said, encoding="utf-8")
 
 

@@ -4,12 +4,14 @@ import gc
 import io
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from concord.pipeline.commands.cli import main
@@ -35,6 +37,56 @@ def run_concord(
     return subprocess.CompletedProcess(
         ["concord", *arguments], exit_code, stdout.text(), stderr.text()
     )
+
+
+def run_dvc(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `dvc ARGUMENTS` in a folder, and the stages of `dvc repro` by `run_concord`."""
+    with patch("colorama.init"):  # it would replace sys.stdout
+        from dvc.cli import main as dvc_main
+
+    stdout, stderr = _Captured(), _Captured()
+    environment = {**(environment or {}), "DVC_TEST": "1"}  # without colorama, once more
+    with (
+        _own_process_state(folder, environment, stdout, stderr),
+        _dvc_logs_to(stdout, stderr),
+        patch("dvc.stage.run._run", _run_stage),
+    ):
+        code = dvc_main(list(arguments))
+    return subprocess.CompletedProcess(["dvc", *arguments], code, stdout.text(), stderr.text())
+
+
+def _run_stage(executable: str, command: str, *, cwd: str, env: dict[str, str], **_: Any) -> None:
+    """Run the command of a stage where it is Concord's; anything else would be a process."""
+    from dvc.stage.exceptions import StageCmdFailedError
+
+    program, *arguments = shlex.split(command.removeprefix("exec "))
+    assert program == "concord", command
+    stage = {name: value for name, value in env.items() if name.startswith("DVC_")}
+    done = run_concord(Path(cwd), *arguments, environment=stage)
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    if done.returncode:
+        raise StageCmdFailedError(command, done.returncode)
+
+
+@contextmanager
+def _dvc_logs_to(stdout: "_Captured", stderr: "_Captured") -> Iterator[None]:
+    """Send what DVC logs to these streams instead of those that it met when it was imported."""
+    handlers = [
+        handler
+        for handler in logging.getLogger("dvc").handlers
+        if isinstance(handler, logging.StreamHandler)
+    ]
+    streams = [handler.stream for handler in handlers]
+    for handler in handlers:
+        handler.stream = stderr if handler.level >= logging.WARNING else stdout
+    try:
+        yield
+    finally:
+        for handler, stream in zip(handlers, streams, strict=True):
+            handler.stream = stream
 
 
 class _Captured(io.TextIOWrapper):
