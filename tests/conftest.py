@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.movielens import finished_movielens
 from tests.project import copied, made_once, run_process
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
@@ -76,6 +77,12 @@ def finished_demo(folder: Path) -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The demo after its first `dvc repro`, to copy; what that said lies beside it."""
     return made_once(tmp_path_factory, worker_id, finished_demo) / "a project"
+
+
+@pytest.fixture(scope="session")
+def movielens_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """MovieLens after all stages, to read."""
+    return made_once(tmp_path_factory, worker_id, finished_movielens) / "a project"
 
 
 @pytest.fixture(scope="session")

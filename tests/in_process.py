@@ -8,8 +8,9 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -46,25 +47,31 @@ def run_dvc(
     with patch("colorama.init"):  # it would replace sys.stdout
         from dvc.cli import main as dvc_main
 
+    from dvc.stage.run import _run as run_process
+
     stdout, stderr = _Captured(), _Captured()
     environment = {**(environment or {}), "DVC_TEST": "1"}  # without colorama, once more
     with (
         _own_process_state(folder, environment, stdout, stderr),
         _dvc_logs_to(stdout, stderr),
-        patch("dvc.stage.run._run", _run_stage),
+        patch("dvc.stage.run._run", partial(_run_stage, run_process)),
     ):
         code = dvc_main(list(arguments))
     return subprocess.CompletedProcess(["dvc", *arguments], code, stdout.text(), stderr.text())
 
 
-def _run_stage(executable: str, command: str, *, cwd: str, env: dict[str, str], **_: Any) -> None:
-    """Run the command of a stage where it is Concord's; anything else would be a process."""
+def _run_stage(
+    run_process: Callable[..., None], executable: str, command: str, **options: Any
+) -> None:
+    """Run the command of a stage: Concord's in this process."""
     from dvc.stage.exceptions import StageCmdFailedError
 
     program, *arguments = shlex.split(command.removeprefix("exec "))
-    assert program == "concord", command
-    stage = {name: value for name, value in env.items() if name.startswith("DVC_")}
-    done = run_concord(Path(cwd), *arguments, environment=stage)
+    if program != "concord":
+        run_process(executable, command, **options)
+        return
+    stage = {name: value for name, value in options["env"].items() if name.startswith("DVC_")}
+    done = run_concord(Path(options["cwd"]), *arguments, environment=stage)
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
     if done.returncode:

@@ -137,17 +137,22 @@ def run_stages(project: Path, *stages: str, **environment: str) -> str:
 
 def run_all_stages(project: Path, *, last: str = "log", **environment: str) -> str:
     """Run every stage of a project in order up to the last one, without DVC; return what they print."""
+    return run_stages(project, *_stages(project, last), **environment)
+
+
+def _stages(project: Path, last: str) -> list[str]:
     params = YAML(typ="safe").load(project / "params.yaml")
     stages = ["load-truth"]
     stages += [f"load-background {name}" for name in params["background"] or {}]
     stages += [f"{stage} {model}" for stage in ("load", "evaluate") for model in params["models"]]
     stages += ["compare", "report", "log"]
-    return run_stages(project, *stages[: stages.index(last) + 1], **environment)
+    return stages[: stages.index(last) + 1]
 
 
-def commit_results(project: Path) -> None:
-    """Write dvc.lock and fill DVC's cache with the results that are there."""
-    run(project, "dvc", "commit", "-f", "-q")
+def commit_results(project: Path, *, last: str = "log") -> None:
+    """Write what `dvc repro` would have: dvc.lock and DVC's cache, for all stages up to the last one."""
+    names = [stage.replace(" ", "@") for stage in _stages(project, last)]
+    run(project, "dvc", "commit", "-f", "-q", *names)
 
 
 def stages_to_run(project: Path) -> set[str]:
