@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.project import copied, made_once, run
+from tests.movielens import finished_movielens
+from tests.project import copied, made_once, run_process
 from tests.reports.samples.browser import CHROMIUM, Page, chromium
 
 _ALLOW_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -68,7 +69,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def finished_demo(folder: Path) -> None:
-    said = run(copied(folder), "dvc", "repro")
+    said = run_process(copied(folder), "dvc", "repro")
     (folder / "said.txt").write_text(said, encoding="utf-8")
 
 
@@ -76,6 +77,12 @@ def finished_demo(folder: Path) -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The demo after its first `dvc repro`, to copy; what that said lies beside it."""
     return made_once(tmp_path_factory, worker_id, finished_demo) / "a project"
+
+
+@pytest.fixture(scope="session")
+def movielens_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """MovieLens after all stages, to read."""
+    return made_once(tmp_path_factory, worker_id, finished_movielens) / "a project"
 
 
 @pytest.fixture(scope="session")

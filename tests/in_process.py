@@ -4,12 +4,15 @@ import gc
 import io
 import logging
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from concord.pipeline.commands.cli import main
@@ -35,6 +38,62 @@ def run_concord(
     return subprocess.CompletedProcess(
         ["concord", *arguments], exit_code, stdout.text(), stderr.text()
     )
+
+
+def run_dvc(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `dvc ARGUMENTS` in a folder, and the stages of `dvc repro` by `run_concord`."""
+    with patch("colorama.init"):  # it would replace sys.stdout
+        from dvc.cli import main as dvc_main
+
+    from dvc.stage.run import _run as run_process
+
+    stdout, stderr = _Captured(), _Captured()
+    environment = {**(environment or {}), "DVC_TEST": "1"}  # without colorama, once more
+    with (
+        _own_process_state(folder, environment, stdout, stderr),
+        _dvc_logs_to(stdout, stderr),
+        patch("dvc.stage.run._run", partial(_run_stage, run_process)),
+    ):
+        code = dvc_main(list(arguments))
+    return subprocess.CompletedProcess(["dvc", *arguments], code, stdout.text(), stderr.text())
+
+
+def _run_stage(
+    run_process: Callable[..., None], executable: str, command: str, **options: Any
+) -> None:
+    """Run the command of a stage: Concord's in this process."""
+    from dvc.stage.exceptions import StageCmdFailedError
+
+    program, *arguments = shlex.split(command.removeprefix("exec "))
+    if program != "concord":
+        run_process(executable, command, **options)
+        return
+    stage = {name: value for name, value in options["env"].items() if name.startswith("DVC_")}
+    done = run_concord(Path(options["cwd"]), *arguments, environment=stage)
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    if done.returncode:
+        raise StageCmdFailedError(command, done.returncode)
+
+
+@contextmanager
+def _dvc_logs_to(stdout: "_Captured", stderr: "_Captured") -> Iterator[None]:
+    """Send what DVC logs to these streams instead of those that it met when it was imported."""
+    handlers = [
+        handler
+        for handler in logging.getLogger("dvc").handlers
+        if isinstance(handler, logging.StreamHandler)
+    ]
+    streams = [handler.stream for handler in handlers]
+    for handler in handlers:
+        handler.stream = stderr if handler.level >= logging.WARNING else stdout
+    try:
+        yield
+    finally:
+        for handler, stream in zip(handlers, streams, strict=True):
+            handler.stream = stream
 
 
 class _Captured(io.TextIOWrapper):

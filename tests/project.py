@@ -1,6 +1,7 @@
 """A copy of the project to run for real, and the real data that tests read where it lies."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.in_process import run_concord
+from tests.in_process import run_concord, run_dvc
 
 ROOT = Path(__file__).parents[1]
 MOVIELENS = ROOT.parent / "shared" / "data" / "movielens-small"
@@ -81,16 +82,22 @@ def change_params(project: Path, change: Mapping[str, Any]) -> None:
 
 def run(project: Path, *command: str, **environment: str) -> str:
     """Run a command in the project; its output, or a failed test that shows it."""
-    done = attempt(project, *command, **environment)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    return _output(attempt(project, *command, **environment))
 
 
 def attempt(project: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the project: `concord` in this process, others with the environment's programs first."""
+    """Run a command in the project: `concord` and `dvc` in this process, others as processes."""
     if command[0] == "concord":
         return run_concord(project, *command[1:], environment=environment)
+    if command[0] == "dvc":
+        environment = {**_site_cache(project), **environment}
+        return run_dvc(project, *command[1:], environment=environment)
     return attempt_process(project, *command, **environment)
+
+
+def run_process(project: Path, *command: str, **environment: str) -> str:
+    """Run a command in the project as a process; its output, or a failed test that shows it."""
+    return _output(attempt_process(project, *command, **environment))
 
 
 def attempt_process(
@@ -99,15 +106,24 @@ def attempt_process(
     """Run a command in the project as a process, with the environment's own programs first."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
-    own = {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}
     return subprocess.run(
         command,
         cwd=project,
-        env={**os.environ, **quiet, **own, **environment},
+        env={**os.environ, **quiet, **_site_cache(project), **environment},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def _site_cache(project: Path) -> dict[str, str]:
+    """What DVC knows of all projects of a user lies beside the project."""
+    return {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}
+
+
+def _output(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{' '.join(done.args)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
 
 
 def run_stages(project: Path, *stages: str, **environment: str) -> str:
@@ -117,13 +133,29 @@ def run_stages(project: Path, *stages: str, **environment: str) -> str:
     )
 
 
-def run_all_stages(project: Path, **environment: str) -> str:
-    """Run every stage of a project in order, without DVC; return what they print."""
+def run_all_stages(project: Path, *, last: str = "log", **environment: str) -> str:
+    """Run every stage of a project in order up to the last one, without DVC; return what they print."""
+    return run_stages(project, *_stages(project, last), **environment)
+
+
+def _stages(project: Path, last: str) -> list[str]:
     params = YAML(typ="safe").load(project / "params.yaml")
     stages = ["load-truth"]
     stages += [f"load-background {name}" for name in params["background"] or {}]
     stages += [f"{stage} {model}" for stage in ("load", "evaluate") for model in params["models"]]
-    return run_stages(project, *stages, "compare", "report", "log", **environment)
+    stages += ["compare", "report", "log"]
+    return stages[: stages.index(last) + 1]
+
+
+def commit_results(project: Path, *, last: str = "log") -> None:
+    """Write what `dvc repro` would have: dvc.lock and DVC's cache, for all stages up to the last one."""
+    names = [stage.replace(" ", "@") for stage in _stages(project, last)]
+    run(project, "dvc", "commit", "-f", "-q", *names)
+
+
+def stages_to_run(project: Path) -> set[str]:
+    """Return the stages that `dvc repro` would run first: what comes after them is not known yet."""
+    return set(json.loads(run(project, "dvc", "status", "--json")))
 
 
 def stages_run(output: str) -> list[str]:

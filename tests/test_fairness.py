@@ -27,7 +27,7 @@ from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
 from concord.pipeline.evaluating.engines import polars as polars_engine
 from tests.library import compared_as_pinned
 from tests.parity.environments import python_with
-from tests.project import change_params, copied, run
+from tests.project import change_params, copied, run, run_all_stages
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
 NAMED = {"items": {"group": "maker"}}
@@ -433,7 +433,7 @@ def test_stages_give_what_the_library_gives(tmp_path: Path, monkeypatch: pytest.
             "conventions.fairness_target": "catalogue",
         },
     )
-    run(project, "dvc", "repro", "report")
+    run_all_stages(project, last="report")
     monkeypatch.chdir(project)
 
     stored = (project / "results/comparison/comparison.json").read_text(encoding="utf-8")

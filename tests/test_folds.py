@@ -1,4 +1,4 @@
-"""Folds with a truth of their own, through the whole `dvc repro` and through the library."""
+"""Folds with a truth of their own, through all stages and through the library."""
 
 import math
 from pathlib import Path
@@ -13,7 +13,17 @@ from scipy.stats import t as student
 import concord as cc
 from concord.metrics_core.comparison.stored import read_comparison, to_json
 from tests.library import compared_as_pinned
-from tests.project import attempt, change_params, copied, copied_from, run, stages_run
+from tests.project import (
+    attempt,
+    change_params,
+    commit_results,
+    copied,
+    copied_from,
+    run,
+    run_all_stages,
+    run_stages,
+    stages_to_run,
+)
 
 FOLDS = (1, 2, 3)
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -178,7 +188,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "segments": {"wanted items": {"by": "truth_item", "shares": [0.5, 0.8]}},
         },
     )
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="compare")
     return project
 
 
@@ -201,7 +211,7 @@ def test_engines_judge_by_the_truth_of_the_fold(project: Path, tmp_path: Path, e
     before = (copy / "results/comparison/comparison.json").read_bytes()
 
     change_params(copy, {"evaluation.engine": engine})
-    run(copy, "dvc", "repro", "compare")
+    run_stages(copy, *(f"evaluate {m}-{f}" for m in SKILLS for f in FOLDS), "compare")
 
     assert (copy / "results/comparison/comparison.json").read_bytes() == before
 
@@ -216,12 +226,12 @@ def test_one_list_is_explained_by_the_truth_of_its_fold(project: Path) -> None:
 @pytest.mark.whole
 def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
+    commit_results(copy)
+    assert stages_to_run(copy) == set()
+
     truth(2).head(100).write_parquet(copy / "folds/test-2.parquet")
 
-    output = run(copy, "dvc", "repro")
-
-    assert "load-truth" in stages_run(output)
-    assert not any(stage.startswith("load@") for stage in stages_run(output))
+    assert stages_to_run(copy) == {"load-truth"}
 
 
 @pytest.mark.whole

@@ -1,4 +1,4 @@
-"""The whole `dvc repro` on real ratings and five real models, against pytrec_eval and ir_measures."""
+"""All stages on real ratings and five real models, against pytrec_eval and ir_measures."""
 
 import csv
 import json
@@ -16,85 +16,12 @@ import concord as cc
 from concord.metrics_core.comparison.stored import to_json
 from concord.metrics_core.metrics.catalogue import parse
 from tests.library import compared_as_pinned
-from tests.project import change_params, copied, movielens, run
+from tests.movielens import FILES, KS
+from tests.project import movielens
 
 pytestmark = pytest.mark.whole
 
-KS = [1, 5, 10, 20, 50, 100]
-FILES = {
-    "popularity": "popularity.csv",
-    "item-knn": "item-knn.parquet",
-    "ease": "ease.parquet",
-    "als": "als.jsonl",
-    "bpr": "bpr.run",
-}
 Run = dict[str, dict[str, float]]
-
-# trec_eval: AP over all relevant items; nDCG knows no threshold; a user without relevant items counts as 0;
-# equal scores by item descending, compared as single-precision numbers.
-AS_TREC_EVAL = {
-    "conventions.preset": "custom",
-    "conventions.relevance_threshold": 4,
-    "conventions.err_max_grade": 5,
-    "conventions.ties": "item_desc",
-    "conventions.score_dtype": "float32",
-    "conventions.ap_denominator": "relevant",
-    "conventions.user_empty_truth": "zero",
-    "conventions.overrides": {"nDCG": {"relevance_threshold": 0.5}},
-}
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = movielens()
-    project = copied(tmp_path_factory.mktemp("movielens"))
-    change_params(
-        project,
-        {
-            "input.allow_outside": True,
-            "data.truth": {
-                "path": str(data / "test.parquet"),
-                "columns": {"grade": "rating", "time": "timestamp"},
-            },
-            "models": {name: {"path": str(data / file)} for name, file in FILES.items()},
-            "evaluation.metrics": [
-                "P",
-                "R",
-                "F1",
-                "Hit",
-                "AP",
-                "RR",
-                "nDCG",
-                "Rprec",
-                "RBP(p=0.8)",
-                "Novelty@10",
-                "Coverage@10",
-                "ILD@10",
-            ],
-            "background": {
-                "train": {
-                    "path": str(data / "train.parquet"),
-                    "columns": {"time": "timestamp"},
-                },
-                "items": {
-                    "path": str(data / "items.parquet"),
-                    "columns": {"categories": "genres", "title": "title"},
-                },
-            },
-            "segments": {
-                "activity": {"by": "activity", "edges": [0, 20, 50]},
-                "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
-                "shown items": {"by": "recommended_item", "shares": [0.5, 0.8]},
-            },
-            "evaluation.ks": KS,
-            "comparison.baseline": "popularity",
-            "comparison.primary": ["nDCG@10", "R@20"],
-            "comparison.min_effect": 0.005,
-            **AS_TREC_EVAL,
-        },
-    )
-    run(project, "dvc", "repro")
-    return project
 
 
 def _run_of(name: str) -> Run:
@@ -149,7 +76,7 @@ def _means(project: Path, name: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_means_equal_pytrec_eval(project: Path, name: str) -> None:
+def test_means_equal_pytrec_eval(movielens_project: Path, name: str) -> None:
     cuts = ",".join(map(str, KS))
     theirs = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
     at_8 = pytrec_eval.RelevanceEvaluator(
@@ -165,21 +92,21 @@ def test_means_equal_pytrec_eval(project: Path, name: str) -> None:
     expected |= {f"nDCG@{k}": sum(u[f"ndcg_cut_{k}"] for u in graded.values()) / n for k in KS}
     expected["Rprec"] = sum(user["Rprec"] for user in at_8.values()) / n
 
-    means = _means(project, name)
+    means = _means(movielens_project, name)
 
     assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
     assert means["nDCG@10"] > 0.01
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_means_equal_ir_measures(project: Path, name: str) -> None:
+def test_means_equal_ir_measures(movielens_project: Path, name: str) -> None:
     labels = {f"RR@{k}": f"RR(rel=8)@{k}" for k in KS}
     labels |= {f"{m}@{k}": f"{m}(rel=8)@{k}" for m in ("P", "R", "AP") for k in KS}
     measures = {ours: ir_measures.parse_measure(theirs) for ours, theirs in labels.items()}
     values = ir_measures.calc_aggregate(measures.values(), _qrels(), _without_ties(_run_of(name)))
     expected = {ours: values[measure] for ours, measure in measures.items()}
 
-    means = _means(project, name)
+    means = _means(movielens_project, name)
 
     assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
 
@@ -217,14 +144,14 @@ def _panel(project: Path, label: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("label", ["nDCG@10", "R@20"])
-def test_the_panel_says_what_each_library_would_report(project: Path, label: str) -> None:
-    truth = pl.read_parquet(project / "results/data/truth.parquet")
+def test_the_panel_says_what_each_library_would_report(movielens_project: Path, label: str) -> None:
+    truth = pl.read_parquet(movielens_project / "results/data/truth.parquet")
     metric = label.partition("@")[0]
     threshold = 0.5 if metric == "nDCG" else 4  # as pinned: the scale of the grades is the data's
     compared = 0
     for model in ("als", "popularity"):
-        lists = pl.read_parquet(project / f"results/lists/{model}.parquet")
-        for definition in _panel(project, label)["definitions"]:
+        lists = pl.read_parquet(movielens_project / f"results/lists/{model}.parquet")
+        for definition in _panel(movielens_project, label)["definitions"]:
             for name in definition["presets"]:
                 own = cc.preset(name)
                 own = replace(parse(label).conventions(own), ties="given", duplicates="error")
@@ -237,48 +164,46 @@ def test_the_panel_says_what_each_library_would_report(project: Path, label: str
     assert compared > 40
 
 
-def test_the_panel_shows_how_far_the_definitions_lie_apart(project: Path) -> None:
-    panel = _panel(project, "nDCG@10")
+def test_the_panel_shows_how_far_the_definitions_lie_apart(movielens_project: Path) -> None:
+    panel = _panel(movielens_project, "nDCG@10")
     of_als = [definition["values"]["als"] for definition in panel["definitions"]]
 
     assert max(of_als) > 2 * min(of_als)
     assert f"of {len(panel['definitions'])} definitions" in panel["sentence"]
 
 
-def test_metrics_beyond_accuracy_equal_their_definitions(project: Path) -> None:
+def test_metrics_beyond_accuracy_equal_their_definitions(movielens_project: Path) -> None:
     train = pl.read_parquet(movielens() / "train.parquet")
     n_users = train["user"].n_unique()
     had = dict(train.group_by("item").agg(pl.col("user").n_unique()).iter_rows())
-    lists = pl.read_parquet(project / "results/lists/bpr.parquet").filter(pl.col("rank") <= 10)
+    lists = pl.read_parquet(movielens_project / "results/lists/bpr.parquet").filter(
+        pl.col("rank") <= 10
+    )
     items = lists["item"].to_list()
     of_item = [-math.log2(max(had.get(int(item), 0), 1) / n_users) for item in items]
     per_user = pl.DataFrame({"user": lists["user"], "novelty": of_item}).group_by("user").mean()
     catalogue = len(pl.read_parquet(movielens() / "items.parquet"))
 
-    means = _means(project, "bpr")
+    means = _means(movielens_project, "bpr")
 
     assert means["Novelty@10"] == pytest.approx(per_user["novelty"].mean(), abs=1e-9)
     assert means["Coverage@10"] == lists["item"].n_unique() / catalogue
     assert 0 < means["ILD@10"] < 1
 
 
-def test_the_report_and_the_runs_are_there(project: Path) -> None:
-    page = (project / "results/report/report.html").read_text()
-    receipt = json.loads((project / "results/mlflow/receipt.json").read_text())
+def test_the_report_and_the_runs_are_there(movielens_project: Path) -> None:
+    page = (movielens_project / "results/report/report.html").read_text()
+    receipt = json.loads((movielens_project / "results/mlflow/receipt.json").read_text())
 
     assert all(name in page for name in FILES)
     assert sorted(receipt["fingerprints"]) == sorted(FILES)
-    assert (project / "mlflow.db").exists()
-
-
-def test_nothing_runs_again_when_nothing_changed(project: Path) -> None:
-    assert "Running stage" not in run(project, "dvc", "repro")
+    assert (movielens_project / "mlflow.db").exists()
 
 
 def test_the_library_gives_the_same_comparison(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    movielens_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(project)
-    stored = project / "results" / "comparison" / "comparison.json"
+    monkeypatch.chdir(movielens_project)
+    stored = movielens_project / "results" / "comparison" / "comparison.json"
 
-    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")
+    assert to_json(compared_as_pinned(movielens_project)) == stored.read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from concord.metrics_core.comparison.parts import or_nan
 from concord.metrics_core.comparison.stored import to_json
 from concord.metrics_core.metrics.catalogue import expand
 from tests.library import compared_as_pinned
-from tests.project import change_params, copied, copied_from, run
+from tests.project import change_params, copied, copied_from, run, run_all_stages, run_stages
 
 TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"b": 2, "a": 1}}
 TRAIN = {"w1": ["a", "b"], "w2": ["a", "b"], "w3": ["a"], "w4": ["a", "c"]}
@@ -484,7 +484,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "conventions.propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 30},
         },
     )
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="report")
     return project
 
 
@@ -495,7 +495,7 @@ def test_stages_give_what_the_library_gives(
 ) -> None:
     copy = copied_from(project, tmp_path)
     change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 150})
-    run(copy, "dvc", "repro", "compare")
+    run_stages(copy, "evaluate popular", "evaluate niche", "compare")
     monkeypatch.chdir(copy)
 
     stored = (copy / "results/comparison/comparison.json").read_text(encoding="utf-8")
@@ -522,7 +522,7 @@ def test_the_truth_may_hold_them_and_all_be_one_ratio(
             "comparison.primary": ["R@5"],
         },
     )
-    run(copy, "dvc", "repro", "compare")
+    run_all_stages(copy, last="compare")
     monkeypatch.chdir(copy)
 
     stored = (copy / "results/comparison/comparison.json").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Requests as the unit of evaluation, through the library and through the whole `dvc repro`."""
+"""Requests as the unit of evaluation, through the library and through all stages."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,15 @@ import concord as cc
 from concord.metrics_core.checking.units import owners, parts_of, unit_id
 from concord.metrics_core.comparison.stored import read_comparison, to_json
 from tests.library import compared_as_pinned
-from tests.project import attempt, change_params, copied, copied_from, run
+from tests.project import (
+    attempt,
+    change_params,
+    copied,
+    copied_from,
+    run,
+    run_all_stages,
+    run_stages,
+)
 
 UNIT = ["user", "session"]
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -412,7 +420,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "conventions.unit_mean": "requests",
         },
     )
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="report")
     return project
 
 
@@ -444,7 +452,7 @@ def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) 
     before = (copy / "results/comparison/comparison.json").read_bytes()
 
     change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 5_000_000})
-    run(copy, "dvc", "repro", "compare")
+    run_stages(copy, *(f"evaluate {model}" for model in SKILLS), "compare")
 
     assert (copy / "results/comparison/comparison.json").read_bytes() == before
 

@@ -1,0 +1,95 @@
+"""SHA-256 of what the demo and MovieLens give; `python -m tests.pinned_outputs` writes tests/pinned_outputs.json again.
+
+`values` are all numbers: they change only with what `CHANGELOG.md` names under "Values changed".
+`text` is all that is read: sentences, tables of sentences and pages.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from tests.movielens import finished_movielens
+from tests.project import copied, run_all_stages
+
+PINNED = Path(__file__).with_suffix(".json")
+NOT_COMPARED = {"versions", "path"}  # of packages, and of inputs
+SENTENCES = ("conventions", "inputs", "metrics", "panel", "quality", "warnings")  # tables with text
+
+Hashes = dict[str, dict[str, str]]
+
+
+def hashes(project: Path) -> Hashes:
+    """Return file -> SHA-256 of the values and of the text in all results but what MLflow logged."""
+    found: Hashes = {"values": {}, "text": {}}
+    results = project / "results"
+    for path in sorted(path for path in results.rglob("*") if path.is_file()):
+        name = path.relative_to(results).as_posix()
+        if name.startswith("mlflow/"):
+            continue
+        is_table = name.startswith("comparison/")
+        if path.suffix == ".json" or (path.suffix == ".parquet" and is_table):
+            content = _parquet(path) if path.suffix == ".parquet" else _json(path)
+            found["values"][name] = _sha256(_without_sentences(content))
+            found["text"][name] = _sha256(content)
+        elif path.suffix == ".parquet":
+            found["values"][name] = _sha256(_parquet(path))
+        else:
+            is_text = path.name.startswith(SENTENCES) or not is_table
+            found["text" if is_text else "values"][name] = _sha256(_page(path))
+    return found
+
+
+def _json(path: Path) -> Any:
+    return _without_versions(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _parquet(path: Path) -> Any:
+    """Columns, every digit of every value, and Concord's metadata, but not the version of the writer."""
+    frame = pl.read_parquet(path)
+    metadata = json.loads(pl.read_parquet_metadata(path).get("concord", "{}"))
+    columns = [[name, str(kind), frame[name].to_list()] for name, kind in frame.schema.items()]
+    return [columns, _without_versions(metadata)]
+
+
+def _page(path: Path) -> str:
+    return re.sub(r"(</dt><dd>)[\d.]+(?=</dd>)", r"\1", path.read_text(encoding="utf-8"))
+
+
+def _without_versions(held: Any) -> Any:
+    if isinstance(held, dict):
+        return {k: _without_versions(v) for k, v in held.items() if k not in NOT_COMPARED}
+    return [_without_versions(each) for each in held] if isinstance(held, list) else held
+
+
+def _without_sentences(held: Any) -> Any:
+    """Return the same with an empty string for every string that holds a space."""
+    if isinstance(held, dict):
+        return {key: _without_sentences(value) for key, value in held.items()}
+    if isinstance(held, list):
+        return [_without_sentences(each) for each in held]
+    return "" if isinstance(held, str) and (" " in held or "\N{NO-BREAK SPACE}" in held) else held
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def main() -> None:
+    """Run both projects and write their hashes."""
+    with TemporaryDirectory() as temporary:
+        folders = {name: Path(temporary) / name for name in ("demo", "movielens")}
+        for folder in folders.values():
+            folder.mkdir()
+        run_all_stages(copied(folders["demo"]))
+        finished_movielens(folders["movielens"])
+        found = {name: hashes(folder / "a project") for name, folder in folders.items()}
+    PINNED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
