@@ -12,7 +12,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
-.PHONY: repro test test-all parity docs check ui bench bench-scale simulations demo lock clean
+.PHONY: repro test test-all snapshots parity docs check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	concord mend
@@ -24,6 +24,9 @@ test: $(INSTALLED)  ## the tests for while you work: a few minutes
 
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -n 3 -m "not slow"  # three, as some wait for servers; ranx as Python: to compile it takes minutes, which `make parity` spends
+
+snapshots: $(INSTALLED)  ## store the texts of pages, Markdown and comments again, after a change of their words
+	CONCORD_WRITE_SNAPSHOTS=1 pytest -q tests/reports/test_snapshots.py
 
 parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
 	pytest tests/parity
