@@ -12,7 +12,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
-.PHONY: repro test test-all nightly parity docs check ui bench bench-scale simulations demo lock clean
+.PHONY: repro test test-all nightly snapshots parity docs check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
@@ -28,6 +28,9 @@ nightly: $(INSTALLED) $(WITH_SPARK)  ## what is slow and rarely breaks: librarie
 	$(PYTEST) -m nightly
 	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly
 	python -m benchmarks.simulations
+
+snapshots: $(INSTALLED)  ## store the texts of pages, Markdown and comments again, after a change of their words
+	CONCORD_WRITE_SNAPSHOTS=1 pytest -q tests/reports/test_snapshots.py
 
 parity: $(INSTALLED)  ## measure every library again, each in an environment of its own, and compare with the stored values
 	pytest tests/parity -m nightly

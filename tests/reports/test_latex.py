@@ -15,10 +15,9 @@ from tests.reports.samples.rendered import latex
 from tests.reports.samples.typed import typed
 
 SAMPLES = {
-    "two": sample.two_models(),
     "five": sample.five_models(),
     "one": sample.one_model(),
-    "thirty": sample.many_models(30),
+    "many": sample.many_models(),
     "hostile": sample.hostile_names(),
     "nothing": sample.without_numbers(),
 }
@@ -67,7 +66,7 @@ def test_lower_is_better_is_bold_for_the_lowest() -> None:
 
 
 def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
-    comparison = typed(SAMPLES["thirty"])
+    comparison = typed(SAMPLES["many"])
     text = render_latex(comparison)
     rows = _rows(text)
 
@@ -80,14 +79,7 @@ def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
         gaps = {m: comparison.difference(m, "popularity", label) for m in comparison.challengers}
         beats = {m for m, gap in gaps.items() if gap and gap.verdict.startswith("better")}
         assert {m for m, cells in rows.items() if "dagger" in cells[column]} == beats != set()
-    assert len(rows) == 30
-
-
-def test_letters_of_few_models_are_told_in_the_caption() -> None:
-    text = latex(SAMPLES["five"])
-
-    assert "means over users, the best in bold" in text
-    assert "Letters at a mean name the models that it is significantly better than, on" in text
+    assert len(rows) == 14
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
@@ -117,12 +109,10 @@ def test_every_special_letter_is_text() -> None:
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex is installed")
-@pytest.mark.parametrize("name", list(SAMPLES))
-def test_latex_accepts_it(tmp_path: Path, name: str) -> None:
-    head = (
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
-    )
-    (tmp_path / "t.tex").write_text(f"{head}{latex(SAMPLES[name])}\\end{{document}}\n")
+def test_latex_accepts_every_table(tmp_path: Path) -> None:
+    head = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"  # fmt: skip
+    tables = "\n".join(map(latex, SAMPLES.values()))
+    (tmp_path / "t.tex").write_text(f"{head}{tables}\\end{{document}}\n")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
         cwd=tmp_path,

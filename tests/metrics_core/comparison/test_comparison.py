@@ -23,7 +23,7 @@ def test_models_are_ranked_by_the_first_primary_metric(five: Comparison) -> None
     means = [five.score(model, LABEL).mean or 0.0 for model in five.ranked]
     assert means == sorted(means, reverse=True)
     assert all(means)
-    assert five.models == tuple(sample.FIVE)  # as they were given
+    assert five.models == sample.FIVE  # as they were given
     assert five.challengers == [model for model in five.ranked if model != five.baseline]
 
 
@@ -105,7 +105,7 @@ def test_pairs_that_were_not_compared_are_none(five: Comparison) -> None:
 
 
 def test_a_label_that_was_not_evaluated_is_refused(five: Comparison) -> None:
-    with pytest.raises(InputError, match="nDCG@7: was not evaluated; there are P@1, "):
+    with pytest.raises(InputError, match="nDCG@7: was not evaluated; there are P@5, "):
         five.metric("nDCG@7")
     assert five.metric(LABEL).label == LABEL
     assert five.pairs_of("nDCG@7") == []
@@ -127,7 +127,7 @@ def test_leaders_and_others_are_all_models(five: Comparison) -> None:
         assert five.leaders(label) == best != []
         assert {*best, *five.others(label)} == set(five.models)
         means = [five.score(model, label).mean or 0 for model in (*best, *five.others(label))]
-        assert means == sorted(means, reverse=True)
+        assert means == sorted(means, reverse=five.metric(label).higher_is_better is True)
 
 
 def test_challengers_stand_against_the_baseline_best_first(five: Comparison) -> None:

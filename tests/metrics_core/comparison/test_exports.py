@@ -18,10 +18,12 @@ def test_every_number_of_a_part_is_in_its_table() -> None:
     assert tables["best"].to_dicts() == content["best"]
     cells = [cell for entry in content["segments"] for cell in entry["cells"]]
     assert tables["segments"].drop("segmentation", "kind").to_dicts() == cells
-    assert tables["gaps"]["gap"].to_list() == [0.0123] * 15
+    gaps = [gap["gap"] for entry in content["segments"] for gap in entry["gaps"]]
+    assert tables["gaps"]["gap"].to_list() == gaps != []
     points = [point for entry in content["tradeoffs"] for point in entry["points"]]
     assert tables["tradeoffs"].drop("x_label", "y_label").to_dicts() == points
-    assert tables["warnings"]["severity"].to_list() == ["serious", "notice"]
+    severities = [warning["severity"] for warning in content["warnings"]]
+    assert tables["warnings"]["severity"].to_list() == severities
 
 
 def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
@@ -40,23 +42,26 @@ def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
             mine = presets.filter(label=entry["metric"], definition=each["name"])
             assert mine["preset"].to_list() == each["presets"]
             assert mine["stands_for"].to_list() == each["stands_for"]
-        (left_out,) = presets.filter(pl.col("label") == entry["metric"], pl.col("left_out").is_not_null()).to_dicts()  # fmt: skip
-        assert left_out["preset"] == entry["left_out"][0]["preset"]
-        assert (left_out["definition"], left_out["left_out"]) == (None, entry["left_out"][0]["why"])
+        left_out = presets.filter(pl.col("label") == entry["metric"], pl.col("left_out").is_not_null())  # fmt: skip
+        assert left_out["preset"].to_list() == [each["preset"] for each in entry["left_out"]]
+        assert left_out["left_out"].to_list() == [each["why"] for each in entry["left_out"]]
+        assert left_out["definition"].null_count() == len(left_out)
     assert rows == {}
 
 
 def test_every_finding_in_the_files_is_a_number_or_a_text() -> None:
-    table = exports(typed(sample.five_models()))["quality"]
+    content = sample.five_models()
+    quality = content["quality"]["item-knn"] | {"notes": ["9 users have no list."]}
+    content["quality"]["item-knn"] = quality
+    table = exports(typed(content))["quality"]
     found = {(r["role"], r["finding"]): r for r in table.to_dicts()}
 
-    assert found["item-knn", "users.without_list"]["number"] == 7
-    assert found["item-knn", "users.shorter_than.20"]["number"] == 47
-    assert found["item-knn", "judged_share.10"]["number"] == 0.129
+    assert found["item-knn", "users.without_list"]["number"] == 9
+    assert found["item-knn", "judged_share.10"]["number"] == quality["judged_share"]["10"]
     assert found["item-knn", "ties.policy"]["text"] == "item_asc"
-    assert found["item-knn", "has_scores"]["text"] == "true"
-    assert found["truth", "grades.3"]["number"] == 887
-    assert found["truth", "notes.1"]["text"] == "166 users have no item of grade 1 or higher."
+    assert found["item-knn", "has_scores"]["text"] == "false"
+    assert found["truth", "grades.3"]["number"] == content["quality"]["truth"]["grades"]["3"]
+    assert found["item-knn", "notes.1"]["text"] == quality["notes"][0]
     assert all((r["number"] is None) != (r["text"] is None) for r in found.values())
 
 
@@ -69,7 +74,7 @@ def test_conventions_are_told_by_value_with_their_overrides() -> None:
     assert rows["discount", None]["value"] == '{"log": 2}'
     assert rows["relevance_threshold", None]["value"] == "1"
     assert rows["round", None]["value"] == "null"
-    assert rows["gain", None]["changes"] == "nDCG"
+    assert "nDCG" in rows["gain", None]["changes"]
     assert rows["gain", None]["meaning"].endswith("the grade.")
     assert rows["ap_denominator", "AP"]["value"] == "relevant"
     assert tables["inputs"].to_dicts() == content["provenance"]["inputs"]
@@ -108,7 +113,11 @@ def test_a_missing_part_has_the_same_columns_and_no_rows(key: str, part: str) ->
 
 
 def test_types_do_not_depend_on_what_is_null() -> None:
-    tables = exports(typed(sample.one_model()))
+    content = sample.one_model()
+    content["examples"] = None
+
+    tables = exports(typed(content))
 
     assert tables["segments"].schema["difference"] == pl.Float64
     assert tables["segments"]["difference"].null_count() == len(tables["segments"]) > 0
+    assert len(tables["examples"]) == 0

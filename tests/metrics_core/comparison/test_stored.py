@@ -31,7 +31,6 @@ SAMPLES: Mapping[str, Callable[[], Content]] = {
     "one": sample.one_model,
     "hostile": sample.hostile_names,
     "nothing": sample.without_numbers,
-    "pairs": sample.against_baseline_only,
 }
 AGAIN = "run `dvc repro compare`"
 

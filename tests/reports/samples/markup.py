@@ -1,8 +1,10 @@
 """What a browser would make of a page, as far as a parser can tell: tags, attributes, text."""
 
+import re
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "base", "wbr"}
+LINES = {"address", "article", "caption", "details", "div", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "header", "li", "nav", "p", "pre", "section", "summary", "svg", "table", "title", "tr"}  # fmt: skip
 
 
 class Markup(HTMLParser):
@@ -13,11 +15,14 @@ class Markup(HTMLParser):
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.unclosed: list[str] = []
         self.text: list[str] = []
+        self._shown: list[str] = []
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        in_cell = not {"td", "th"}.isdisjoint(self.unclosed)
+        self._shown.append(" " if in_cell else " | " if tag in {"td", "th"} else "\n" if tag in LINES else "")  # fmt: skip
         if tag not in VOID:
             self.unclosed.append(tag)
 
@@ -26,9 +31,23 @@ class Markup(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.unclosed.pop() == tag
+        if tag in LINES and {"td", "th"}.isdisjoint(self.unclosed):
+            self._shown.append("\n")
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
+        in_chart = "svg" in self.unclosed
+        if in_chart and self.unclosed[-1] == "title" and self.unclosed[-2] != "svg":
+            mark = f"\n{data}\n"  # what a mark of a chart tells
+            self._shown += [] if mark in self._shown else [mark]
+        elif not in_chart and self.unclosed[-1:] not in (["script"], ["style"]):
+            self._shown.append(data.replace("\n", " "))
 
     def all(self, name: str) -> list[dict[str, str | None]]:
         return [attributes for tag, attributes in self.tags if tag == name]
+
+    def lines(self) -> str:
+        """Return what a reader sees: a line a block or row of a table, and what the marks of charts tell."""
+        shown = re.sub(r"[^\S\n\xa0]+", " ", "".join(self._shown))
+        lines = (line.strip(" |") for line in shown.split("\n"))
+        return "\n".join(line for line in lines if line) + "\n"

@@ -8,6 +8,7 @@ import polars as pl
 
 import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.page import render_html
 
 USERS = [f"u{i}" for i in range(60)]
 PRIMARY = ("nDCG@3", "R@3")
@@ -53,3 +54,9 @@ def _lists(chance: random.Random, hits: float) -> dict[str, Sequence[str]]:
         user: [item if chance.random() < rate else f"{item}{user}" for item in "abc"]
         for user in USERS
     }
+
+
+@cache
+def trained_page(trainings: tuple[int, int, int] = (3, 4, 1)) -> str:
+    """Return the page of such a comparison."""
+    return render_html(trained(trainings))

@@ -1,0 +1,251 @@
+"""The page in a real browser without a network: one walk always, the rest of its interaction nightly."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.reports.samples import sample
+from tests.reports.samples.axe import axe_script
+from tests.reports.samples.browser import Page
+from tests.reports.samples.rendered import html
+
+SETTLED = "new Promise(done => setTimeout(done, 100))"
+PHONE, DESK = 390, 1400
+TIP = "document.querySelector('.tip').textContent"
+CHART = "document.querySelector('#differences .wide .chart')"
+MODELS = "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
+SHOWN = "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => r.dataset.model)"
+MARKS = """
+[...document.querySelectorAll('.chart [data-model=ease], .chart [data-other=ease]')]
+  .filter(m => m.getClientRects().length).length
+"""
+OPENED = "document.querySelectorAll('details').forEach(d => { d.open = true })"
+WIDTH = "document.documentElement.scrollWidth"
+SHAPES: dict[str, Callable[[], sample.Content]] = {
+    "gated": sample.gated,
+    "two": sample.two_models,
+    "many": sample.many_models,
+    "hostile": sample.hostile_names,
+    "long": sample.long_names,
+}
+Pages = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("pages")
+
+    def written(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(html(SHAPES[name]()), encoding="utf-8")
+        return path
+
+    return written
+
+
+def _point_at(browser: Page, mark: str) -> None:
+    """Move the mouse to the middle of a mark."""
+    browser.run(f"{mark}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.run(SETTLED)  # the event of that scrolling hides a tooltip
+    x, y = browser.run(
+        f"(() => {{ const b = {mark}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] }})()"
+    )
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+
+def _press(browser: Page, key: str) -> None:
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "colours"),
+    [
+        ("light", ("rgb(11, 106, 116)", "rgb(252, 251, 248)")),
+        ("dark", ("rgb(92, 201, 212)", "rgb(21, 23, 26)")),
+    ],
+)
+def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
+    browser: Page, pages: Pages, scheme: str, colours: tuple[str, str]
+) -> None:
+    path = pages("gated")
+    browser.show(path, width=DESK, scheme=scheme)
+    mark = "getComputedStyle(document.querySelector('.wide .chart [stroke-linecap]')).stroke"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert browser.run("document.querySelector('h1').innerText").startswith("ease has the highest")
+    assert (browser.run(mark), browser.run(ground)) == colours
+
+    original = browser.run(MODELS)
+    by_value = "document.querySelectorAll('.board thead button')[1].click()"
+    browser.run(by_value)
+    assert browser.run(MODELS) == original  # best first
+    browser.run(by_value)
+    assert browser.run(MODELS) == original[::-1]
+    browser.run("document.querySelector('.board thead button').click()")
+    assert browser.run(MODELS) == sorted(sample.FIVE)
+
+    _point_at(browser, f"{CHART}.querySelector('path[data-model=ease][data-tip]')")
+    assert browser.run(TIP).startswith("ease: +0.")
+    assert browser.run("document.querySelectorAll('.chart title').length") == 0  # no second tooltip
+    _press(browser, "Escape")
+    assert browser.run(TIP) == ""
+
+    models, marks = browser.run(SHOWN), browser.run(MARKS)
+    browser.run("document.querySelector('#models button[value=ease]').click()")
+    assert browser.run(SHOWN) == [model for model in models if model != "ease"]
+    assert browser.run(MARKS) == 0
+    browser.run("[...document.querySelectorAll('#models button')].at(-1).click()")
+    assert (browser.run(SHOWN), browser.run(MARKS)) == (models, marks)
+
+    browser.run(OPENED)
+    assert browser.run(WIDTH) <= DESK
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith("data:")] == [
+        path.resolve().as_uri()
+    ]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("width", [320, PHONE, 768, 1100, DESK])
+@pytest.mark.parametrize("name", SHAPES)
+def test_nothing_overflows_the_page(browser: Page, pages: Pages, width: int, name: str) -> None:
+    browser.show(pages(name), width=width)
+    browser.run(OPENED)
+    assert browser.run(WIDTH) <= width
+    assert browser.run("innerWidth") == width
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["two", "gated"])
+def test_paper_holds_the_page(browser: Page, pages: Pages, name: str) -> None:
+    browser.show(pages(name), width=720)  # A4 without margins, at 96 pixels an inch
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    too_wide = browser.run(WIDTH) - 720
+    buttons = browser.run("document.getElementById('models').offsetHeight")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert (too_wide <= 2, buttons) == (True, 0)
+
+
+@pytest.mark.nightly
+def test_a_phone_gets_the_narrow_chart_with_text_of_full_size(browser: Page, pages: Pages) -> None:
+    browser.show(pages("gated"), width=PHONE)
+    assert browser.run("getComputedStyle(document.querySelector('.wide')).display") == "none"
+    scale = "(() => { const c = document.querySelector('.narrow .chart'); return c.clientWidth / 350 })()"
+    assert browser.run(scale) >= 0.95
+
+
+@pytest.mark.nightly
+def test_arrow_keys_walk_through_the_marks(browser: Page, pages: Pages) -> None:
+    browser.show(pages("gated"), width=DESK)
+    browser.run(f"{CHART}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.run(SETTLED)
+    browser.run(f"{CHART}.focus({{preventScroll: true}})")
+    tips = []
+    for _ in range(3):
+        _press(browser, "ArrowRight")
+        tips.append(browser.run(TIP))
+    _press(browser, "ArrowLeft")
+
+    assert len(set(tips)) == 3
+    assert browser.run(TIP) == tips[1]
+    assert browser.run("document.querySelectorAll('.at-mark').length") == 1
+    browser.run("document.activeElement.blur()")
+    assert browser.run(TIP) == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_tooltips_stay_inside_the_window(browser: Page, pages: Pages, width: int) -> None:
+    browser.show(pages("gated"), width=width)
+    outside = browser.run("""
+        [...document.querySelectorAll('.chart')].filter(c => c.getClientRects().length).flatMap(chart => {
+          chart.scrollIntoView({block: 'center', behavior: 'instant'});
+          return [...chart.querySelectorAll('[data-tip]')].filter(mark => {
+            const box = mark.getBoundingClientRect();
+            const at = {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true};
+            chart.dispatchEvent(new PointerEvent('pointermove', at));
+            const tip = document.querySelector('.tip').getBoundingClientRect();
+            return tip.width && (tip.left < 0 || tip.right > innerWidth);
+          })
+        }).length""")
+
+    assert outside == 0
+
+
+@pytest.mark.nightly
+def test_a_row_of_the_leaderboard_lights_its_model_up(browser: Page, pages: Pages) -> None:
+    browser.show(pages("gated"), width=DESK)
+    _point_at(browser, "document.querySelector('.board tr[data-model=ease] th')")
+    dimmed = "getComputedStyle(document.querySelector('#curves .chart [data-model=als]')).opacity"
+    lit = "getComputedStyle(document.querySelector('#curves .chart [data-model=ease]')).opacity"
+    browser.run("new Promise(done => setTimeout(done, 300))")
+
+    assert float(browser.run(dimmed)) < 0.5 <= float(browser.run(lit))
+
+
+@pytest.mark.nightly
+def test_many_models_fold_their_buttons_away(browser: Page, pages: Pages) -> None:
+    browser.show(pages("many"), width=DESK)
+
+    assert browser.run("document.querySelector('#models details').open") is False
+    assert browser.run("document.querySelectorAll('#models button[value]').length") == 14
+
+
+@pytest.mark.nightly
+def test_the_page_can_be_read_without_scripts(browser: Page, pages: Pages) -> None:
+    browser.show(pages("gated"), width=DESK, scripts=False)
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+    assert browser.errors == []
+    assert browser.run("document.querySelectorAll('#models button, thead button').length") == 0
+    assert browser.run("document.getElementById('models').offsetHeight") == 0
+    assert browser.run("document.querySelectorAll('.chart path > title').length") > 10
+    assert len(browser.run(MODELS)) == len(sample.FIVE)
+
+
+@pytest.mark.nightly
+def test_hostile_names_stay_text_in_tooltips_and_buttons(browser: Page, pages: Pages) -> None:
+    browser.show(pages("hostile"), width=DESK)
+    tips = browser.run("""
+        [...document.querySelectorAll('#differences .wide [data-tip]')].map(mark => {
+          const box = mark.getBoundingClientRect();
+          const at = {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true};
+          mark.closest('.chart').dispatchEvent(new PointerEvent('pointermove', at));
+          return document.querySelector('.tip').textContent;
+        })""")
+    buttons = browser.run(
+        "[...document.querySelectorAll('#models button')].map(b => b.textContent)"
+    )
+    browser.run("document.querySelectorAll('#models button').forEach(b => b.click())")
+
+    assert any(text.startswith(sample.HOSTILE[0]) for text in tips)
+    assert set(sample.HOSTILE) < set(buttons)
+    assert browser.run("[document.scripts.length, document.images.length]") == [1, 0]
+    assert browser.errors == []
+    assert all(url.startswith(("file:", "data:")) for url in browser.requests)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [
+        ("gated", "light", PHONE),
+        ("gated", "dark", DESK),
+        ("two", "light", DESK),
+        ("two", "dark", PHONE),
+        ("many", "dark", PHONE),
+    ],
+)
+def test_axe_finds_no_violation(
+    browser: Page, pages: Pages, name: str, scheme: str, width: int
+) -> None:
+    browser.show(pages(name), width=width, scheme=scheme)
+    browser.run(OPENED)
+    browser.call("Runtime.evaluate", expression=axe_script())
+
+    violations = json.loads(browser.run("axe.run().then(r => JSON.stringify(r.violations))"))
+
+    assert [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in violations] == []
