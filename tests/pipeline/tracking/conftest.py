@@ -2,11 +2,17 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
+from concord.pipeline.tracking.log import log
+from tests.pipeline.tracking.log_project import params_of, write_project
 from tests.pipeline.tracking.mlflow_server import FaultyProxy, mlflow_server
+from tests.pipeline.tracking.stores import Logged
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +28,20 @@ def tracking_server(tmp_path_factory: pytest.TempPathFactory, empty_store: Path)
 def proxy(tracking_server: str) -> Iterator[FaultyProxy]:
     with FaultyProxy(tracking_server).running() as proxy:
         yield proxy
+
+
+@pytest.fixture(scope="session")
+def logged_twice(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Logged:
+    """Log the same results twice into a sqlite store; tests read what it holds and change nothing."""
+    folder = write_project(tmp_path_factory.mktemp("logged") / "demo été #1")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    outputs = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DVC_ROOT", raising=False)
+        patch.chdir(folder)
+        for _ in range(2):
+            with redirect_stdout(StringIO()) as output:
+                log(params_of(folder))
+            outputs.append(output.getvalue())
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
+    return Logged(folder, client, tuple(outputs))

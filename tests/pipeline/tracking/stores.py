@@ -1,11 +1,26 @@
 """Reads what a real MLflow store holds after the `log` stage, and interrupts a real client."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
 Found = dict[str, list[Run]]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A project after its results were logged twice, and what each time printed."""
+
+    folder: Path
+    client: MlflowClient
+    outputs: tuple[str, ...]
+
+    def run(self, name: str) -> Run:
+        (run,) = runs_of(self.client)[name]
+        return run
 
 
 def runs_of(client: MlflowClient, name: str = "demo") -> Found:

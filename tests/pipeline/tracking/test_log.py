@@ -18,7 +18,7 @@ from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.runs import Place, Runs
 from tests.pipeline.tracking.log_project import MEANS, ROOT, params_of, start_log, write_project
-from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
+from tests.pipeline.tracking.stores import Logged, client_interrupted_at, points, runs_of
 
 
 @pytest.fixture
@@ -40,10 +40,8 @@ def _inputs(run: Run) -> list[tuple[str, str]]:
     return [(used.dataset.name, used.dataset.digest) for used in run.inputs.dataset_inputs]
 
 
-def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> None:
-    log(params_of(project))
-    client = _client(project)
-    (run,) = runs_of(client)["als"]
+def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged) -> None:
+    client, run = logged_twice.client, logged_twice.run("als")
 
     assert run.info.status == "FINISHED"
     assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
@@ -53,21 +51,21 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(project: Path) -> No
     assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
     stored = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert stored == {"metrics", "conventions.yaml"}
-    assert (project / "mlruns" / run.info.run_id / "artifacts/metrics/als.json").is_file()
+    artifacts = logged_twice.folder / "mlruns" / run.info.run_id / "artifacts"
+    assert (artifacts / "metrics/als.json").is_file()
 
 
-def test_logging_twice_leaves_one_run_a_model(
-    project: Path, capsys: pytest.CaptureFixture[str]
+def test_logging_twice_leaves_one_run_a_model_named_beside_the_receipt(
+    logged_twice: Logged,
 ) -> None:
-    log(params_of(project))
-    first = capsys.readouterr().out
-    log(params_of(project))
-    second = capsys.readouterr().out
+    als, (first, second) = logged_twice.run("als"), logged_twice.outputs
+    noted = json.loads((logged_twice.folder / "results/mlflow/runs.json").read_text())
 
-    (als,) = runs_of(_client(project))["als"]
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
     assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
+    assert noted["runs"]["als"] == als.info.run_id
+    assert noted["comparison"] == als.data.tags["concord.comparison"]
 
 
 def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(project: Path) -> None:
@@ -112,7 +110,7 @@ main()
 """
 
 
-@pytest.mark.whole
+@pytest.mark.nightly
 @pytest.mark.fault(12, "a killed process leaves a run that the next one completes")
 def test_a_killed_process_leaves_a_run_that_the_next_one_completes(project: Path) -> None:
     killed = subprocess.run(
@@ -144,7 +142,7 @@ main()
 """
 
 
-@pytest.mark.whole
+@pytest.mark.nightly
 @pytest.mark.fault(12, "a store whose making was killed half-way is made again")
 def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
     (project / "mlflow.db").unlink()
@@ -164,7 +162,7 @@ def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
     assert [path.name for path in project.glob(".mlflow.db*")] == []
 
 
-@pytest.mark.whole
+@pytest.mark.nightly
 @pytest.mark.fault(6, "processes that create one store at once take turns")
 def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
     project: Path, tmp_path: Path
@@ -187,28 +185,17 @@ def test_three_processes_that_create_the_store_at_once_leave_one_run_a_model(
     }
 
 
-def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(project: Path) -> None:
+def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(
+    project: Path, logged_twice: Logged
+) -> None:
     log(params_of(project))
-    receipt = project / "results/mlflow/receipt.json"
-    first = receipt.read_bytes()
-    shutil.rmtree(project / "mlruns")
-    (project / "mlflow.db").unlink()
-    log(params_of(project))
+    receipt = (project / "results/mlflow/receipt.json").read_bytes()
 
-    assert receipt.read_bytes() == first
-    assert json.loads(first) == {
+    assert receipt == (logged_twice.folder / "results/mlflow/receipt.json").read_bytes()
+    assert json.loads(receipt) == {
         "tracking_uri": "sqlite:///mlflow.db",
         "experiment": "demo",
         "logged": True,
         "comparison": contents(params_of(project)).comparison.fingerprint,
         "fingerprints": contents(params_of(project)).fingerprints,
     }
-
-
-def test_the_ids_of_the_runs_lie_beside_the_receipt(project: Path) -> None:
-    log(params_of(project))
-    noted = json.loads((project / "results/mlflow/runs.json").read_text(encoding="utf-8"))
-    (als,) = runs_of(_client(project))["als"]
-
-    assert noted["runs"]["als"] == als.info.run_id
-    assert noted["comparison"] == als.data.tags["concord.comparison"]

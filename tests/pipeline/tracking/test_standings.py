@@ -13,7 +13,7 @@ from mlflow.entities import Run
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.log import log
 from tests.pipeline.tracking.log_project import params_of, write_project
-from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
+from tests.pipeline.tracking.stores import Logged, client_interrupted_at, points, runs_of
 
 DIFFERENCE, P = "difference/ndcg_at_10", "p_adjusted/ndcg_at_10"
 VERDICT = "concord.verdict.ndcg_at_10"
@@ -40,30 +40,23 @@ def _compared_anew(**changed: Any) -> None:
     write_json(file, content)
 
 
-def test_runs_are_found_by_difference_p_and_verdict(client: MlflowClient) -> None:
-    log(params_of(Path()))
-    experiment = client.get_experiment_by_name("demo")
-    assert experiment is not None
+def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> None:
+    client, als = logged_twice.client, logged_twice.run("als")
     found = client.search_runs(
-        [experiment.experiment_id],
+        [als.info.experiment_id],
         f"metrics.`{DIFFERENCE}` > 0.04 and metrics.`{P}` < 0.01 and tags.`{VERDICT}` = 'better'",
     )
 
     assert [run.info.run_name for run in found] == ["als"]
-    assert (_als(client).data.tags["concord.place"], _als(client).data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
-
-
-def test_the_baseline_has_a_verdict_and_no_difference(client: MlflowClient) -> None:
-    log(params_of(Path()))
-    (popularity,) = runs_of(client)["popularity"]
-
+    assert (als.data.tags["concord.place"], als.data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
+    assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # though it was logged twice
+    popularity = logged_twice.run("popularity")
     assert popularity.data.tags[VERDICT] == "baseline"
     assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()
 
 
-def test_the_comparison_carries_what_its_leader_reaches(client: MlflowClient) -> None:
-    log(params_of(Path()))
-    (comparison,) = runs_of(client)["comparison"]
+def test_the_comparison_carries_what_its_leader_reaches(logged_twice: Logged) -> None:
+    comparison = logged_twice.run("comparison")
 
     assert comparison.data.metrics == {
         "leader/ndcg_at_10": 0.40,
@@ -86,21 +79,11 @@ def test_a_run_stands_as_the_last_comparison_says_and_remains_one_run(client: Ml
     assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # it did not change
     assert als.data.tags["concord.comparison"] == runs_of(client)["comparison"][0].info.run_id
 
-
-def test_a_number_that_no_longer_holds_is_followed_by_none(client: MlflowClient) -> None:
-    log(params_of(Path()))
     _compared_anew(difference=None, p_adjusted=None, verdict="too_few_users")
     log(params_of(Path()))
 
     assert math.isnan(_als(client).data.metrics[DIFFERENCE])
     assert math.isnan(_als(client).data.metrics[P])
-
-
-def test_logging_again_leaves_one_point(client: MlflowClient) -> None:
-    for _ in range(2):
-        log(params_of(Path()))
-
-    assert points(client, _als(client), DIFFERENCE) == [(0, 0.05)]
 
 
 def test_a_standing_that_was_interrupted_is_completed(
@@ -119,9 +102,8 @@ def test_a_standing_that_was_interrupted_is_completed(
     assert len(runs_of(client)["comparison"]) == 1
 
 
-def test_data_sets_have_a_schema_and_a_profile(client: MlflowClient) -> None:
-    log(params_of(Path()))
-    inputs = _als(client).inputs
+def test_data_sets_have_a_schema_and_a_profile(logged_twice: Logged) -> None:
+    inputs = logged_twice.run("als").inputs
     assert inputs is not None
     schemas, profiles = {}, {}
     for used in inputs.dataset_inputs:

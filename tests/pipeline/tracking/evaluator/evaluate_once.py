@@ -1,4 +1,4 @@
-"""Run by the tests in a process of its own, with any MLflow: evaluates a small frame and prints what the run holds."""
+"""Evaluates a small frame with any MLflow and returns what the run holds; as a script it prints that."""
 
 import json
 import sys
@@ -8,9 +8,6 @@ import mlflow
 import pandas as pd
 from mlflow import MlflowClient
 
-uri, artifacts, kind = sys.argv[1:]
-mlflow.set_tracking_uri(uri)
-mlflow.set_experiment(experiment_id=MlflowClient().create_experiment("shop", artifacts))
 FRAME = pd.DataFrame(
     {
         "customer": ["ann", "bob"],
@@ -19,27 +16,37 @@ FRAME = pd.DataFrame(
     }
 )
 CONFIG = {"preset": "standard", "metrics": ["RR@3", "RR@1"], "user": "customer", "per_user": True}
-evaluate: Any = mlflow.evaluate if kind == "mlflow.evaluate" else mlflow.models.evaluate
-with mlflow.start_run() as run:
-    result = evaluate(
-        data=FRAME,
-        predictions="recs",
-        targets="truth",
-        model_type="ranker",
-        evaluators="concord",
-        evaluator_config=CONFIG,
-    )
-client = MlflowClient()
-held = client.get_run(run.info.run_id)
-history = client.get_metric_history(run.info.run_id, "by_k/rr")
-told = {
-    "version": mlflow.__version__,
-    "metrics": held.data.metrics,
-    "curve": [(point.step, point.value) for point in history],
-    "returned": result.metrics,
-    "artifacts": sorted(result.artifacts),
-    "files": sorted(file.path for file in client.list_artifacts(run.info.run_id, "concord")),
-    "per_user": result.artifacts["per_user"].content.to_dict("list"),
-    "status": held.info.status,
-}
-print(json.dumps(told))
+
+
+def evaluate_once(kind: str) -> dict[str, Any]:
+    """Return what the run of an evaluation holds in the current tracking store."""
+    evaluate: Any = mlflow.evaluate if kind == "mlflow.evaluate" else mlflow.models.evaluate
+    with mlflow.start_run() as run:
+        result = evaluate(
+            data=FRAME,
+            predictions="recs",
+            targets="truth",
+            model_type="ranker",
+            evaluators="concord",
+            evaluator_config=CONFIG,
+        )
+    client = MlflowClient()
+    held = client.get_run(run.info.run_id)
+    history = client.get_metric_history(run.info.run_id, "by_k/rr")
+    return {
+        "version": mlflow.__version__,
+        "metrics": held.data.metrics,
+        "curve": [[point.step, point.value] for point in history],
+        "returned": result.metrics,
+        "artifacts": sorted(result.artifacts),
+        "files": sorted(file.path for file in client.list_artifacts(run.info.run_id, "concord")),
+        "per_user": result.artifacts["per_user"].content.to_dict("list"),
+        "status": held.info.status,
+    }
+
+
+if __name__ == "__main__":
+    uri, artifacts, name = sys.argv[1:]
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_experiment(experiment_id=MlflowClient().create_experiment("shop", artifacts))
+    print(json.dumps(evaluate_once(name)))

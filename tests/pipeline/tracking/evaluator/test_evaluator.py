@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.tracking.evaluator import ConcordEvaluator
 from tests.parity.environments import python_with
+from tests.pipeline.tracking.evaluator.evaluate_once import evaluate_once
 from tests.pipeline.tracking.log_project import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and pandas warn of each other
@@ -102,7 +105,17 @@ def _holds_what_was_asked(told: dict[str, Any]) -> None:
     assert told["status"] == "FINISHED"
 
 
-def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path) -> None:
+def test_a_run_holds_metrics_curve_and_artifacts(client: MlflowClient) -> None:
+    _holds_what_was_asked(evaluate_once("mlflow.models.evaluate"))
+
+
+def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
+    assert entry_points(group=GROUP)["concord"].load() is ConcordEvaluator
+
+
+@pytest.mark.nightly
+def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path, empty_store: Path) -> None:
+    shutil.copy(empty_store, tmp_path / "it.db")
     told = _told(Path(sys.executable), tmp_path, "mlflow.models.evaluate")
 
     assert told["version"].startswith("3.")
