@@ -6,7 +6,7 @@ Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING 
 import atexit
 import json
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Write the seconds that each file took, where that was asked for."""
     if not terminalreporter.config.getoption("--record-durations"):
         return
-    durations: Counter[str] = Counter()
+    durations: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):

@@ -36,7 +36,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 
 def _run(*arguments: str) -> None:
-    chosen = parser_of(_no_command, _no_command).parse_args(["cases", *arguments])
+    chosen = parser_of(_no_command).parse_args(["cases", *arguments])
     chosen.command(chosen)
 
 
