@@ -21,7 +21,7 @@ from mlflow.models.evaluation.evaluator_registry import _model_evaluation_regist
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.tracking.evaluator import ConcordEvaluator
-from tests.parity.environments import python_with
+from tests.parity.measure import python_with
 from tests.pipeline.tracking.log_project import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and pandas warn of each other
@@ -109,7 +109,7 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path) -> None:
     _holds_what_was_asked(told)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
     told = _told(python_with(HERE / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
 
