@@ -25,8 +25,8 @@ test: $(INSTALLED)  ## the tests for while you work: a few minutes
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests: also whole runs, kills over and over, servers, browsers, Spark (needs Java 17) and libraries that install quickly
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -n 3 -m "not slow"  # three, as some wait for servers; ranx as Python: to compile it takes minutes, which `make parity` spends
 
-parity: $(INSTALLED)  ## every preset against its library, each library in an environment of its own
-	pytest tests/parity
+parity: $(INSTALLED)  ## measure the libraries again, each in an environment of its own, and compare with the stored values
+	pytest tests/parity -m nightly
 
 docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
 	python -m docs.make_docs
