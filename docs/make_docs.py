@@ -35,7 +35,7 @@ from concord.pipeline.studying.schema import study_schema
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
-from tests.parity.residue import RESIDUE
+from tests.parity.measure import residue
 
 REFERENCE = Path(__file__).parent / "reference"
 METRICS = REFERENCE / "metrics"
@@ -250,7 +250,7 @@ def _presets_page() -> str:
     lines = [MADE, "# Presets\n"]
     lines += [
         "`concord pin NAME` writes one into `params.yaml`; `concord presets diff A B` compares two. "
-        "A preset with a package is compared with that package, value by value (`make parity`); "
+        "A preset with a package is compared with that package, value by value (`tests/parity`); "
         "one without stands for a text, or for a library that cannot be installed from a package, by its source.\n"
     ]
     for name, preset in PRESETS.items():
@@ -269,9 +269,8 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     for metric, knobs in cc.preset(name).overrides.items():
         said = ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in knobs.items())
         yield f"- for {metric}: {said}"
-    for residue in RESIDUE:
-        if residue.preset == name:
-            yield f"- no knob expresses ({residue.labels}, case `{residue.cases}`): {residue.why}"
+    for row in residue(name):
+        yield f"- no knob expresses ({row['labels']}, case `{row['cases']}`): {row['reason']}"
     yield ""
 
 

@@ -1,11 +1,7 @@
 """Jaccard and rank-biased overlap: by hand, by their definitions in plain Python, and beside the package `rbo`."""
 
-import json
 import math
-import random
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,16 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.cases.overlap import Shared, jaccard, rbo
-from tests.parity.environments import python_with
+from tests.parity.cases import list_pairs
+from tests.parity.measure import stored
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
-PEER = """
-import json, sys
-from rbo import RankingSimilarity
-pairs, p = json.loads(sys.stdin.read())
-print(json.dumps([RankingSimilarity(a, b).rbo_ext(p=p) for a, b in pairs]))
-"""
 LISTS = st.permutations("abcdefgh").flatmap(lambda x: st.integers(0, 8).map(lambda n: x[:n]))
 
 
@@ -95,19 +86,8 @@ def test_all_users_at_once_are_as_each_by_definition(pairs: list[Pair], p: float
     assert rbo(_shared(pairs), p) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.whole
 def test_values_are_those_of_the_package_rbo() -> None:
-    chance = random.Random(15)
-    lists = [chance.sample("abcdefghijklmno", chance.randint(1, 12)) for _ in range(400)]
-    pairs = list(zip(lists[::2], lists[1::2], strict=True))
-    python = python_with(Path(__file__).with_name("rbo.txt"))
-    done = subprocess.run(
-        [str(python), "-c", PEER],
-        input=json.dumps([pairs, 0.9]),
-        capture_output=True,
-        text=True,
-        check=True,
-        env={},
-    )
+    (case,) = list_pairs()
+    values = {int(user): value for user, value in stored("rbo").select("user", "value").rows()}
 
-    assert rbo(_shared(pairs), 0.9) == pytest.approx(json.loads(done.stdout), abs=1e-12)
+    assert dict(enumerate(rbo(_shared(case["pairs"]), case["p"]))) == pytest.approx(values, abs=1e-12)  # fmt: skip

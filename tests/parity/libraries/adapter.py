@@ -1,9 +1,9 @@
-"""What every library's script shares: cases in, values out. Standard library only; it runs beside the library.
+"""Shared by the scripts of all libraries; standard library only, because it runs in the library's environment.
 
-    python ranx.py cases.json values.json
+    python with_ranx.py cases.json values.json
 
-A script calls `run(measure)`; `measure(case)` yields one `Value` a preset and label, or a `Refusal` where the
-library cannot take the case or answers with an error.
+A script calls `run(measure)`; `measure(case)` yields one `Value` per preset and label, or a `Refusal` where the
+library cannot take the case or raises.
 """
 
 import json
@@ -15,83 +15,116 @@ from pathlib import Path
 from typing import Any
 
 Id = str | int
-Items = Mapping[Id, float]
 
 
 @dataclass(frozen=True)
 class Case:
-    """lists: user -> [(item, score)], best first; truth: user -> {item: grade}.
+    """Recommendations and ground truth.
 
-    train: user -> [item], and categories: item -> [category]; None but in the case `beyond`.
-    Ids are text, or in cases of integers all of them integers.
+    lists      : user -> [(item, score)], best first
+    truth      : user -> {item: grade}
+    train      : user -> [item], and categories, item -> [category]; None except in the case `beyond`
+    Ids are text, or integers in the cases that say so.
     """
 
     name: str
     lists: Mapping[Id, list[tuple[Id, float]]]
-    truth: Mapping[Id, Items]
+    truth: Mapping[Id, Mapping[Id, float]]
     ks: list[int]
-    train: Mapping[str, list[str]] | None
-    categories: Mapping[str, list[str]] | None
+    train: Mapping[str, list[str]] | None = None
+    categories: Mapping[str, list[str]] | None = None
+
+    def items_of(self, user: Id) -> list[Id]:
+        """Return the recommended items of a user; empty for a user without a list."""
+        return [item for item, _ in self.lists.get(user, [])]
+
+    def relevant(self) -> dict[Id, list[Id]]:
+        """Return the items of grade 1 or more of each user of the ground truth."""
+        return {u: [i for i, g in grades.items() if g >= 1] for u, grades in self.truth.items()}
+
+    def item_numbers(self) -> dict[Id, int]:
+        """Return consecutive numbers for all items, in the order of their ids."""
+        listed = {item for user in self.lists for item in self.items_of(user)}
+        return {item: n for n, item in enumerate(sorted(listed.union(*self.truth.values())))}
+
+    def with_ids(self, kind: Callable[[Id], Id]) -> "Case":
+        """Return the case with ids of another type, such as `str` for a library that takes only text."""
+        lists = {kind(u): [(kind(i), score) for i, score in rows] for u, rows in self.lists.items()}
+        truth = {kind(u): {kind(i): g for i, g in held.items()} for u, held in self.truth.items()}
+        return replace(self, lists=lists, truth=truth)
 
 
 @dataclass(frozen=True)
 class Value:
-    """What the library says. users: only those that it evaluates; None where it gives no values per user."""
+    """A library's value. `users`: only those that it evaluates; None if it gives no values per user."""
 
     preset: str
     label: str
-    users: Mapping[Id, float] | None
+    users: Mapping[Any, float] | None
     mean: float | None
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The library raises, or cannot be given such data; `why` in one sentence."""
+    """The library raises, or cannot take such data; `reason` in one sentence."""
 
     preset: str
     label: str
-    why: str
+    reason: str
 
 
 def label(name: str, k: int | None) -> str:
-    """`nDCG@10`, or `nDCG` where there is no cutoff."""
+    """Return `nDCG@10`, or `nDCG` without a cutoff."""
     return name if k is None else f"{name}@{k}"
 
 
-def run(measure: Callable[[Case], Iterable[Value | Refusal]]) -> None:
-    """Measure every case of the file named first and write the file named second."""
-    given, made = map(Path, sys.argv[1:3])
-    values, refusals = [], []
-    for case in json.loads(given.read_text())["cases"]:
-        for found in measure(_case(case)):
-            if isinstance(found, Refusal):
-                refusals.append([found.preset, case["name"], found.label, found.why])
-            else:
-                users = None if found.users is None else _plain_all(found.users)
-                mean = None if found.mean is None else _plain(found.mean)
-                values.append([found.preset, case["name"], found.label, users, mean])
-    made.write_text(json.dumps({"values": values, "refusals": refusals}))
+def score_matrix(case: Case, users: Iterable[Id]) -> list[list[float]]:
+    """Return one row of scores per user over all items, -inf for those that are not in the list.
+
+    As many items as the largest cutoff follow, which nobody likes and which score 0: a short list ends in misses.
+    """
+    column = case.item_numbers()
+    rows = [[-math.inf] * len(column) + [0.0] * max(case.ks) for _ in users]
+    for row, user in zip(rows, users, strict=True):
+        for item, score in case.lists[user]:
+            row[column[item]] = score
+    return rows
 
 
-def in_text(case: Case) -> Case:
-    """The case with text as ids, for a library that takes nothing else."""
-    return _with_ids(case, str)
+def matrix_problem(case: Case, users: Iterable[Id]) -> str:
+    """Return why `score_matrix` cannot express the lists, or an empty text."""
+    lists = [case.items_of(user) for user in users]
+    if not all(lists):
+        return "Every user has a row of scores; a user without a list cannot be expressed."
+    if any(len(set(items)) < len(items) for items in lists):
+        return "An item has one column of scores; a list with duplicates cannot be expressed."
+    return ""
 
 
-def _plain_all(users: Mapping[Id, float]) -> dict[str, float | str]:
-    return {str(user): _plain(value) for user, value in users.items()}
+def run(measure: Callable[[Any], Iterable[Value | Refusal]], read: Any = None) -> None:
+    """Measure each case of the file named first and write the file named second.
+
+    read: what makes the argument of `measure` from a dict; a `Case` by default
+    """
+    source, target = map(Path, sys.argv[1:3])
+    rows = []
+    for case in json.loads(source.read_text()):
+        for value in measure((read or _read_case)(case)):
+            head = [value.preset, case["name"], value.label]
+            if isinstance(value, Refusal):
+                rows.append([*head, None, None, value.reason])
+                continue
+            users = value.users
+            plain = None if users is None else {str(user): _plain(users[user]) for user in users}
+            mean = None if value.mean is None else _plain(value.mean)
+            rows.append([*head, plain, mean, None])
+    target.write_text(json.dumps(rows))
 
 
-def _case(given: dict[str, Any]) -> Case:
-    behind = (given.get("train"), given.get("categories"))
-    case = Case(given["name"], given["lists"], given["truth"], given["ks"], *behind)
-    return _with_ids(case, int if given.get("integers") else str)
-
-
-def _with_ids(case: Case, kind: Callable[[Id], Id]) -> Case:
-    lists = {kind(u): [(kind(i), score) for i, score in rows] for u, rows in case.lists.items()}
-    truth = {kind(u): {kind(i): g for i, g in held.items()} for u, held in case.truth.items()}
-    return replace(case, lists=lists, truth=truth)
+def _read_case(case: dict[str, Any]) -> Case:
+    kind = int if case.get("integers") else str
+    fields = {name: value for name, value in case.items() if name != "integers"}
+    return Case(**fields).with_ids(kind)
 
 
 def _plain(value: float) -> float | str:

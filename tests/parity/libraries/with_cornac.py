@@ -1,13 +1,11 @@
 """Cornac's metrics, called for each user with the relevant items and the list as indices.
 
-Cornac ranks the whole catalogue, and its MRR and MAP look at all of it: they are asked only where a list holds
+Cornac ranks the whole catalogue, and its MRR and MAP look at all of it: they are called only where a list holds
 every item of the truth.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
-from adapter import Case, Refusal, Value, label, run
+from adapter import Refusal, Value, label, run
 from cornac import metrics
 
 AT_K = {
@@ -19,40 +17,39 @@ AT_K = {
 }
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff and without one (k=-1), for users with relevant items."""
-    items = sorted(
-        {i for rows in case.lists.values() for i, _ in rows}
-        | {i for held in case.truth.values() for i in held}
-    )
-    number = {item: n for n, item in enumerate(items)}
-    users = {}
-    for user, held in case.truth.items():
-        relevant = np.array([number[i] for i, grade in held.items() if grade >= 1], dtype=int)
-        listed = [(number[i], score) for i, score in case.lists.get(user, [])]
-        if len(relevant):
-            users[user] = (relevant, listed)
+def measure(case):
+    """Yield every metric at every cutoff and without one (k=-1), for users with relevant items."""
+    number = case.item_numbers()
+    users = {
+        user: (
+            np.array([number[item] for item in items]),
+            np.array([number[item] for item in case.items_of(user)], dtype=int),
+        )
+        for user, items in case.relevant().items()
+        if items
+    }
     for name, metric in AT_K.items():
         for k in [*case.ks, None]:
-            cut = metric(k=-1 if k is None else k)
-            found = {user: _cut(cut, *data) for user, data in users.items()}
-            yield Value("cornac", label(name, k), found, None)
+            yield value(label(name, k), metric(k=-1 if k is None else k), users)
     if case.name != "whole":
-        yield Refusal("cornac", "AP, RR", "MAP and MRR want a rank for every item of the truth")
+        yield Refusal("cornac", "AP, RR", "MAP and MRR need a rank for every item of the truth")
         return
-    yield Value("cornac", "RR", {u: _cut(metrics.MRR(), *data) for u, data in users.items()}, None)
-    yield Value("cornac", "AP", {u: _whole(*data) for u, data in users.items()}, None)
+    yield value("RR", metrics.MRR(), users)
+    average = {
+        user: metrics.MAP().compute(
+            item_indices=ranked,
+            pd_scores=np.array([score for _, score in case.lists[user]]),
+            gt_pos=relevant,
+        )
+        for user, (relevant, ranked) in users.items()
+    }
+    yield Value("cornac", "AP", average, None)
 
 
-def _cut(metric, relevant, listed):
-    ranked = np.array([item for item, _ in listed], dtype=int)
-    return float(metric.compute(gt_pos=relevant, pd_rank=ranked))
-
-
-def _whole(relevant, listed):
-    indices = np.array([item for item, _ in listed])
-    scores = np.array([score for _, score in listed])
-    return float(metrics.MAP().compute(item_indices=indices, pd_scores=scores, gt_pos=relevant))
+def value(name, metric, users):
+    """Return the values of one metric."""
+    values = {user: metric.compute(gt_pos=gt, pd_rank=pd) for user, (gt, pd) in users.items()}
+    return Value("cornac", name, values, None)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """LensKit's RunAnalysis on item lists: values of each list, and their means."""
 
-from collections.abc import Iterator
-
-from adapter import Case, Refusal, Value, label, run
+from adapter import Refusal, Value, label, run
 from lenskit.data import ItemList, ItemListCollection
 from lenskit.metrics import DCG, NDCG, RBP, Hit, Precision, Recall, RecipRank, RunAnalysis
 from lenskit.metrics.ranking import AveragePrecision, LogRankWeight
@@ -18,40 +16,35 @@ AT_K = {
 }
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff and without one, and the form with log2(rank + 1)."""
+def measure(case):
+    """Yield every metric at every cutoff and without one, and the form with log2(rank + 1)."""
+    lists = {
+        user: ItemList(case.items_of(user), ordered=True)
+        for user, rows in case.lists.items()
+        if rows
+    }
+    truth = {user: ItemList(items) for user, items in case.relevant().items()}
+    data = [ItemListCollection.from_dict(each, key="user_id") for each in (lists, truth)]
+    weight = LogRankWeight(offset=1)
     for k in [*case.ks, None]:
-        asked = [("lenskit", label(name, k), metric(n=k)) for name, metric in AT_K.items()]
-        asked.append(("lenskit", label("RBP(p=0.85)", k), RBP(n=k, patience=0.85)))
-        weight = LogRankWeight(offset=1)
-        asked += [("lenskit_log2", label("DCG", k), DCG(n=k, weight=weight))]
-        asked += [("lenskit_log2", label("nDCG", k), NDCG(n=k, weight=weight))]
-        for preset, name, metric in asked:
+        metrics = [("lenskit", label(name, k), metric(n=k)) for name, metric in AT_K.items()]
+        metrics += [("lenskit", label("RBP(p=0.85)", k), RBP(n=k, patience=0.85))]
+        metrics += [("lenskit_log2", label("DCG", k), DCG(n=k, weight=weight))]
+        metrics += [("lenskit_log2", label("nDCG", k), NDCG(n=k, weight=weight))]
+        for preset, name, metric in metrics:
             try:
-                yield _value(case, preset, name, metric)
+                yield value(preset, name, metric, data)
             except Exception as error:
                 yield Refusal(preset, name, f"{type(error).__name__}: {error}")
 
 
-def _value(case: Case, preset: str, name: str, metric) -> Value:
-    lists = {
-        user: ItemList([item for item, _ in rows], ordered=True)
-        for user, rows in case.lists.items()
-        if rows
-    }
-    truth = {
-        user: ItemList([item for item, grade in held.items() if grade >= 1])
-        for user, held in case.truth.items()
-    }
+def value(preset, name, metric, data):
+    """Return the values of one metric."""
     analysis = RunAnalysis()
     analysis.add_metric(metric, label="value")
-    found = analysis.measure(
-        ItemListCollection.from_dict(lists, key="user_id"),
-        ItemListCollection.from_dict(truth, key="user_id"),
-    )
-    users = found.list_metrics()["value"]
-    mean = found.list_summary().loc["value", "mean"]
-    return Value(preset, name, dict(users.items()), float(mean))
+    result = analysis.measure(*data)
+    users = result.list_metrics()["value"]
+    return Value(preset, name, dict(users.items()), result.list_summary().loc["value", "mean"])
 
 
 if __name__ == "__main__":

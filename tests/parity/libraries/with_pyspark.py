@@ -1,10 +1,9 @@
-"""Spark MLlib's RankingMetrics over all users of the truth, [] for those without list."""
+"""Spark MLlib's RankingMetrics over all users of the truth, [] for those without a list."""
 
 from array import array
-from collections.abc import Iterable, Iterator
 from functools import cache
 
-from adapter import Case, Refusal, Value, run
+from adapter import Value, run
 from pyspark.mllib.evaluation import RankingMetrics
 from pyspark.sql import SparkSession
 
@@ -14,14 +13,19 @@ AT_K = {
     "AP": RankingMetrics.meanAveragePrecisionAt,
     "nDCG": RankingMetrics.ndcgAt,
 }
-PER_USER = {"bellei"}  # one Spark job a value: the other cases have means only
-Row = tuple["array[int]", "array[int]"]
+PER_USER = {"bellei"}  # one Spark job per value: the other cases have only means
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Means of all cases; of one also each user alone."""
-    together = _metrics(list(_rows(case).values()))
-    alone = {user: _metrics([row]) for user, row in _rows(case).items() if case.name in PER_USER}
+def measure(case):
+    """Yield the means of all cases, and for one case also each user alone."""
+    number = case.item_numbers()
+    # an array names its type, so that Spark also takes an empty row
+    rows = {
+        user: [array("i", map(number.get, items)) for items in (case.items_of(user), relevant)]
+        for user, relevant in case.relevant().items()
+    }
+    together = metrics_of(list(rows.values()))
+    alone = {user: metrics_of([row]) for user, row in rows.items() if case.name in PER_USER}
     for name, at_k in AT_K.items():
         for k in case.ks:
             users = {user: at_k(metrics, k) for user, metrics in alone.items()}
@@ -30,40 +34,26 @@ def measure(case: Case) -> Iterator[Value | Refusal]:
     yield Value("spark_mllib_map", "AP", users or None, together.meanAveragePrecision)
 
 
-def _rows(case: Case) -> dict[str, Row]:
-    known: dict[str, int] = {}
-
-    def numbered(items: Iterable[str]) -> "array[int]":
-        # an array names its type, so that Spark also takes a row with nothing in it
-        return array("i", [known.setdefault(item, len(known)) for item in items])
-
-    return {
-        user: (
-            numbered(item for item, _ in case.lists.get(user, [])),
-            numbered(item for item, grade in truth.items() if grade >= 1),
-        )
-        for user, truth in case.truth.items()
-    }
-
-
-def _metrics(rows: list[Row]) -> RankingMetrics:
-    return RankingMetrics(_session().sparkContext.parallelize(rows, 1))
+def metrics_of(rows):
+    """Return the metrics over rows of a list and the relevant items."""
+    return RankingMetrics(session().sparkContext.parallelize(map(tuple, rows), 1))
 
 
 @cache
-def _session() -> SparkSession:
+def session():
+    """Return the one Spark session."""
     builder = SparkSession.builder.master("local[1]").config("spark.driver.memory", "1g")
-    plain = {
+    options = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "localhost",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # many small jobs
     }
-    for key, value in plain.items():
+    for key, value in options.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
-"""ranx, as its documentation calls it: Qrels and Run from dictionaries, make_comparable=True."""
+"""ranx as its documentation calls it: Qrels and Run from dictionaries, make_comparable=True."""
 
-from collections.abc import Iterator
-
-from adapter import Case, Refusal, Value, in_text, run
+from adapter import Refusal, Value, label, run
 from ranx import Qrels, Run, evaluate
 
 AT_K = {
@@ -15,32 +13,26 @@ AT_K = {
     "DCG": "dcg",
     "nDCG": "ndcg",
 }
-WHOLE = {**AT_K, "Rprec": "r-precision", "Bpref": "bpref"}
+BURGES = {"DCG": "dcg_burges", "nDCG": "ndcg_burges"}
+WHOLE = {"Rprec": "r-precision", "Bpref": "bpref", "RBP(p=0.8)": "rbp.80"}
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff."""
+def measure(case):
+    """Yield every metric at every cutoff and without one."""
     if case.name == "duplicates":
         yield Refusal("ranx", "all", "a run is a dictionary: it cannot hold an item twice")
         return
-    case = in_text(case)
-    asked = {f"{ours}@{k}": f"{theirs}@{k}" for ours, theirs in AT_K.items() for k in case.ks}
-    asked |= WHOLE | {"RBP(p=0.8)": "rbp.80"}
-    yield from _measured(case, "ranx", asked)
-    burges = {f"{n}@{k}": f"{n.lower()}_burges@{k}" for n in ("DCG", "nDCG") for k in case.ks}
-    burges |= {n: f"{n.lower()}_burges" for n in ("DCG", "nDCG")}
-    yield from _measured(case, "ranx_burges", burges)
-
-
-def _measured(case: Case, preset: str, asked: dict[str, str]) -> Iterator[Value | Refusal]:
-    truth = {user: {i: int(g) for i, g in items.items()} for user, items in case.truth.items()}
+    case = case.with_ids(str)
+    qrels = Qrels({u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()})
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows}
-    qrels = Qrels(truth)
-    for label, name in asked.items():
+    metrics = [("ranx", ours, theirs) for ours, theirs in WHOLE.items()]
+    for preset, names in (("ranx", AT_K), ("ranx_burges", BURGES)):
+        for ours, theirs in names.items():
+            metrics += [(preset, label(ours, k), label(theirs, k)) for k in [*case.ks, None]]
+    for preset, ours, theirs in metrics:
         answers = Run(lists)
-        mean = evaluate(qrels, answers, name, make_comparable=True, save_results_in_run=True)
-        users = {user: float(value) for user, value in answers.scores[name].items()}
-        yield Value(preset, label, users, float(mean))
+        mean = evaluate(qrels, answers, theirs, make_comparable=True, save_results_in_run=True)
+        yield Value(preset, ours, answers.scores[theirs], mean)
 
 
 if __name__ == "__main__":

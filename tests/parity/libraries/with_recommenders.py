@@ -1,16 +1,14 @@
-"""Microsoft recommenders' functions on pandas frames; they give means, so each user is also asked alone.
+"""Microsoft recommenders' functions on pandas frames; they give means, so each user is also evaluated alone.
 
-Every row of the truth is relevant to these functions, so graded truth goes in as it is.
+Every row of the truth is relevant to these functions, so graded truth is passed as it is.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
-from adapter import Case, Refusal, Value, run
+from adapter import Value, run
 from recommenders.evaluation import python_evaluation as evaluation
 
 MAIN = "ms_recommenders"
-ASKED = [
+FUNCTIONS = [
     (MAIN, "P", evaluation.precision_at_k, {}),
     (MAIN, "R", evaluation.recall_at_k, {}),
     (MAIN, "AP", evaluation.map, {}),
@@ -22,20 +20,22 @@ ASKED = [
 ALONE = {"clean", "graded", "short"}  # where all users have lists and truth
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every function at every cutoff."""
+def measure(case):
+    """Yield every function at every cutoff."""
     listed = [(user, *row) for user, rows in case.lists.items() for row in rows]
-    held = [(user, *pair) for user, items in case.truth.items() for pair in items.items()]
+    judged = [(user, *pair) for user, grades in case.truth.items() for pair in grades.items()]
     lists = pd.DataFrame(listed, columns=["userID", "itemID", "prediction"])
-    truth = pd.DataFrame(held, columns=["userID", "itemID", "rating"])
-    alone = sorted(case.truth) if case.name in ALONE else []
-    for preset, name, function, how in ASKED:
+    truth = pd.DataFrame(judged, columns=["userID", "itemID", "rating"])
+    alone = {
+        user: (truth[truth.userID == user], lists[lists.userID == user])
+        for user in case.truth
+        if case.name in ALONE
+    }
+    for preset, name, function, options in FUNCTIONS:
         for k in case.ks:
-            users = {
-                user: function(truth[truth.userID == user], lists[lists.userID == user], k=k, **how)
-                for user in alone
-            }
-            yield Value(preset, f"{name}@{k}", users or None, function(truth, lists, k=k, **how))
+            users = {user: function(*frames, k=k, **options) for user, frames in alone.items()}
+            mean = function(truth, lists, k=k, **options)
+            yield Value(preset, f"{name}@{k}", users or None, mean)
 
 
 if __name__ == "__main__":

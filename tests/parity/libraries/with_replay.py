@@ -1,9 +1,7 @@
 """RePlay's metrics on polars frames and on dictionaries."""
 
-from collections.abc import Iterator
-
 import polars as pl
-from adapter import Case, Refusal, Value, run
+from adapter import Refusal, Value, run
 from replay import metrics
 
 NAMES = {
@@ -16,51 +14,38 @@ NAMES = {
 }
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Every metric at every cutoff, on frames and on dictionaries."""
-    held = {
-        user: [item for item, grade in items.items() if grade >= 1]
-        for user, items in case.truth.items()
-    }
+def measure(case):
+    """Yield every metric at every cutoff, on frames and on dictionaries."""
+    truth = case.relevant()
     listed = [(user, *row) for user, rows in case.lists.items() for row in rows]
-    rows = [(user, item) for user, items in held.items() for item in items]
     lists = pl.DataFrame(listed, schema=["query_id", "item_id", "rating"], orient="row")
-    truth = pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
-    yield from _measured(case, "replay", lists, truth)
-    if case.train is not None:
-        rows = [(user, item) for user, held in case.train.items() for item in held]
-        train = pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
-        yield from _surprisal(case, lists, train)
-    given = {user: list(rows) for user, rows in case.lists.items() if rows}
-    yield from _measured(case, "replay_dict", given, held)
-
-
-def _measured(case: Case, preset: str, lists, truth) -> Iterator[Value | Refusal]:
+    in_dicts = {user: rows for user, rows in case.lists.items() if rows}
     for name, metric in NAMES.items():
-        try:
-            each = metric(case.ks, mode=metrics.PerUser())(lists, truth)
-            mean = metric(case.ks)(lists, truth)
-        except Exception as error:
-            yield Refusal(preset, name, f"{type(error).__name__}: {error}")
-            continue
-        users = {key.rsplit("@", 1)[1]: values for key, values in _by_k(each).items()}
-        for key, value in mean.items():
-            k = key.rsplit("@", 1)[1]
-            yield Value(preset, f"{name}@{k}", users[k], value)
+        yield from values("replay", name, metric, case.ks, lists, pairs(truth))
+        yield from values("replay_dict", name, metric, case.ks, in_dicts, truth)
+    if case.train is not None:
+        train = pairs(case.train)
+        yield from values("replay", "Novelty", metrics.Surprisal, case.ks, lists, train)
 
 
-def _surprisal(case: Case, lists: pl.DataFrame, train: pl.DataFrame) -> Iterator[Value]:
-    each = metrics.Surprisal(case.ks, mode=metrics.PerUser())(lists, train)
-    mean = metrics.Surprisal(case.ks)(lists, train)
-    users = {key.rsplit("@", 1)[1]: values for key, values in _by_k(each).items()}
-    for key, value in mean.items():
+def pairs(items):
+    """Return a frame of users and items."""
+    rows = [(user, item) for user, held in items.items() for item in held]
+    return pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
+
+
+def values(preset, name, metric, ks, *data):
+    """Yield a metric at every cutoff; the library's keys are `Precision-PerUser@5` and `Precision@5`."""
+    try:
+        users = metric(ks, mode=metrics.PerUser())(*data)
+        means = metric(ks)(*data)
+    except Exception as error:
+        yield Refusal(preset, name, f"{type(error).__name__}: {error}")
+        return
+    by_cutoff = {key.rsplit("@", 1)[1]: dict(each) for key, each in users.items()}
+    for key, mean in means.items():
         k = key.rsplit("@", 1)[1]
-        yield Value("replay", f"Novelty@{k}", users[k], value)
-
-
-def _by_k(found):
-    """`Precision-PerUser@5` -> {user: value}."""
-    return {key: dict(values) for key, values in found.items()}
+        yield Value(preset, f"{name}@{k}", by_cutoff[k], mean)
 
 
 if __name__ == "__main__":

@@ -1,47 +1,42 @@
 """scikit-learn's ndcg_score and dcg_score, one user at a time.
 
-A score vector ranks everything, so a list is given as the scores of its items, and the relevant items that it
-lacks stand below them. A list that is shorter than k cannot be said: what it lacks would rise into the top k.
+A score vector ranks everything, so a list becomes the scores of its items, and the relevant items that it lacks
+score below them. A list that is shorter than k cannot be expressed: items that it lacks would rise into the top k.
 Without k only lists that lack nothing can.
 """
 
-from collections.abc import Iterator
-
-from adapter import Case, Refusal, Value, label, run
+from adapter import Refusal, Value, label, run
 from sklearn.metrics import dcg_score, ndcg_score
 
 PRESET = "sklearn_ndcg"
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """DCG and nDCG at every cutoff that the lists reach, and without one where they lack nothing."""
+def measure(case):
+    """Yield DCG and nDCG at every cutoff that the lists reach, and without one where they lack nothing."""
     shortest = min((len(rows) for rows in case.lists.values()), default=0)
     if case.name == "duplicates":
         yield Refusal(PRESET, "all", "a score vector holds each item once")
         return
-    complete = all(
-        set(held) <= {item for item, _ in case.lists.get(user, [])}
-        for user, held in case.truth.items()
-    )
+    complete = all(set(grades) <= set(case.items_of(u)) for u, grades in case.truth.items())
     for k in [*case.ks, None]:
         for name, score in (("nDCG", ndcg_score), ("DCG", dcg_score)):
             if (shortest < k) if k else not complete:
                 yield Refusal(PRESET, label(name, k), "a score vector cannot be shorter than k")
                 continue
             users = {
-                user: _of_one(score, rows, case.truth[user], k)
+                user: value(score, dict(rows), case.truth[user], k)
                 for user, rows in case.lists.items()
                 if user in case.truth
             }
             yield Value(PRESET, label(name, k), users, None)
 
 
-def _of_one(score, rows, truth, k):
-    scores = dict(rows)
+def value(score, scores, truth, k):
+    """Return the value of one user."""
     below = min(scores.values()) - 1.0
-    items = [*scores, *(item for item in truth if item not in scores)]
+    items = list(scores | truth)
     grades = [[truth.get(item, 0) for item in items]]
-    return float(score(grades, [[scores.get(item, below) for item in items]], k=k))
+    return score(grades, [[scores.get(item, below) for item in items]], k=k)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
-"""torchmetrics.retrieval, fed with the rows that were retrieved: index, score and target of each listed item."""
-
-from collections.abc import Iterator
+"""torchmetrics.retrieval on the rows that were retrieved: index, score and target of each listed item."""
 
 import torch
-from adapter import Case, Refusal, Value, label, run
+from adapter import Value, label, run
 from torchmetrics import retrieval
 
-PRESET = "torchmetrics"
 AT_K = {
     "P": retrieval.RetrievalPrecision,
     "R": retrieval.RetrievalRecall,
@@ -17,37 +14,30 @@ AT_K = {
 }
 
 
-def measure(case: Case) -> Iterator[Value | Refusal]:
-    """Each user alone for the values per user, all rows at once for the mean."""
-    for name, metric in AT_K.items():
-        for k in [*case.ks, None]:
-            yield _value(case, label(name, k), metric(top_k=k), graded=name == "nDCG")
-    yield _value(case, "Rprec", retrieval.RetrievalRPrecision(), graded=False)
+def measure(case):
+    """Yield each user alone for the values per user, all rows at once for the mean."""
+    metrics = [
+        (label(name, k), metric(top_k=k)) for name, metric in AT_K.items() for k in [*case.ks, None]
+    ]
+    listed = [user for user, rows in case.lists.items() if rows]
+    for name, metric in [*metrics, ("Rprec", retrieval.RetrievalRPrecision())]:
+        graded = name.startswith("nDCG")
+        users = {user: value(metric, case, [user], graded) for user in listed}
+        yield Value("torchmetrics", name, users, value(metric, case, listed, graded))
 
 
-def _value(case: Case, name: str, metric: retrieval.base.RetrievalMetric, *, graded: bool) -> Value:
-    listed = [user for user, items in case.lists.items() if items]
-    users = {user: _of(metric, case, [user], graded=graded) for user in listed}
-    return Value(PRESET, name, users, _of(metric, case, listed, graded=graded))
-
-
-def _of(
-    metric: retrieval.base.RetrievalMetric, case: Case, users: list[str], *, graded: bool
-) -> float:
+def value(metric, case, users, graded):
+    """Return the mean over users."""
     rows = [
-        (index, score, _target(case, user, item, graded=graded))
+        (index, score, case.truth.get(user, {}).get(item, 0))
         for index, user in enumerate(users)
         for item, score in case.lists[user]
     ]
-    indexes, scores, targets = zip(*rows, strict=True)
+    indexes, scores, grades = zip(*rows, strict=True)
+    targets = [int(grade if graded else grade >= 1) for grade in grades]
     metric.reset()
     metric.update(torch.tensor(scores), torch.tensor(targets), torch.tensor(indexes))
     return metric.compute().item()
-
-
-def _target(case: Case, user: str, item: str, *, graded: bool) -> int:
-    grade = case.truth.get(user, {}).get(item, 0)
-    return int(grade) if graded else int(grade >= 1)
 
 
 if __name__ == "__main__":

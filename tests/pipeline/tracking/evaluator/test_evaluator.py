@@ -23,7 +23,7 @@ from mlflow.models.evaluation.evaluator_registry import _model_evaluation_regist
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.tracking.evaluator import ConcordEvaluator
-from tests.parity.environments import python_with
+from tests.parity.measure import python_with
 from tests.pipeline.tracking.evaluator.evaluate_once import evaluate_once
 from tests.pipeline.tracking.log_project import ROOT
 
