@@ -9,7 +9,7 @@ A problem is told by file, line or row, column, user and item, with the value, t
 problems of a file at once (20 at most). The process ends with 2 and has written nothing. `concord validate` tells all
 problems of all files without evaluating."""
 _FAULT = """\
-Outputs are whole or absent. The next `dvc repro` mends everything. A result never depends on a failure before it."""
+Outputs are whole or absent. The next `dvc repro` completes everything. A result never depends on a failure before it."""
 
 
 def robustness_page(shown: Shown) -> Iterator[str]:

@@ -15,8 +15,7 @@ from tests.project import attempt
 
 
 def _too_much_for_duckdb() -> object:
-    small = {"memory_limit": "1MB", "temp_directory": ""}
-    with duckdb.connect(config=small) as connection:
+    with duckdb.connect(config={"memory_limit": "1MB", "temp_directory": ""}) as connection:
         return connection.execute("SELECT list(range) FROM range(10000000)").fetchall()
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -63,8 +63,7 @@ class Fault:
     """What becomes of requests whose path holds `on`; the first `passing` go through, and all after `times` more.
 
     `status` is answered with `body`; `cut` closes the connection without an answer, after the server has done what
-    it was asked if `after_the_deed`; `hold` waits so many seconds first; `drips` answers a byte a second, of its head
-    or of its body.
+    it was asked if `after_the_deed`; `hold` waits so many seconds first.
     """
 
     on: str = "/"
@@ -76,7 +75,6 @@ class Fault:
     cut: bool = False
     after_the_deed: bool = False
     hold: float = 0
-    drips: str = ""
 
 
 @dataclass
@@ -122,9 +120,7 @@ def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
             if fault and fault.hold:
                 proxy.holding.set()
                 proxy.let_go.wait(fault.hold)
-            if fault and fault.drips:
-                self._drip(fault.drips)
-            elif fault and fault.cut:
+            if fault and fault.cut:
                 if fault.after_the_deed:
                     self._upstream(asked)
                 self.close_connection = True
@@ -144,14 +140,6 @@ def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
             connection.close()
             kind = answer.getheader("Content-Type") or "text/plain"
             return answer.status, (("Content-Type", kind),), body
-
-        def _drip(self, part: str) -> None:
-            self.close_connection = True
-            head = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n"
-            with suppress(OSError):
-                self.wfile.write(head + (b"X-Slow: " if part == "head" else b"\r\n"))
-                while not proxy.let_go.wait(1):
-                    self.wfile.write(b"x")
 
         def _answer(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
             try:
