@@ -7,7 +7,7 @@ import pytest
 
 from concord.pipeline.params.read import read_params
 from tests.pipeline.loading.load_project import loaded, loaded_truth, refusal, truth_refusal
-from tests.project import change_params, copied, run
+from tests.project import change_params, copied, run_all_stages
 
 JUDGED = "user,item,grade\nu,a,1\nu,b,-2\nu,a,3\nv,a,2\nv,a,1\n"
 
@@ -128,7 +128,7 @@ def test_a_file_without_rows_may_pass_through_the_whole_pipeline(tmp_path: Path)
         {"models": {"none": {"path": "data/demo/none.csv"}, "popularity": kept}, "input.empty_lists": "keep"},
     )  # fmt: skip
 
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="report")
 
     values = pl.read_parquet(project / "results/per_user/none.parquet")
     assert set(values["R@10"]) == {0.0}
