@@ -13,7 +13,7 @@ for arguments in json.loads(sys.argv[1]):
     with redirect_stdout(stdout), redirect_stderr(stderr):
         try:
             main(arguments)
-            code = 0
+            code: object = 0
         except SystemExit as end:
             code = end.code
     done.append((code or 0, stdout.getvalue(), stderr.getvalue()))
