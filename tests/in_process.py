@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -52,6 +53,7 @@ def run_dvc(
     stdout, stderr = _Captured(), _Captured()
     environment = {**(environment or {}), "DVC_TEST": "1"}  # without colorama, once more
     with (
+        warnings.catch_warnings(action="ignore"),  # those of DVC are not Concord's
         _own_process_state(folder, environment, stdout, stderr),
         _dvc_logs_to(stdout, stderr),
         patch("dvc.stage.run._run", partial(_run_stage, run_process)),

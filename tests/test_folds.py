@@ -226,12 +226,12 @@ def test_one_list_is_explained_by_the_truth_of_its_fold(project: Path) -> None:
 @pytest.mark.whole
 def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
-    commit_results(copy)
-    assert stages_to_run(copy) == set()
+    commit_results(copy, last="compare")
+    assert stages_to_run(copy) == {"report", "log"}
 
     truth(2).head(100).write_parquet(copy / "folds/test-2.parquet")
 
-    assert stages_to_run(copy) == {"load-truth"}
+    assert stages_to_run(copy) == {"load-truth", "report", "log"}
 
 
 @pytest.mark.whole

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import change_params, copied, run, stages_run
+from tests.project import (
+    change_params,
+    commit_results,
+    copied,
+    run,
+    run_all_stages,
+    stages_to_run,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -34,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All stages ran; then a model and the users left params.yaml."""
     made = copied(tmp_path_factory.mktemp("leftovers"))
     change_params(made, SMALL)
-    run(made, "dvc", "repro")
+    run_all_stages(made, last="compare")
     (made / "results/data/notes.txt").write_text("mine", encoding="utf-8")
     change_params(made, LESS)
     return made
@@ -43,7 +50,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_results_are_what_params_yaml_says(project: Path) -> None:
     assert (project / "results/data/users.parquet").is_file()
 
-    said = run(project, "dvc", "repro")
+    said = run_all_stages(project, last="compare")
 
     assert "removed 2 result files of users, which params.yaml no longer names" in said
     assert "result files of ease, which params.yaml no longer names" in said
@@ -55,7 +62,8 @@ def test_the_results_are_what_params_yaml_says(project: Path) -> None:
 
 def test_a_clone_computes_nothing(project: Path, tmp_path: Path) -> None:
     (project / "results/data/notes.txt").unlink(missing_ok=True)
-    run(project, "dvc", "repro")
+    run_all_stages(project)
+    commit_results(project)
     run(project, "dvc", "remote", "add", "--force", "-d", "store", str(tmp_path / "store"))
     run(project, "dvc", "push")
     me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
@@ -66,4 +74,4 @@ def test_a_clone_computes_nothing(project: Path, tmp_path: Path) -> None:
     run(project, "git", "clone", "-q", str(project), str(clone))
     run(clone, "dvc", "pull")
 
-    assert stages_run(run(clone, "dvc", "repro")) == ["log"]  # its MLflow knows nothing yet
+    assert stages_to_run(clone) == {"log"}  # its MLflow knows nothing yet

@@ -12,7 +12,17 @@ from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
 from tests.library import cases_as_pinned, compared_as_pinned
-from tests.project import attempt, change_params, copied_from, run, stages_run
+from tests.project import (
+    attempt,
+    attempt_process,
+    change_params,
+    copied_from,
+    made_once,
+    run,
+    run_process,
+    stages_run,
+    stages_to_run,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -31,22 +41,21 @@ QUICK = {  # what runs when does not depend on how much there is to compute
 
 
 @pytest.fixture(scope="module")
-def quick(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo with one metric, after `dvc repro`."""
-    project = copied_from(demo, tmp_path_factory.mktemp("quick"))
-    change_params(project, QUICK)
-    run(project, "dvc", "repro")
-    return project
+def quick(demo: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The demo after it got one metric and one cutoff and `dvc repro` ran; its output lies beside it."""
+
+    def quick_demo(folder: Path) -> None:
+        project = copied_from(demo, folder)
+        change_params(project, QUICK)
+        (folder / "said.txt").write_text(run_process(project, "dvc", "repro"), encoding="utf-8")
+
+    return made_once(tmp_path_factory, worker_id, quick_demo) / demo.name
 
 
 @pytest.fixture
 def project(quick: Path, tmp_path: Path) -> Path:
     """A copy for each test to change."""
     return copied_from(quick, tmp_path)
-
-
-def _repro(project: Path) -> list[str]:
-    return stages_run(run(project, "dvc", "repro"))
 
 
 def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
@@ -77,7 +86,7 @@ def test_the_first_run_runs_every_stage(demo: Path) -> None:
 
 
 def test_a_second_run_runs_nothing(project: Path) -> None:
-    assert _repro(project) == []
+    assert stages_run(run_process(project, "dvc", "repro")) == []
     assert "up to date" in run(project, "dvc", "status")
 
 
@@ -135,45 +144,45 @@ def test_another_file_of_one_model_runs_that_model_and_the_shared_stages(project
     path = project / "data" / "demo" / "popularity.csv"
     kept = path.read_text()
     path.write_text("".join(kept.splitlines(keepends=True)[:-1]))
-    ran = _repro(project)
+    ran = stages_run(run_process(project, "dvc", "repro"))
     path.write_text(kept)
-    back = _repro(project)
+    back = stages_run(run(project, "dvc", "repro"))
 
     assert sorted(ran) == sorted(["load@popularity", "evaluate@popularity", *SHARED])
     assert back == ["report", "log"]  # all else lies in DVC's cache
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"evaluation.ks": [5, 10, 20]}, {"conventions.preset": "custom", "conventions.gain": "exp2"}],
-    ids=["ks", "gain"],
-)
-def test_cutoffs_and_conventions_evaluate_again_but_do_not_load(
-    project: Path, change: dict[str, object]
-) -> None:
-    change_params(project, change)
-    ran = _repro(project)
+def test_cutoffs_and_metrics_evaluate_again_but_do_not_load(quick: Path) -> None:
+    ran = stages_run(quick.with_name("said.txt").read_text(encoding="utf-8"))
 
     assert sorted(ran) == sorted([*(f"evaluate@{model}" for model in MODELS), *SHARED])
 
 
+def test_a_convention_evaluates_again_but_does_not_load(project: Path) -> None:
+    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
+
+    assert stages_to_run(project) == {*(f"evaluate@{model}" for model in MODELS), "compare"}
+
+
 def test_a_convention_of_ranking_loads_again(project: Path) -> None:
     change_params(project, {"conventions.preset": "custom", "conventions.ties": "item_desc"})
-    ran = _repro(project)
 
-    assert {f"load@{model}" for model in MODELS} <= set(ran)
+    assert {f"load@{model}" for model in MODELS} <= stages_to_run(project)
+
+
+def test_code_that_changed_runs_the_stages_that_name_its_folder(project: Path) -> None:
+    with (project / "metrics_core/statistics/paired.py").open("a") as code:
+        code.write("# changed\n")
+
+    assert stages_to_run(project) == {"compare"}
 
 
 def test_a_new_model_is_one_entry_and_runs_alone(project: Path) -> None:
-    kept = (project / "params.yaml").read_bytes()
+    text = (project / "params.yaml").read_text()
     models = "models:\n  twin: {path: data/demo/ease-recent}\n"
-    (project / "params.yaml").write_text(kept.decode().replace("models:\n", models, 1))
-    ran = _repro(project)
-    (project / "params.yaml").write_bytes(kept)
-    run(project, "dvc", "repro")
+    (project / "params.yaml").write_text(text.replace("models:\n", models, 1))
 
-    assert sorted(ran) == sorted(["load@twin", "evaluate@twin", *SHARED])
-    assert not (project / "results/per_user/twin.parquet").exists()
+    assert stages_to_run(project) == {"load@twin", "evaluate@twin", "compare", "log"}
 
 
 def test_what_mlflow_did_not_take_is_logged_later_and_dvc_finds_nothing_to_do(
@@ -190,7 +199,7 @@ def test_what_mlflow_did_not_take_is_logged_later_and_dvc_finds_nothing_to_do(
     again = run(project, "concord", "log", "--again")
     told = run(project, "concord", "log")
     status_with = run(project, "dvc", "status")
-    repro_again = _repro(project)
+    repro_again = stages_run(run(project, "dvc", "repro"))
     runs = mlflow.MlflowClient(f"sqlite:///{project}/not a folder/mlflow.db").search_runs(["1"])
 
     assert (repro.returncode, stages_run(repro.stdout)) == (0, ["log"])
@@ -220,9 +229,9 @@ def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> Non
 def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -> None:
     kept = (project / "params.yaml").read_bytes()
     change_params(project, {"conventions.gain": "exp2"})
-    done = attempt(project, "dvc", "repro")
+    done = attempt_process(project, "dvc", "repro")
     (project / "params.yaml").write_bytes(kept)
-    back = _repro(project)
+    back = stages_run(run(project, "dvc", "repro"))
 
     assert done.returncode != 0
     assert (

@@ -77,15 +77,10 @@ def _needed(wheel: Path, extras: str) -> list[str]:
 
 
 def run(*command: str, cwd: Path | None = None) -> str:
-    """What a command that has to succeed prints, outside the environment of the tests."""
-    done = attempt(*command, cwd=cwd)
+    """What a command that has to succeed prints; it knows neither the checkout nor the environment of the tests."""
+    plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=plain, check=False)
     assert done.returncode == 0, (
         f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     )
     return done.stdout
-
-
-def attempt(*command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command that knows neither the checkout nor the environment of the tests."""
-    plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=plain, check=False)

@@ -3,8 +3,9 @@
 import os
 import shutil
 import subprocess
-from copy import copy
 from pathlib import Path
+
+from tests.in_process import run_dvc
 
 HERE = Path(__file__).parent / "repositories"
 SOMEBODY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
@@ -18,14 +19,24 @@ class Repository:
         self.programs = programs
         shutil.copytree(HERE / name, self.root)
         self.run("git", "init", "-q", "-b", "main")
-        self.run("dvc", "init", "-q")
+        self.run_here("dvc", "init", "-q")
+
+    @classmethod
+    def at(cls, root: Path, programs: Path) -> "Repository":
+        """A repository that is there already."""
+        found = cls.__new__(cls)
+        found.root, found.programs = root, programs
+        return found
+
+    def copied(self, folder: Path) -> "Repository":
+        """A copy to change."""
+        shutil.copytree(self.root, folder / self.root.name, symlinks=True)
+        return self.at(folder / self.root.name, self.programs)
 
     def cloned(self, folder: Path, remote: Path, branch: str) -> "Repository":
         """A checkout of a branch with all history, as a job of CI has it."""
         self.run("git", "clone", "-q", f"--branch={branch}", remote.as_uri(), str(folder))
-        clone = copy(self)
-        clone.root = folder
-        return clone
+        return self.at(folder, self.programs)
 
     def attempt(self, *command: str, at: str = ".", **environment: str) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Run a command in a folder of the repository."""
@@ -54,6 +65,12 @@ class Repository:
     def run(self, *command: str, at: str = ".", **environment: str) -> str:
         """The output of a command that has to succeed."""
         done = self.attempt(*command, at=at, **environment)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def run_here(self, *command: str, at: str = ".") -> str:
+        """The output of `dvc` in this process, which takes no second to start; its stages are processes."""
+        done = run_dvc(self.root / at, *command[1:], environment=self.environment())
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

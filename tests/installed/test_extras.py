@@ -2,16 +2,21 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.installed.environments import attempt, environment, run
+from tests.installed.environments import run
 from tests.installed.repository import Repository
-from tests.project import ROOT, stages_run
+from tests.project import ROOT
 
 pytestmark = pytest.mark.whole
 
+HERE = Path(__file__).parent
 COMMANDS = ("validate", "init", "leaderboard", "metrics", "diff HEAD", "gate", "log", "stage load als")  # fmt: skip
+HELP = ("--help", "--version", "gate --help")
+CORE = ("duckdb", "numpy", "polars", "pyarrow", "scipy")
+PANDAS = ("pandas", "dateutil", "six", "pytz", "tzdata")
 EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "tracking" / "evaluator" / "evaluate_once.py"
 FRAMES = """
 import sys
@@ -31,64 +36,49 @@ try:
 except cc.InputError as error:
     print(error)
 print(compared._repr_html_().replace("\\n", " "))
-loaded = {name.partition(".")[0] for name in sys.modules}
-print(sorted(loaded & {"altair", "dvc", "jinja2", "mlflow", "pydantic", "rich", "ruamel"}))
 """
 
 
-@pytest.fixture(scope="module")
-def core(wheel: Path) -> Path:
-    """The `bin` of an environment with `concord-eval` alone, and the pandas of its user."""
-    return environment("core", wheel, "", "pandas")
+def _limited(programs: Path, lacks: Any, script: Path, *arguments: str, cwd: Path) -> str:
+    """What a script prints in an environment without some packages."""
+    python = str(programs / "python")
+    return run(python, str(HERE / "limited.py"), json.dumps(lacks), str(script), *arguments, cwd=cwd)  # fmt: skip
 
 
-def test_the_core_computes_from_pandas(core: Path, tmp_path: Path) -> None:
-    ndcg, als, bpr, first, *said = run(str(core / "python"), "-c", FRAMES, cwd=tmp_path).splitlines()  # fmt: skip
+def test_the_core_computes_from_pandas(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "frames.py").write_text(FRAMES)
+    only = {"only": [*CORE, *PANDAS]}
+
+    ndcg, als, bpr, first, *said = _limited(installed, only, tmp_path / "frames.py", cwd=tmp_path).splitlines()  # fmt: skip
 
     assert float(ndcg) == (0.6309297535714575 + 1) / 2  # 1 / log2(3) for ann, 1 for bob
     assert [als, bpr] == [ndcg, "1.0"]
     assert first.startswith("<Comparison of 2 models on nDCG@10")
     assert "  fix: `pip install 'concord-eval[report]'`" in said
-    assert "<td>&quot;bpr&quot;</td>" in said[-2]
-    assert "pip install &#x27;concord-eval[report]&#x27;" in said[-2]
-    assert said[-1] == "[]"
+    assert "<td>&quot;bpr&quot;</td>" in said[-1]
+    assert "pip install &#x27;concord-eval[report]&#x27;" in said[-1]
 
 
-def test_the_core_needs_few_packages(core: Path) -> None:
-    of = ("uv", "pip", "list", "-q", "--format", "json", "--python", str(core.parent))
-    found = {each["name"] for each in json.loads(run(*of))}
-    pandas = {"pandas", "python-dateutil", "six", "pytz", "tzdata"}
-
-    assert found - pandas == {"concord-eval", "duckdb", "numpy", "polars", "polars-runtime-32", "pyarrow", "scipy"}  # fmt: skip
-
-
-def test_help_and_version_need_no_extra(core: Path, tmp_path: Path) -> None:
-    for asked in (("--help",), ("--version",), ("gate", "--help")):
-        done = attempt(str(core / "concord"), *asked, cwd=tmp_path)
-
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "concord" in done.stdout
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_the_pipeline_name_their_extra(
-    core: Path, tmp_path: Path, command: str
+def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
+    installed: Path, tmp_path: Path
 ) -> None:
-    done = attempt(str(core / "concord"), *command.split(), cwd=tmp_path)
+    asked = json.dumps([command.split() for command in (*HELP, *COMMANDS)])
+    done = json.loads(_limited(installed, {"only": CORE}, HERE / "commands.py", asked, cwd=tmp_path))  # fmt: skip
 
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == (
+    for code, stdout, stderr in done[: len(HELP)]:
+        assert (code, stderr) == (0, "")
+        assert "concord" in stdout
+    missing = (
         "pydantic: is not installed, and this needs it\n"
         "  fix: `pip install 'concord-eval[dvc]'`\n"
     )  # fmt: skip
+    assert done[len(HELP) :] == [[2, "", missing]] * len(COMMANDS)
 
 
-def test_mlflow_alone_evaluates_with_the_report(wheel: Path, tmp_path: Path) -> None:
-    programs = environment("mlflow", wheel, "mlflow")
+def test_mlflow_alone_evaluates_with_the_report(installed: Path, tmp_path: Path) -> None:
     store = (f"sqlite:///{tmp_path / 'mlflow.db'}", (tmp_path / "runs").as_uri())
-    once = (str(programs / "python"), str(EVALUATE_ONCE), *store, "mlflow.models.evaluate")
-    told = json.loads(run(*once, cwd=tmp_path).splitlines()[-1])
+    once = (*store, "mlflow.models.evaluate")
+    told = json.loads(_limited(installed, ["dvc", "ruamel"], EVALUATE_ONCE, *once, cwd=tmp_path).splitlines()[-1])  # fmt: skip
     (page,) = (tmp_path / "runs").rglob("report.html")
 
     assert told["metrics"]["accuracy/rr_at_3"] == 0.25
@@ -96,18 +86,26 @@ def test_mlflow_alone_evaluates_with_the_report(wheel: Path, tmp_path: Path) -> 
     assert "<svg" in page.read_text(encoding="utf-8")
 
 
-def test_dvc_alone_evaluates_and_logs_nowhere(wheel: Path, tmp_path: Path) -> None:
-    programs = environment("dvc", wheel, "dvc")
-    tiny = Repository("tiny", tmp_path, programs)
-    said = tiny.run("concord", "init")
-    output = tiny.run("dvc", "repro", at="evaluation")
-    ran = stages_run(output)
+def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -> None:
+    tiny = Repository("tiny", tmp_path, installed)
+    ((code, said, _),) = _commands(tiny, ["init"], at=".")
+    stages = tiny.run_here("dvc", "stage", "list", "--name-only", at="evaluation").split()
+    done = _commands(tiny, *(["stage", *stage.split("@")] for stage in stages), at="evaluation")
     results = tiny.root / "evaluation" / "results"
 
+    assert code == 0
     assert "MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`" in said  # fmt: skip
-    assert ran == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
+    assert stages == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
+    assert [code for code, *_ in done] == [0] * len(stages)
     assert (results / "report" / "report.html").stat().st_size > 100_000
     assert not (results / "mlflow").exists()
-    assert (
-        "\none     0.135  0.091 to 0.178" in output.partition("report: results/")[2]
-    )  # the leaderboard
+    assert "\none     0.135  0.091 to 0.178" in done[-1][1]  # the leaderboard
+
+
+def _commands(repository: Repository, *commands: list[str], at: str) -> list[tuple[int, str, str]]:
+    """Run commands without MLflow: their exit codes, stdout and stderr."""
+    folder, asked = repository.root / at, json.dumps(commands)
+    done: list[tuple[int, str, str]] = json.loads(
+        _limited(repository.programs, ["mlflow"], HERE / "commands.py", asked, cwd=folder)
+    )
+    return done

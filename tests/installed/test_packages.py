@@ -8,8 +8,9 @@ from zipfile import Path as InZip
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
-from tests.installed.environments import attempt, environment, run, wheel_of
+from tests.installed.environments import run, wheel_of
 from tests.project import ROOT
 
 pytestmark = pytest.mark.whole
@@ -96,24 +97,24 @@ def test_metadata_pins_nothing(told: PathDistribution) -> None:
     assert not any("==" in need.split(";")[0] for need in needs)
 
 
-OTHERS = {  # a project that has packages of these names too
-    "pyproject.toml": """
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
+def test_metadata_says_what_an_extra_brings(told: PathDistribution) -> None:
+    """What tests/installed/test_extras.py shows to be enough."""
+    needs = [Requirement(need) for need in told.requires or []]
+    brings = {
+        extra: {
+            need.name for need in needs if need.marker and need.marker.evaluate({"extra": extra})
+        }
+        for extra in EXTRAS
+    }
 
-[project]
-name = "shop"
-version = "1"
-requires-python = ">=3.11"
+    report = {"altair", "jinja2", "vl-convert-python"}
+    assert brings["report"] == report
+    assert brings["dvc"] == report | {"dvc", "pydantic", "rich", "ruamel-yaml"}
+    assert brings["mlflow"] == report | {"mlflow", "pydantic"}
+    assert brings["all"] == brings["dvc"] | brings["mlflow"]
 
-[tool.hatch.build.targets.wheel]
-packages = ["pipeline", "reports", "metrics_core"]
-""",
-    "pipeline/__init__.py": "WHOSE = 'the shop'\n",
-    "reports/__init__.py": "WHOSE = 'the shop'\n",
-    "metrics_core/__init__.py": "WHOSE = 'the shop'\n",
-}
+
+OTHERS = ("pipeline", "reports", "metrics_core")  # packages that others have too
 BOTH = """
 import concord, metrics_core, pipeline, reports
 from concord import evaluate
@@ -126,39 +127,17 @@ print(found["RR@2"])
 """
 
 
-@pytest.fixture(scope="module")
-def beside(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` of an environment with Concord and the other project."""
-    folder = tmp_path_factory.mktemp("shop")
-    for name, text in OTHERS.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    programs = environment("beside", wheel, "")
-    other = wheel_of(folder, folder)
-    run("uv", "pip", "install", "-q", "--no-deps", "--python", str(programs.parent), str(other))
-    return programs
-
-
-def test_beside_packages_of_the_same_names(beside: Path, tmp_path: Path) -> None:
-    """One after the other: both are used, then Concord is uninstalled."""
+def test_beside_packages_of_the_same_names(installed: Path, tmp_path: Path) -> None:
+    for name in OTHERS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("WHOSE = 'the shop'\n")
 
     def said(*command: str) -> str:
-        return run(str(beside / command[0]), *command[1:], cwd=tmp_path)
+        return run(str(installed / command[0]), *command[1:], cwd=tmp_path)
 
-    folder = Path(said("python", "-c", "import concord; print(concord.__path__[0])").strip())
-    installed = {path for path in folder.parent.iterdir() if path.name.startswith("concord")}
+    folder = said("python", "-c", "import concord; print(concord.__file__)").strip()
 
+    assert Path(folder).is_relative_to(installed.parent)  # it is the wheel's
     assert said("python", "-c", BOTH) == "0.5\n"
     assert said("python", "-m", "concord", "--version") == "concord 0.1.0\n"
     assert said("concord", "--version") == "concord 0.1.0\n"
-    assert {path.name for path in installed} == {"concord", f"{NAME}.dist-info"}
-
-    run("uv", "pip", "uninstall", "-q", "--python", str(beside.parent), "concord-eval")
-    others = "import metrics_core, pipeline, reports; print(pipeline.WHOSE, reports.WHOSE)"
-    gone = attempt(str(beside / "python"), "-c", "import concord", cwd=tmp_path)
-
-    assert said("python", "-c", others) == "the shop the shop\n"
-    assert "No module named 'concord'" in gone.stderr
-    assert not any(path.exists() for path in installed)
-    assert not (beside / "concord").exists()

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +13,13 @@ from tests.project import stages_run
 
 pytestmark = pytest.mark.whole
 
-RATINGS = "data/make_ratings.py"
+Evaluated = Callable[[str], Repository]
 
 
 @pytest.fixture(scope="module")
-def get_started(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """`src/`, params.yaml and data that DVC keeps; trained, then evaluated in a first commit of its own."""
-    made = Repository("get_started", tmp_path_factory.mktemp("get_started"), installed)
-    made.run("python", RATINGS)
-    made.run("dvc", "add", "-q", "data/ratings.csv")
-    made.run("dvc", "repro", "-q")
-    made.commit("training")
-    made.run("concord", "init")
-    made.run("dvc", "repro", at="evaluation")
-    assert made.changed() == []
-    made.commit("evaluation")
-    return made
+def get_started(evaluated: Evaluated) -> Repository:
+    """`src/`, params.yaml and data that DVC keeps."""
+    return evaluated("get_started")
 
 
 def test_report_and_runs_are_there(get_started: Repository) -> None:
@@ -58,13 +50,13 @@ def test_git_sees_no_results_but_the_short_ones(get_started: Repository) -> None
     ]
 
 
-def test_everything_works_from_the_subfolder(get_started: Repository) -> None:
-    at = "evaluation"
+def test_everything_works_from_the_subfolder(get_started: Repository, tmp_path: Path) -> None:
+    at, get_started = "evaluation", get_started.copied(tmp_path)
     get_started.replace("params.yaml", "als: {seed: 2, weight: 2", "als: {seed: 2, weight: 0")
     ran = stages_run(get_started.run("dvc", "repro", at=at))
-    metrics = json.loads(get_started.run("dvc", "metrics", "diff", "--json", at=at))
-    params = get_started.run("dvc", "params", "diff", at=at)
-    plots = get_started.run("dvc", "plots", "diff", "HEAD", at=at)
+    metrics = json.loads(get_started.run_here("dvc", "metrics", "diff", "--json", at=at))
+    params = get_started.run_here("dvc", "params", "diff", at=at)
+    plots = get_started.run_here("dvc", "plots", "diff", "HEAD", at=at)
     diff = get_started.run("concord", "diff", "HEAD", at=at)
 
     assert ran == ["../dvc.yaml:train@als", "load@als", "evaluate@als", "compare", "report", "log"]
@@ -74,16 +66,17 @@ def test_everything_works_from_the_subfolder(get_started: Repository) -> None:
     assert "dvc_plots" in plots
     assert "nDCG@10: als, against HEAD: worse" in diff
     assert "no problem found" in get_started.run("concord", "validate", at=at)
-    get_started.run("git", "checkout", "-q", ".")
-    get_started.run("dvc", "checkout", "-q")
 
 
-def test_an_experiment_leaves_its_runs_in_the_project(get_started: Repository) -> None:
+def test_an_experiment_leaves_its_runs_in_the_project(
+    get_started: Repository, tmp_path: Path
+) -> None:
+    get_started = get_started.copied(tmp_path)
     before = _runs_of("als", get_started)
     get_started.run(
         "dvc", "exp", "run", "--temp", "-n", "few", "-S", "evaluation.ks=[5,10]", at="evaluation"
     )
-    shown = json.loads(get_started.run("dvc", "exp", "show", "--json", at="evaluation"))
+    shown = json.loads(get_started.run_here("dvc", "exp", "show", "--json", at="evaluation"))
     (found,) = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "few"]
 
     assert list(found) == ["evaluation/results/report/primary.json"]
@@ -108,13 +101,10 @@ def _leaves(shown: Any) -> list[dict[str, Any]]:
     return own + [leaf for each in shown.values() for leaf in _leaves(each)]
 
 
-def test_own_packages_are_not_taken_for_concords(installed: Path, tmp_path: Path) -> None:
+def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
     """Its packages are called `pipeline` and `reports`, and MLflow holds the runs of its training."""
-    shop = Repository("own_packages", tmp_path, installed)
-    shop.run("dvc", "repro", "-q")
-    shop.commit("training")
-    said = shop.run("concord", "init")
-    shop.run("dvc", "repro", at="evaluation")
+    shop = evaluated("own_packages")
+    said = shop.root.with_name("said.txt").read_text(encoding="utf-8")
     database = sqlite3.connect(shop.root / "mlflow.db")
     parents = dict(
         database.execute(
@@ -125,25 +115,13 @@ def test_own_packages_are_not_taken_for_concords(installed: Path, tmp_path: Path
     )
     database.close()
 
-    assert shop.changed() == []
     assert "MLflow run in ../out/neighbours.run.json: run_id" in said
     assert parents == {"neighbours": "neighbours", "top_sellers": "top_sellers"}
     assert "neighbours is best" in (shop.root / "evaluation/results/report/report.md").read_text()
 
 
-def test_a_recommender_in_a_folder_of_a_monorepo(installed: Path, tmp_path: Path) -> None:
-    news = Repository("monorepo", tmp_path, installed)
-    news.run("dvc", "repro", "-q", at="recommender")
-    news.commit("training")
-    news.run("concord", "init", at="recommender")
-    news.run("dvc", "repro", at="recommender/evaluation")
-    report = news.root / "recommender/evaluation/results/report/report.md"
+def test_a_recommender_in_a_folder_of_a_monorepo(evaluated: Evaluated) -> None:
+    """test_pull_requests.py changes it."""
+    report = evaluated("monorepo").root / "recommender/evaluation/results/report/report.md"
 
     assert "same\\_topic is best on nDCG@10" in report.read_text()
-    assert news.changed() == []
-
-    news.commit("evaluation")
-    news.replace("recommender/models/same_topic.py", "WEIGHT = 3", "WEIGHT = 1")
-    ran = stages_run(news.run("dvc", "repro", at="recommender/evaluation"))
-
-    assert ran == ["../dvc.yaml:same_topic", *(f"{stage}@same_topic" for stage in ("load", "evaluate")), "compare", "report", "log"]  # fmt: skip

@@ -15,7 +15,7 @@ from tests.installed.environments import HIGHEST, LOWEST, environment, run
 from tests.installed.repository import Repository
 from tests.project import ROOT
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.nightly
 
 DIGESTS = Path(__file__).parent / "digests.py"
 INTERVALS = "intervals and p values"

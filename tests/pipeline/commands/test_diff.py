@@ -8,7 +8,17 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.statistics.pairs import compare
-from tests.project import attempt, change_params, copied, run
+from tests.project import (
+    attempt,
+    change_params,
+    commit_results,
+    copied,
+    copied_from,
+    made_once,
+    run,
+    run_all_stages,
+    run_stages,
+)
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
@@ -17,9 +27,14 @@ IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, diff_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("diff"))
+
+
+def diff_project(folder: Path) -> None:
     """Two models; since the tag `v1` the lists of one are worse, and a third model is new."""
-    project = copied(tmp_path_factory.mktemp("diff"))
+    project = copied(folder)
     demo = project / "data/demo"
     change_params(
         project,
@@ -38,19 +53,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
     lists = lists.rename({"items": "item", "scores": "score"})
     lists.write_parquet(demo / "ease.parquet")
-    _repro_and_commit(project)
+    _evaluate_and_commit(project)
     run(project, "git", "tag", "v1")
     rng = np.random.default_rng(1)
     spoilt = lists.with_columns(pl.col("score") + pl.Series(rng.normal(0, 0.3, len(lists))))
     spoilt.write_parquet(demo / "ease.parquet")
     models = {name: {"path": f"data/demo/{file}"} for name, file in (("ease", "ease.parquet"), ("knn", "item-knn.parquet"), ("recent", "ease-recent"))}  # fmt: skip
     change_params(project, {"models": models, "evaluation.metrics": ["nDCG", "R", "AP"]})
-    _repro_and_commit(project)
-    return project
+    _evaluate_and_commit(project)
 
 
-def _repro_and_commit(project: Path) -> None:
-    run(project, "dvc", "repro", "-q", "report")
+def _evaluate_and_commit(project: Path) -> None:
+    run_all_stages(project, last="report")
+    commit_results(project, last="report")
     run(project, "git", "add", "-A")
     run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
 
@@ -122,14 +137,12 @@ def test_what_cannot_be_compared_is_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_unless_told(project: Path) -> None:
-    kept = (project / "params.yaml").read_bytes()
-    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    run(project, "dvc", "repro", "-q", "compare")
-    refused = attempt(project, "concord", "diff", "v1")
-    anyway = run(project, "concord", "diff", "v1", "--anyway")
-    (project / "params.yaml").write_bytes(kept)
-    run(project, "dvc", "repro", "-q", "compare")
+def test_other_conventions_are_refused_by_name_unless_told(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"conventions.preset": "custom", "conventions.gain": "exp2"})
+    run_stages(copy, "evaluate ease", "evaluate knn", "evaluate recent", "compare")
+    refused = attempt(copy, "concord", "diff", "v1")
+    anyway = run(copy, "concord", "diff", "v1", "--anyway")
 
     assert refused.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
@@ -163,7 +176,6 @@ def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) ->
 def test_dvc_plots_diff_draws_both_revisions_without_a_network(
     project: Path, browser: Page
 ) -> None:
-    run(project, "dvc", "repro", "-q", "report")
     run(project, "dvc", "plots", "diff", "v1", "-o", "plots")
 
     browser.show(project / "plots" / "index.html", width=1400)

@@ -10,7 +10,17 @@ import pytest
 
 from concord.metrics_core.statistics.pairs import compare
 from concord.pipeline.commands.gate import EXIT_CODES
-from tests.project import attempt, change_params, copied, run
+from tests.project import (
+    attempt,
+    change_params,
+    commit_results,
+    copied,
+    copied_from,
+    made_once,
+    run,
+    run_all_stages,
+    run_stages,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -23,9 +33,14 @@ GATE = {
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, gate_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("gate"))
+
+
+def gate_project(folder: Path) -> None:
     """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third is new."""
-    project = copied(tmp_path_factory.mktemp("gate"))
+    project = copied(folder)
     demo = project / "data/demo"
     models = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
     change_params(
@@ -48,7 +63,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
     lists = lists.rename({"items": "item", "scores": "score"})
     lists.write_parquet(demo / "ease.parquet")
-    _repro_and_commit(project)
+    _evaluate_and_commit(project)
     run(project, "git", "tag", "v1")
     train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
     busy = train.filter(pl.col("len") > 50)["user"].implode()
@@ -56,8 +71,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
     models = {**models, "recent": {"path": "data/demo/ease-recent"}}
     change_params(project, {"models": models})
-    _repro_and_commit(project)
-    return project
+    _evaluate_and_commit(project)
 
 
 @pytest.fixture(autouse=True)
@@ -67,15 +81,19 @@ def _params_as_they_were(project: Path) -> Iterator[None]:
     (project / "params.yaml").write_bytes(kept)
 
 
-def _repro_and_commit(project: Path) -> None:
-    run(project, "dvc", "repro", "-q", "compare")
+def _evaluate_and_commit(project: Path) -> None:
+    run_all_stages(project, last="compare")
+    commit_results(project, last="compare")
     run(project, "git", "add", "-A")
     run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
 
 
-def _as_it_was(project: Path) -> None:
-    run(project, "git", "checkout", "-q", "params.yaml")
-    run(project, "dvc", "repro", "-q", "compare")
+def _evaluated_with(project: Path, folder: Path, change: dict[str, Any]) -> Path:
+    """A copy of the project with other params, evaluated again."""
+    copy = copied_from(project, folder)
+    change_params(copy, change)
+    run_stages(copy, "evaluate ease", "evaluate knn", "evaluate recent")
+    return copy
 
 
 def _decided(project: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
@@ -182,12 +200,11 @@ def test_a_loss_of_about_the_margin_is_undecided_and_passes_only_where_that_is_a
     )
 
 
-def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None:
-    change_params(project, {"evaluation.metrics": ["nDCG", "R", "Coverage", "P"]})
-    run(project, "dvc", "repro", "-q", "evaluate")
+def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path, tmp_path: Path) -> None:
+    change = {"evaluation.metrics": ["nDCG", "R", "Coverage", "P"]}
+    project = _evaluated_with(project, tmp_path, change)
     decision = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"])
     waived = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
-    _as_it_was(project)
 
     assert decision["outcome"] == "undecided"
     assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
@@ -261,11 +278,9 @@ def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
     assert not [line for line in done.stdout.splitlines() if line.startswith(("::", "#"))]
 
 
-def test_other_conventions_are_refused(project: Path) -> None:
-    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    run(project, "dvc", "repro", "-q", "evaluate")
-    done = attempt(project, "concord", "gate", "v1")
-    _as_it_was(project)
+def test_other_conventions_are_refused(project: Path, tmp_path: Path) -> None:
+    change = {"conventions.preset": "custom", "conventions.gain": "exp2"}
+    done = attempt(_evaluated_with(project, tmp_path, change), "concord", "gate", "v1")
 
     assert done.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr

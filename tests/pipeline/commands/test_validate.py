@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.project import attempt, change_params, copied
+from tests.project import attempt, change_params, copied, run_stages
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +106,10 @@ def test_what_only_a_later_stage_would_meet_is_told_now(
     assert _validated(own)[::2] == (2, message)
 
 
-@pytest.mark.whole
 def test_grades_that_no_convention_fits_end_the_stage(own: Path) -> None:
     change_params(own, {"data.truth": {"path": "data/truth.csv"}})
-    done = attempt(own, "dvc", "repro", "evaluate@pop")
+    run_stages(own, "load-truth", "load-background users", "load pop")
+    done = attempt(own, "concord", "stage", "evaluate", "pop")
 
     assert done.returncode != 0
     assert "conventions.relevance_threshold: is 4, and the highest grade" in done.stderr
@@ -176,15 +176,14 @@ def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path, length: i
     assert "is no name of a model\n  fix: use letters, digits" in wrong
 
 
-@pytest.mark.whole
 def test_a_misspelt_primary_label_is_told_before_any_file_is_read(own: Path) -> None:
     change_params(own, {"comparison.primary": ["ndcg@10"]})
 
-    done = attempt(own, "dvc", "repro")
+    done = attempt(own, "concord", "stage", "load-truth")
 
     assert done.returncode != 0
     assert "comparison.primary: 'ndcg@10' is not evaluated" in done.stderr
-    assert not (own / "results/lists/pop.parquet").exists()
+    assert not (own / "results").exists()
 
 
 def test_ids_that_do_not_fit_are_found(project: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
-from tests.project import attempt, change_params, copied, run, run_stages
+from tests.project import attempt, change_params, copied, copied_from, made_once, run, run_stages
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
@@ -25,8 +25,13 @@ DIFF = "diff.json"  # what `concord diff v1` said at the second commit
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = copied(tmp_path_factory.mktemp("history"))
+def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, history_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("history"))
+
+
+def history_project(folder: Path) -> None:
+    project = copied(folder)
     stages = (project / "dvc.yaml").read_text(encoding="utf-8")
     no_code = re.sub(
         r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages
@@ -46,13 +51,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spoilt.write_parquet(demo / "ease.parquet")
     change_params(project, _models("ease", "knn", "recent"))
     _evaluated(project, "Another ease, and a new model", "ease", "recent")
-    (project.parent / DIFF).write_text(run(project, "concord", "diff", "v1", "--json"))
+    (project / ".git" / DIFF).write_text(run(project, "concord", "diff", "v1", "--json"))
     change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
     _evaluated(project, "Gains of grades", "ease", "knn", "recent")
     (project / "README").write_text("words")
     _committed(project, "Words")
     run(project, "git", "tag", "-a", "v2", "-m", "two", **IDENTITY)
-    return project
 
 
 def _models(*names: str) -> dict[str, Any]:
@@ -111,7 +115,7 @@ def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_i
 
 def test_a_difference_to_the_former_self_is_that_of_concord_diff(project: Path) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
-    said = json.loads((project.parent / DIFF).read_text())["changes"]
+    said = json.loads((project / ".git" / DIFF).read_text())["changes"]
     expected = {f"{each['model']} {each['label']}": each for each in said if each["primary"]}
 
     names = {"change": "difference", "change_low": "ci_low", "change_high": "ci_high"}

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from concord.pipeline.history.history import history
-from tests.project import attempt, change_params, copied, run, run_stages
+from tests.project import attempt, change_params, copied, copied_from, made_once, run, run_stages
 
 pytestmark = pytest.mark.whole
 
@@ -21,9 +21,14 @@ LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, trainings_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("trainings"))
+
+
+def trainings_project(folder: Path) -> None:
     """`models`: three lists, each a model; `one`: they are trainings of one; `more`: a fourth."""
-    project = copied(tmp_path_factory.mktemp("trainings"))
+    project = copied(folder)
     stages = (project / "dvc.yaml").read_text(encoding="utf-8")
     no_code = re.sub(r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages)
     (project / "dvc.yaml").write_text(no_code, encoding="utf-8")
@@ -45,7 +50,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gate = {"guardrails": {LABEL: 0.5}, "models": ["ease"]}
     change_params(project, {"gate": gate})
     _evaluated(project, "more", "ease-4")
-    return project
 
 
 def _models(seeds: int) -> dict[str, Any]:

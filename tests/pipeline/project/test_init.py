@@ -28,6 +28,7 @@ from tests.pipeline.project.repository import (
     write,
 )
 from tests.project import ROOT, movielens
+from tests.project import run as run_program
 
 NEW = {f"evaluation/{name}" for name in ("params.yaml", "dvc.yaml", ".gitignore", ".dvcignore")}
 NEW |= {".dvc/plots/model_lines.json"}
@@ -91,12 +92,10 @@ def test_what_it_writes_is_valid_and_dvc_reads_it(
     run()
     monkeypatch.chdir(root / "evaluation")
     validate()
-    listed = subprocess.run(
-        [sys.executable, "-m", "dvc", "stage", "list", "--name-only"], capture_output=True, text=True, check=True
-    )  # fmt: skip
+    listed = run_program(Path.cwd(), "dvc", "stage", "list", "--name-only")
 
     assert "no problem found" in capsys.readouterr().out
-    assert {"load@als", "evaluate@popular", "load-background@train"} <= set(listed.stdout.split())
+    assert {"load@als", "evaluate@popular", "load-background@train"} <= set(listed.split())
     assert (
         "report:\n  title: \"Läden & Söhne 'x'\"\n" in (root / "evaluation/params.yaml").read_text()
     )
@@ -240,7 +239,7 @@ def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
     commit(root)
     monkeypatch.chdir(root / "evaluation")
     for command in (["status"], ["stage", "list"], ["params", "diff"]):
-        subprocess.run([sys.executable, "-m", "dvc", *command], check=True)
+        run_program(Path.cwd(), "dvc", *command)
 
     if said:
         with pytest.raises(
@@ -318,7 +317,7 @@ def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
     pl.DataFrame(part).write_parquet(root / "recs/bpr.parquet/0.parquet")
     monkeypatch.chdir(root)
     for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", out]):  # fmt: skip
-        subprocess.run([sys.executable, "-m", "dvc", *command], check=True)
+        run_program(Path.cwd(), "dvc", *command)
     assert any(path.is_symlink() for path in (root / out).rglob("*"))
     run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
     run(force=True)
