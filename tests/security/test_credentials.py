@@ -1,28 +1,18 @@
-"""What stands in an address of MLflow beside the host is shown nowhere: real runs of the stage, every byte searched."""
+"""Credentials in an address of MLflow are shown nowhere: the stage runs, every byte that it writes is searched."""
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
 
 from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.tracking.client import opened
 from concord.pipeline.tracking.store import Tracking
-from tests.pipeline.tracking.log_project import ROOT, free_port, start_log, write_project
-from tests.project import attempt
+from tests.pipeline.tracking.log_project import free_port, write_project
+from tests.project import ROOT, attempt
 
 SECRETS = ("hunter2", "s3cr", "alice")
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    database = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with opened(Tracking(f"sqlite:///{database}")) as client:
-        client.search_experiments()
-    return database
 
 
 def _written(root: Path) -> str:
@@ -43,33 +33,33 @@ UNREACHABLE = {
 
 
 @pytest.mark.parametrize(
-    ("name", "debug"), [*((name, False) for name in UNREACHABLE), ("http", True), ("sqlite", True)]
+    ("name", "flags"), [*((name, []) for name in UNREACHABLE), ("http", ["--debug"])]
 )
 def test_a_store_that_cannot_be_opened_keeps_its_secrets(
-    tmp_path: Path, store: Path, name: str, *, debug: bool
+    tmp_path: Path, name: str, flags: list[str]
 ) -> None:
     project = write_project(tmp_path / "p", uri=UNREACHABLE[name].format(port=free_port()))
-    shutil.copy(store, project / "mlflow.db")
-    command = [sys.executable, "-m", "concord", "stage", "log", *(["--debug"] if debug else [])]
-    done = attempt(project, *command, PYTHONPATH=str(ROOT))
+    done = attempt(project, "concord", "stage", "log", *flags)
     assert done.returncode == 1
-    assert debug or "MLflow at" in done.stderr
+    assert flags or "MLflow at" in done.stderr
     _assert_silent(done.stdout + done.stderr + _written(project))
 
 
+@pytest.mark.filterwarnings("ignore:Query string argument")  # SQLAlchemy, of the token
 @pytest.mark.parametrize("key", ["timeout", "token"])
-def test_a_store_that_is_opened_keeps_its_secrets(tmp_path: Path, store: Path, key: str) -> None:
+def test_a_store_that_is_opened_keeps_its_secrets(
+    tmp_path: Path, empty_store: Path, key: str
+) -> None:
     project = write_project(tmp_path / "p", uri=f"sqlite:///mlflow.db?{key}=17.125")
-    shutil.copy(store, project / "mlflow.db")
-    process = start_log(project)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
+    shutil.copy(empty_store, project / "mlflow.db")
+    done = attempt(project, "concord", "stage", "log")
+    assert done.returncode == 0, done.stderr
     client = MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
     (experiment,) = [e for e in client.search_experiments() if e.name == "demo"]
     runs = client.search_runs([experiment.experiment_id])
     held = "".join(str(run.to_dictionary()) for run in runs)
     assert len(runs) == 3
-    for text in (out, err, _written(project), held, str(experiment)):
+    for text in (done.stdout, done.stderr, _written(project), held, str(experiment)):
         assert "17.125" not in text
         assert f"?{key}" not in text
     assert b"17.125" not in (project / "mlflow.db").read_bytes()
@@ -81,7 +71,7 @@ def test_a_refused_params_file_keeps_its_secrets(tmp_path: Path) -> None:
     section = text[text.index('"mlflow": {') : text.index('"results": {')]
     wrong = '"mlflow": "http://alice:hunter2@localhost/?token=s3cr",\n  '
     (project / "params.yaml").write_text(text.replace(section, wrong), encoding="utf-8")
-    done = attempt(project, sys.executable, "-m", "concord", "stage", "log", PYTHONPATH=str(ROOT))
+    done = attempt(project, "concord", "stage", "log")
     assert done.returncode == 2
     assert ", mlflow: is 'http://localhost/'" in done.stderr
     _assert_silent(done.stdout + done.stderr)

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import polars as pl
@@ -56,6 +56,14 @@ TABLES = {name: WRITERS[name] for name in (".csv", ".tsv", ".parquet")} | {
 }
 
 
+def _crossed(forms: Iterable[str], names: list[str]) -> list[tuple[str, str]]:
+    """Return every name in a CSV, and two names in each other form."""
+    pairs = [(".csv", name) for name in names]
+    for n, form in enumerate(form for form in forms if form != ".csv"):
+        pairs += [(form, names[n % len(names)]), (form, names[(n + 3) % len(names)])]
+    return pairs
+
+
 def _discard(_: int) -> None:
     return None
 
@@ -69,8 +77,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("stem", STEMS)
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(("form", "stem"), _crossed(WRITERS, STEMS))
 def test_lists_are_read_from_the_file_that_is_named(form: str, stem: str) -> None:
     for other in DECOYS:
         WRITERS[form](_lists("decoy"), Path(f"{other}{form}"))
@@ -80,8 +87,7 @@ def test_lists_are_read_from_the_file_that_is_named(form: str, stem: str) -> Non
     assert quality["path"] == f"{stem}{form}"
 
 
-@pytest.mark.parametrize("stem", STEMS)
-@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize(("form", "stem"), _crossed(TABLES, STEMS))
 def test_truth_and_background_are_read_from_the_file_that_is_named(form: str, stem: str) -> None:
     for name in [*DECOYS, stem]:
         item = "right" if name == stem else "decoy"
@@ -93,8 +99,7 @@ def test_truth_and_background_are_read_from_the_file_that_is_named(form: str, st
         assert _background(name, f"{stem}{form}")[column].to_list() == ["right"]
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("form", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize(("form", "column"), _crossed([".parquet", ".jsonl"], COLUMNS))
 def test_columns_are_found_by_any_name(form: str, column: str) -> None:
     frame = _lists("right").rename({"item": column}).with_columns(other=pl.lit("wrong"))
     TABLES[form](frame, Path(f"lists{form}"))
@@ -109,8 +114,7 @@ def test_keys_of_json_that_differ_in_capitals_only_are_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize(("form", "column"), _crossed(TABLES, COLUMNS))
 def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> None:
     frame = pl.DataFrame({"user": ["u", "v"], column: ["x", "y"], "other": ["1", "2"]})
     TABLES[form](frame, Path(f"users{form}"))

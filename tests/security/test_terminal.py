@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.pipeline.tracking.log_project import start_log, write_project
+from tests.pipeline.tracking.log_project import write_project
 from tests.pipeline.tracking.mlflow_server import Fault, FaultyProxy
-from tests.project import ROOT
+from tests.project import ROOT, attempt
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
 MESSAGE = json.dumps({"error_code": "INTERNAL_ERROR", "message": f"sorry{EVIL}"})
@@ -49,16 +49,17 @@ def _obeyed(said: str) -> list[str]:
 def test_nothing_of_a_servers_answer_is_obeyed(tmp_path: Path, name: str) -> None:
     with FaultyProxy("127.0.0.1:1").running() as proxy:
         proxy.breaks(FAULTS[name])
-        stage = start_log(write_project(tmp_path, uri=f"http://{proxy.address}"))
-        stdout, stderr = stage.communicate(timeout=100)
+        project = write_project(tmp_path, uri=f"http://{proxy.address}")
+        done = attempt(project, "concord", "stage", "log")
 
-    assert stage.returncode == 1
-    assert stderr
-    assert _obeyed(stdout + stderr) == []
+    assert done.returncode == 1
+    assert done.stderr
+    assert _obeyed(done.stdout + done.stderr) == []
 
 
-@pytest.mark.parametrize("flags", [[], ["--debug"], ["--log-json"]])
-@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    ("name", "flags"), list(zip(ENDINGS, ([], ["--debug"], ["--log-json"]), strict=True))
+)
 def test_nothing_that_anybody_says_is_obeyed(name: str, flags: list[str]) -> None:
     script = SAYS.format(ending=ENDINGS[name])
     done = subprocess.run(
