@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipeline.loading.load_project import (
-    background_refusal,
     loaded,
     loaded_background,
     loaded_truth,
@@ -98,36 +97,11 @@ def test_what_is_not_seen_inside_an_id_belongs_to_it() -> None:
     assert loaded(_csv(["x\u200cy", "a b"]))[0][0][0] == "a b"
 
 
-@pytest.mark.parametrize("key", ["\\u0069tems", "i\\u0074ems"])
-@pytest.mark.bad_input(66, "refused, escaped or not")
-def test_a_key_that_stands_twice_is_seen_through_escapes(key: str) -> None:
-    sound = '{"user": "u", "items": ["a"]}\n'
-    Path("a.jsonl").write_text(sound + f'{{"user": "v", "items": ["b"], "{key}": ["c"]}}\n')
-    assert (
-        refusal("a.jsonl")
-        == "a.jsonl: line 2: names a key twice\n  fix: mend the line, or remove it"
-    )
-
-
 def test_an_escaped_key_alone_is_that_key() -> None:
     Path("a.jsonl").write_text(
         '{"user": "u", "\\u0069tems": ["a"]}\n{"\\u0075ser": "v", "items": ["b"]}\n'
     )
     assert [row[:2] for row in loaded("a.jsonl")[0]] == [("u", "a"), ("v", "b")]
-
-
-def test_a_key_of_the_catalogue_that_stands_twice_is_refused() -> None:
-    Path("i.jsonl").write_text('{"item": "a", "title": "A", "t\\u0069tle": "B"}\n')
-    assert background_refusal("items", "i.jsonl").startswith("i.jsonl: line 1: names a key twice")
-
-
-@pytest.mark.bad_input(67, "refused by its line")
-def test_half_of_a_character_is_refused_by_its_line() -> None:
-    Path("i.jsonl").write_text('{"item": "a", "title": "A"}\n{"item": "b", "title": "x\\ud83d"}\n')
-    assert background_refusal("items", "i.jsonl") == (
-        "i.jsonl: line 2: is no JSON object, or holds half of a character (a surrogate without its other half)\n"
-        "  fix: mend the line, or remove it"
-    )
 
 
 def test_a_whole_character_may_be_written_in_two_halves() -> None:

@@ -3,9 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -75,63 +72,12 @@ def test_two_columns_with_the_item_are_refused() -> None:
         ({"items": [["a", "b"], None]}, "row 2: has no list 'items'"),
         ({"items": [["a", "b"], [None]]}, "row 2, place 1, column 'item' (user 'v'): is missing"),
         ({"items": [["a", "b"], ["c"]], "score": [1.0, 2.0]}, "column 'score': holds one value a row, and the items stand in"),
-        ({"item_1": ["a", "b"], "item_3": ["c", "d"]}, "column 'item_2': is missing, and 'item_3' is there"),
-        ({"item_1": ["a", None], "item_2": ["c", "d"]}, "row 2, place 1, column 'item' (user 'v'): is missing"),
-        ({"item_1": ["a", "b"], "item_2": ["c", "d"], "score_1": [1.0, 2.0]}, "columns 'score_…': there is not one for each of 'item_1' to 'item_2'"),
     ],
 )  # fmt: skip
 def test_lists_that_do_not_fit_are_refused_by_row(columns: dict[str, Any], what: str) -> None:
     assert (
         refusal(_parquet(user=["u", "v"], **columns)).removeprefix("a.parquet: ").startswith(what)
     )
-
-
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.bad_input(43, "columns item_1 … item_n are read; a list ends where nothing follows")
-def test_a_column_a_place_is_read(first: int) -> None:
-    wide = {
-        "user": ["u", "v", "w"],
-        f"item_{first}": ["a", "b", None],
-        f"item_{first + 1}": ["c", None, None],
-    }
-    assert loaded(_parquet(**wide))[0] == [("u", "a", 1), ("u", "c", 2), ("v", "b", 1)]
-
-
-def test_a_column_a_place_is_read_from_text_too() -> None:
-    Path("a.csv").write_text("user,item_1,item_2,score_1,score_2\nu,a,c,2,1\n\nv,b,,3,\n")
-    assert loaded("a.csv")[0] == [("u", "a", 1, 2.0), ("u", "c", 2, 1.0), ("v", "b", 1, 3.0)]
-    Path("results").rename("before")
-    Path("a.csv").write_text("user,item_1,item_2\nu,a,c\n\nv,b, d\n")
-    assert refusal("a.csv").startswith(
-        "a.csv: line 4, column 'item' (user 'v', item ' d'): ' d' begins or"
-    )
-
-
-@pytest.mark.parametrize("write", ["parquet", "csv"])
-def test_a_place_that_few_lists_reach_is_a_column_of_floats(write: str) -> None:
-    table = pd.DataFrame({"user": ["u", "v"], "item_1": [1, 3], "item_2": [2, np.nan],
-                          "score_1": [3, 3], "score_2": [1.5, np.nan]})  # fmt: skip
-    if write == "csv":
-        table.to_csv("a.csv", index=False)
-    else:
-        table.to_parquet("a.parquet")
-
-    rows, _ = loaded(f"a.{write}")
-    assert [(user, str(item)) for user, item, *_ in rows] == [("u", "1"), ("u", "2"), ("v", "3")]
-
-
-def test_two_columns_of_one_place_are_refused() -> None:
-    pl.DataFrame({"user": ["u"], "item_1": ["a"], "item_01": ["b"]}).write_parquet("a.parquet")
-    assert refusal("a.parquet").startswith(
-        "a.parquet: column 'item_01': and 'item_1' have the same number"
-    )
-
-
-def test_ten_columns_are_ten_places_in_the_order_of_their_numbers() -> None:
-    wide = {f"item_{place}": [f"i{place}"] for place in reversed(range(1, 13))}
-    assert [row[1] for row in loaded(_parquet(user=["u"], **wide))[0]] == [
-        f"i{n}" for n in range(1, 13)
-    ]
 
 
 def test_parts_of_lists_are_placed_by_part_and_row() -> None:

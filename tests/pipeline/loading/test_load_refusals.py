@@ -168,12 +168,6 @@ CASES: dict[str, tuple[str, str | bytes, dict[str, Any], list[tuple[str, str]]]]
             )
         ],
     ),
-    "a key twice": (
-        "a.jsonl",
-        '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"items":["b"]}\n',
-        {},
-        [("a.jsonl: line 2: names a key twice", "mend the line, or remove it")],
-    ),
     "a key that comes late": (
         "a.jsonl",
         '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',

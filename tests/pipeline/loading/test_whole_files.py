@@ -1,14 +1,11 @@
-"""Arrow and parquet files are read whole or not at all: cut, joined, encrypted and old ones are refused."""
+"""Arrow and parquet files are read whole or not at all: cut and joined ones are refused."""
 
-import base64
 import io
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
-import pyarrow.parquet.encryption as pe
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
@@ -104,39 +101,6 @@ def test_the_marks_of_a_format_may_stand_in_its_values() -> None:
     pq.write_table(frame(rows).to_arrow(), "a.parquet", use_dictionary=False, compression="none")
     frame(rows).write_ipc("a.arrow")
     assert loaded("a.parquet")[0] == loaded("a.arrow")[0] == rows
-
-
-@pytest.mark.bad_input(62, "Feather of version 1 is refused")
-def test_the_first_feather_is_refused_in_words() -> None:
-    Path("a.feather").write_bytes(b"FEA1" + bytes(40) + b"FEA1")
-    assert refusal("a.feather") == (
-        "a.feather: is Feather version 1, which holds no whole Arrow\n"
-        "  fix: write it as parquet, or with `pyarrow.feather.write_feather`, whose version is 2"
-    )
-
-
-class _Keys(pe.KmsClient):  # type: ignore[misc]
-    def __init__(self, _: Any) -> None:
-        super().__init__()
-
-    def wrap_key(self, key: bytes, _: str) -> bytes:
-        return base64.b64encode(key)
-
-    def unwrap_key(self, key: bytes, _: str) -> bytes:
-        return base64.b64decode(key)
-
-
-@pytest.mark.parametrize("open_footer", [False, True])
-@pytest.mark.bad_input(62, "encrypted parquet is refused")
-def test_encrypted_parquet_is_refused_in_words(open_footer: bool) -> None:
-    table = frame(ROWS).to_arrow()
-    how = pe.EncryptionConfiguration(
-        footer_key="f", column_keys={"c": ["item"]}, plaintext_footer=open_footer
-    )
-    keys = pe.CryptoFactory(_Keys).file_encryption_properties(pe.KmsConnectionConfig(), how)
-    with pq.ParquetWriter("a.parquet", table.schema, encryption_properties=keys) as writer:
-        writer.write_table(table)
-    assert "encrypted parquet\n  fix: write it without encryption: no keys" in refusal("a.parquet")
 
 
 def test_an_empty_batch_and_an_empty_row_group_are_no_end() -> None:
