@@ -86,6 +86,5 @@ def test_nothing_else_reads_yaml() -> None:
         "pipeline/params/yaml_lines.py",
         "pipeline/diffing/dvc_lock.py",
         "pipeline/commands/mend.py",
-        "pipeline/commands/pin.py",
         "pipeline/project/upgraded.py",
     }  # dvc.lock is DVC's own; the others read it safely first
