@@ -126,11 +126,6 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     """Ours -> theirs for every column to read; refuses missing columns and names that stand twice."""
     listed = ", ".join(found)
     problems = repeated_names(file.name, found)
-    problems += [
-        Problem(f"{file.name}: column {name!r}", "holds a NUL in its name", "rename the column")
-        for name in found
-        if "\0" in name
-    ]
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
     for name in asked:
         if file.theirs(name) not in found:

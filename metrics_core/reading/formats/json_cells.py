@@ -48,8 +48,6 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
 
 def _refuse_mixed(file: InputTable, kinds: dict[str, set[str]]) -> None:
     for key, found in kinds.items():
-        if "\0" in key:
-            raise refuse(f"{file.name}: key {key!r}", "holds a NUL", "rename the key")
         if len(found) > 1:
             what = f"holds values of different kinds: {', '.join(sorted(found))}"
             fix = "write values of one kind in all lines"

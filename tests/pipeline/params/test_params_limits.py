@@ -34,7 +34,6 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
     [
         (KS, "ks: [10000000000000000000]", "evaluation.ks.0: is 10000000000000000000 | write at most 1,000,000"),
         (KS, "ks: [1e19]", "evaluation.ks.0: is 1e+19 | input should be a valid integer"),
-        (KS, f"ks: [0x{'f' * 5000}]", "evaluation.ks.0: is a number of more than 4,300 digits | write at most 1,000,000"),
         (KS, f"ks: {list(range(1, 10_001))}", "write a list of at most 100"),
         ("metrics: [nDCG, AP,", "metrics: [nDCG@10000000000000000000, AP,", "cutoffs go up to 1,000,000"),
         ("min_effect: 0.005", "min_effect: 1e308", "1e+308 is no effect: write a number such as 0.005, or a share of the baseline such as 2%; at most 1,000,000,000 or 1000%"),
