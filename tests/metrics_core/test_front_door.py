@@ -160,7 +160,6 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "a column of anything": (
         pl.DataFrame({"user": pl.Series([("u", 1)], dtype=pl.Object), "item": ["a"], "rank": [1]}), TRUTH,
         "recs: column 'user': holds values that do not make one column: tuple"),
-    "half of a character": ({"u\ud800": ["a"]}, TRUTH, "recs: column 'user': holds half of a character"),
     "scores beyond 64 bits": ({"u": {"a": 2**70, "b": 1}}, TRUTH, "column 'score': holds integers beyond 64 bits"),
     "no text": ("", TRUTH, "recs: is an empty text, which is no path"),
     "a series": (pl.Series(["a"]), TRUTH, "recs: Series is no frame, path or dict"),

@@ -68,20 +68,9 @@ def no_column(name: str, column: str, values: Sequence[Any], fix: str = _FIX) ->
     """The refusal of values that do not make one column."""
     where = f"{name}: column {column!r}"
     kinds = sorted({type(value).__name__ for value in values})
-    if any(isinstance(value, str) and not _is_text(value) for value in values):
-        what = "holds half of a character (a surrogate without its other half)"
-        return refuse(where, what, "write the text anew, as UTF-8")
     if kinds == ["int"]:
         return refuse(where, "holds integers beyond 64 bits", _FIX)
     return refuse(where, f"holds values that do not make one column: {', '.join(kinds)}", fix)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _without_objects(frame: pl.DataFrame, name: str) -> pl.DataFrame:
