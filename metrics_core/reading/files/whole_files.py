@@ -50,14 +50,14 @@ def refuse_part_of_arrow(path: Place) -> None:
 def refuse_joined(path: Place, metadata: pq.FileMetaData) -> None:
     """Refuse parquet files in one, of which pyarrow and DuckDB may read the first alone.
 
-    The last of them counts its places from its own beginning. So what the others take is not more than what lies
-    between the end of its last column, as it says, and the end of the file: no joint stands behind so many bytes.
+    The last of them counts its places from its own beginning. So what the others take is not more
+    than what lies between the end of its last column, as it says, and its footer.
     """
     with by_ranges(path) as held:
         if int.from_bytes(held.read_at(4, held.size() - 8), "little") != metadata.serialized_size:
             return  # columns are encrypted, and pyarrow aborts where it is asked for their places
-        before = held.size() - _end_of_columns(metadata)
-        if before > 0 and _JOINT in held.read_at(before + len(_JOINT), 0):
+        others = held.size() - 8 - metadata.serialized_size - _end_of_columns(metadata)
+        if others > 0 and _JOINT in held.read_at(others + len(MAGIC["parquet"]), 0):
             raise _joined(path)
 
 
