@@ -170,7 +170,6 @@ _FORMS: tuple[Callable[[Any], Any], ...] = (
     lambda rows: pd.DataFrame({name: np.array(values) for name, values in rows.items()}),
     lambda rows: pl.DataFrame(rows).with_columns(pl.col("item").cast(pl.String)),
     lambda rows: pl.DataFrame(rows).cast({pl.Int64: pl.Float64}),
-    lambda rows: pl.DataFrame(rows).cast({pl.Int64: pl.Int128}),
     lambda rows: pl.DataFrame(rows).cast({pl.Int64: pl.UInt16}),
     lambda rows: pl.DataFrame(rows).cast(pl.String),
     _file("parquet", lambda frame, path: frame.write_parquet(path)),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
@@ -137,25 +136,16 @@ def _content(chance: random.Random, form: str) -> bytes:
 
 @kind
 def shapes(chance: random.Random) -> Case:
-    """The same lists in rows, in lists, in lists of structs, and in columns by place."""
+    """The same lists in rows, in lists, and in lists of structs."""
     users = sorted({row["user"] for row in LISTS})
     own = {user: [row for row in LISTS if row["user"] == user] for user in users}
-    form = chance.choice(("lists", "structs", "places"))
+    form = chance.choice(("lists", "structs"))
     names = chance.sample(("score", "rank"), k=chance.randrange(3))
     if form == "lists":
         table = pa.table({"user": users, "items": [[row["item"] for row in own[u]] for u in users]}
                          | {f"{name}s": [[row[name] for row in own[u]] for u in users] for name in names})  # fmt: skip
-    elif form == "structs":
+    else:
         table = pa.table({"user": users, "recommendations": [
             [{name: row[name] for name in ("item", *names)} for row in own[u]] for u in users]})  # fmt: skip
-    else:
-        first, width = chance.randrange(2), max(map(len, own.values()))
-        table = pa.table({"user": users} | {
-            f"{name}_{place + first}": [own[u][place][name] if place < len(own[u]) else None for u in users]
-            for name in ("item", *names) for place in range(width)})  # fmt: skip
-    Path("odd.parquet").unlink(missing_ok=True)
-    if form == "places" and chance.random() < 0.3:  # noqa: PLR2004
-        pc.write_csv(table, "odd.csv")
-        return Case("lists", "odd.csv", LISTS, may="")
     pq.write_table(table, "odd.parquet")
     return Case("lists", "odd.parquet", LISTS, may="")

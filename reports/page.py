@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,34 +41,47 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
     """The page of a comparison, with the cases of two models, if some are asked for."""
-    script = file_of("sort.js") + file_of("interact.js") + (file_of("cases.js") if cases else "")
-    styles = (
-        palette.stylesheet(),
-        file_of("style.css"),
-        *([file_of("cases.css")] if cases else []),
+    return render_page(
+        "report.html.j2",
+        scripts=("sort.js", "interact.js", *(("cases.js",) if cases else ())),
+        styles=("style.css", *(("cases.css",) if cases else ())),
+        comparison=comparison,
+        cases=cases,
+        written=written,
+        difference_chart=difference_chart,
+        training_chart=training_chart,
+        distribution_chart=distributions.distribution_chart,
+        tradeoff_chart=tradeoffs.tradeoff_chart,
+        curve_chart=curve_chart,
+        pair_heatmap=pair_heatmap,
+        bump_chart=bump_chart,
+        has_chart=has_chart,
+        curve_stems=curve_stems(comparison),
+        curve_ks=curve_ks(comparison),
+        curve_labels=curve_labels,
     )
-    page = environment(autoescape=True).get_template("report.html.j2")
-    with debug_mode(
-        False
-    ):  # the tests check every part of a chart against the schema: it takes half of the time
-        return page.render(
-            comparison=comparison,
-            cases=cases,
-            written=written,
-            style=Markup("\n".join(styles)),
-            script=Markup(script),
-            script_hash=sha256_of(script),
-            difference_chart=difference_chart,
-            training_chart=training_chart,
-            distribution_chart=distributions.distribution_chart,
-            tradeoff_chart=tradeoffs.tradeoff_chart,
-            curve_chart=curve_chart,
-            pair_heatmap=pair_heatmap,
-            bump_chart=bump_chart,
-            has_chart=has_chart,
-            curve_stems=curve_stems(comparison),
-            curve_ks=curve_ks(comparison),
-            curve_labels=curve_labels,
+
+
+def render_page(
+    template: str,
+    *,
+    scripts: Sequence[str] = ("sort.js", "interact.js"),
+    styles: Sequence[str] = ("style.css",),
+    **context: Any,
+) -> str:
+    """Return a page with its scripts and styles inside."""
+    script = "".join(map(file_of, scripts))
+    # The tests check every part of a chart against the schema: it takes half of the time.
+    with debug_mode(False):
+        return (
+            environment(autoescape=True)
+            .get_template(template)
+            .render(
+                style=Markup("\n".join([palette.stylesheet(), *map(file_of, styles)])),
+                script=Markup(script),
+                script_hash=sha256_of(script),
+                **context,
+            )
         )
 
 

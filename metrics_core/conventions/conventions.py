@@ -675,10 +675,7 @@ def _beyond(value: Value) -> bool:
 
 def shown(value: Value) -> str:
     """A value for a message, cut where it is long."""
-    try:
-        text = "empty" if value is None else repr(value)
-    except ValueError:  # more digits than Python writes
-        return "a number of more than 4,300 digits"
+    text = "empty" if value is None else repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 

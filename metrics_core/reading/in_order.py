@@ -292,8 +292,7 @@ def _readable(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[Who
         if held is not None:
             yield held
         held = lists
-    unread = source.raw.problems or source.raw.too_long  # known once all rows have gone by
-    if unread or held is None:
+    if source.raw.problems or held is None:  # known once all rows have gone by
         raise OutOfOrder
     yield held
 

@@ -1,14 +1,11 @@
 """`concord pin`: a preset's values into params.yaml, with every other byte kept."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
-
-from ruamel.yaml import YAML
-from ruamel.yaml.nodes import MappingNode, Node
 
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.conventions.conventions import KNOB
@@ -23,16 +20,9 @@ from concord.pipeline.terminal.table import console, word
 
 SECTION = "conventions"
 INDENT = "  "  # of a section that has no entry yet
-LINE_END = re.compile(r"\r?\n")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Where a convention stands in the text: the column of its key, start and end of its value."""
-
-    column: int
-    start: int
-    end: int
+_HEAD = re.compile(rf"{SECTION}:\s*(#.*)?")
+# Key, space, quote and comment.
+_ENTRY = re.compile(r"(\s+[^:]+:)(?:(\s+)(['\"]?)[^#\s][^#]*?\3)?(\s*(?:#.*)?)")
 
 
 def pin(name: str) -> None:
@@ -69,86 +59,52 @@ def _loaded(text: str) -> dict[str, Any]:
     return content
 
 
-def _edited(text: str, changed: Mapping[str, Any], order: list[str]) -> str:
-    """The text with the values of `changed` in place; keys that are new follow their forerunner."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    section, entries = _found(text)
-    if section is None:
-        return _edited(f"{text}{newline}{SECTION}:{newline}", changed, order)
-    indent = " " * next(iter(entries.values())).column if entries else INDENT
-    edits = []
-    for key, value in changed.items():
+def _edited(text: str, changed: Mapping[str, Any], order: Sequence[str]) -> str:
+    """Return the text with the values of `changed`; a new key follows the one before it in `order`."""
+    end = "\r" if "\r\n" in text else ""
+    lines = text.split("\n")
+    if SECTION not in _loaded(text):
+        lines += [f"{SECTION}:{end}", end]
+    start = next((n for n, line in enumerate(lines, 1) if _HEAD.fullmatch(line)), len(lines))
+    for key in filter(changed.__contains__, order):
+        entries, value = _entries(lines, start), _yaml(changed[key])
         if key in entries:
-            entry = entries[key]
-            edits.append((entry.start, entry.end, _as_before(text, entry, value)))
+            first, last = entries[key]
+            if entry := _ENTRY.fullmatch(lines[first]):
+                name, space, quote, rest = entry.groups()
+                quote = quote if quote and isinstance(changed[key], str) else ""
+                lines[first:last] = [f"{name}{space or ' '}{quote}{value}{quote}{rest}"]
         else:
-            before = [entries[known] for known in takewhile(key.__ne__, order) if known in entries]
-            at = _line_end(text, before[-1].end if before else section)
-            edits.append((at, at, f"{newline}{indent}{key}: {_yaml(value)}{_allowed(key)}"))
-    return _spliced(text, edits)
-
-
-def _line_end(text: str, position: int) -> int:
-    found = LINE_END.search(text, position)
-    return found.start() if found else len(text)
-
-
-def _as_before(text: str, entry: Entry, value: Any) -> str:
-    """The value, in quotes if the one before had them; an empty value lacks the space before it."""
-    first = text[entry.start : entry.start + 1]
-    quote = first if first in "'\"" and isinstance(value, str) else ""
-    gap = "" if text[entry.start - 1].isspace() else " "
-    return f"{gap}{quote}{_yaml(value)}{quote}"
-
-
-def _spliced(text: str, edits: list[tuple[int, int, str]]) -> str:
-    parts, done = [], 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        parts += [text[done:start], new]
-        done = end
-    return "".join([*parts, text[done:]])
-
-
-def _found(text: str) -> tuple[int | None, dict[str, Entry]]:
-    """Where the section's name ends, and each of its entries."""
-    root = YAML(typ="safe", pure=True).compose(text)
-    for key, section in root.value:
-        if key.value == SECTION:
-            pairs = section.value if isinstance(section, MappingNode) else []
-            _refuse_unusual(section, pairs)
-            return key.end_mark.index, {
-                knob.value: _entry(text, knob, value) for knob, value in pairs
-            }
-    return None, {}
-
-
-def _refuse_unusual(section: Node, pairs: list[tuple[Node, Node]]) -> None:
-    """One line a convention is what can be edited: no `{…}` around all, no anchors and aliases."""
-    linked = [
-        key.value
-        for key, value in pairs
-        if value.anchor or value.start_mark.index < key.end_mark.index
-    ]
-    around = isinstance(section, MappingNode) and bool(pairs) and section.flow_style
-    if linked or around:
-        where = f"{PARAMS}: {'.'.join([SECTION, *linked[:1]])}"
+            before = [entries[each] for each in takewhile(key.__ne__, order) if each in entries]
+            indent = next((_indent(lines[first]) for first, _ in entries.values()), INDENT)
+            place = before[-1][1] if before else start
+            lines.insert(place, f"{indent}{key}: {value}{_allowed(key)}{end}")
+    edited = "\n".join(lines)
+    pinned = _loaded(edited)[SECTION]
+    if unlike := [key for key, value in changed.items() if pinned.get(key) != value]:
+        where = f"{PARAMS}: {SECTION}.{unlike[0]}"
         raise refuse(where, "cannot be edited in place", "write a line per convention, no & and *")
+    return edited
 
 
-def _entry(text: str, key: Node, value: Node) -> Entry:
-    start, end = _span(text, key, value)
-    return Entry(key.start_mark.column, start, end)
+def _entries(lines: Sequence[str], start: int) -> dict[str, tuple[int, int]]:
+    """Return key -> its first line and the line after its last, of the section that begins there."""
+    entries: dict[str, tuple[int, int]] = {}
+    key = indent = ""
+    for number, line in enumerate(lines[start:], start):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not (depth := _indent(line)):
+            break
+        indent = indent or depth
+        if depth == indent:
+            key = line.strip().partition(":")[0]
+        entries[key] = (entries.get(key, (number, 0))[0], number + 1)
+    return entries
 
 
-def _span(text: str, key: Node, value: Node) -> tuple[int, int]:
-    """Start and end of a value; the marks of empty and of block values lie behind comments."""
-    start, end = value.start_mark.index, value.end_mark.index
-    if start == end:
-        colon = text.index(":", key.end_mark.index) + 1
-        return colon, colon
-    if isinstance(value, MappingNode) and not value.flow_style:
-        return start, _span(text, *value.value[-1])[1]
-    return start, end
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _yaml(value: Any) -> str:

@@ -35,31 +35,6 @@ _SHAPES = {  # in pydantic's own words: "Input should be a valid list"
     "model_type": "write a mapping, keys with values",
     "bool_type": "write true or false",
 }
-MOST_CHARACTERS = 4096  # of a text
-
-
-def text_findings(content: Any, keys: tuple[Any, ...] = ()) -> Iterator[Finding]:
-    """Texts, keys too, that no file, page or server takes."""
-    if isinstance(content, dict):
-        for key, inner in content.items():
-            yield from _text_findings(key, (*keys, key), "the key ")
-            yield from text_findings(inner, (*keys, key))
-    elif isinstance(content, list):
-        for place, inner in enumerate(content):
-            yield from text_findings(inner, (*keys, place))
-    else:
-        yield from _text_findings(content, keys, "")
-
-
-def _text_findings(text: Any, keys: tuple[Any, ...], what: str) -> Iterator[Finding]:
-    if not isinstance(text, str):
-        return
-    odd = next((c for c in text if c == "\0" or "\ud800" <= c <= "\udfff"), None)
-    if odd is not None:
-        yield keys, f"{what}{shown(text)} holds {odd!r}, which is no text", "leave it out"
-    if len(text) > MOST_CHARACTERS:
-        why = f"{what}{shown(text)} has {len(text):,} characters"
-        yield keys, why, f"use at most {MOST_CHARACTERS:,}"
 
 
 def model_name_findings(models: Any) -> Iterator[Finding]:

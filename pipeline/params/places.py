@@ -9,7 +9,6 @@ from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.yaml_lines import Finding
 
-NAME_BYTES = 255  # of a file or folder, on usual disks
 MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # what it makes where nothing else is said
 Keys = tuple[str, ...]
 
@@ -54,9 +53,6 @@ def _name(keys: Keys, path: str) -> Iterator[Finding]:
             address_of(path)
         except InputError as error:  # which repeats no secret
             yield from ((keys, f"{each.where} {each.what}", each.fix) for each in error.problems)
-    if any(len(part.encode("utf-8", "replace")) > NAME_BYTES for part in Path(path).parts):
-        what = f"'{path[:40]}…' holds a name of more than {NAME_BYTES} bytes"
-        yield keys, what, "give it a shorter name"
 
 
 def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:

@@ -15,7 +15,6 @@ from concord.pipeline.params.checks import (
     model_name_findings,
     nested_findings,
     shape_findings,
-    text_findings,
     value_findings,
 )
 from concord.pipeline.params.keys import Keys
@@ -51,7 +50,7 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     if other := [*_version_findings(yaml.content.get("concord"))]:
         return None, yaml.refusal(other)
     models = yaml.content.get("models")
-    names = [*text_findings(yaml.content), *model_name_findings(models), *nested_findings(models)]
+    names = [*model_name_findings(models), *nested_findings(models)]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:

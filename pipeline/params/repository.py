@@ -3,12 +3,11 @@
 import os
 import re
 import shlex
-from itertools import islice
 from pathlib import Path
 
 PARAMS = "params.yaml"
 _MOST_BYTES = 1_000_000
-_MOST_FOLDERS, _DEEPEST = 10_000, 5  # that are looked into for an evaluation
+_DEEPEST = 3  # folders that are looked into for an evaluation
 
 
 def repository(folder: Path | None = None) -> Path:
@@ -37,24 +36,11 @@ def is_concords(folder: Path) -> bool:
         return False
 
 
-def evaluations_below(folder: Path) -> list[str]:
-    """The paths of folders below that hold a params.yaml of Concord, the shortest first.
-
-    Hidden folders and those below many others are passed by.
-    """
-    found = []
-    walk = islice(os.walk(folder), _MOST_FOLDERS)
-    for where, folders, names in walk:
-        path = Path(where).relative_to(folder)
-        deep = len(path.parts) == _DEEPEST
-        folders[:] = [] if deep else sorted(name for name in folders if not name.startswith("."))
-        if path.parts and PARAMS in names and is_concords(folder / path):
-            found.append(path)
-    return [path.as_posix() for path in sorted(found, key=lambda path: (len(path.parts), path))]
-
-
 def where_to_run(folder: Path) -> str:
     """What to do where a folder holds no params.yaml of Concord."""
-    if ours := evaluations_below(folder):
-        return f"`cd {shlex.quote(ours[0])}`, where Concord's params.yaml is"
+    for depth in range(1, _DEEPEST + 1):
+        for path in sorted(folder.glob("*/" * depth + PARAMS)):
+            if is_concords(path.parent):
+                below = path.parent.relative_to(folder).as_posix()
+                return f"`cd {shlex.quote(below)}`, where Concord's params.yaml is"
     return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"

@@ -44,6 +44,8 @@ def load_yaml(text: str, where: str) -> Any:
         tab = r"character '\t'" in _said(error)
         fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
         raise refuse(place, what, fix) from None
+    except InputError:
+        raise
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
         raise refuse(where, what, "mend what is named") from None

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,6 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _KEYS = {"runid", "mlflowrunid", "runuuid"}  # without anything but letters
 _MOST_BYTES, _MOST_FILES = 100_000, 100
 _USUAL = ("sqlite:///mlflow.db", "file:mlruns")  # where MLflow keeps runs if nothing is said
-_ALLOW_FILES = (
-    "MLFLOW_ALLOW_FILE_STORE"  # of an MLflow that keeps no runs in files unless it is set
-)
 
 
 class Place(NamedTuple):
@@ -85,7 +81,7 @@ def _stores(folders: Sequence[Path], project: Path) -> Iterator[Store]:
         yield Store(named, None)
     for address in (named, *_USUAL):
         scheme, _, path = address.partition(":")
-        if scheme == "sqlite" or (scheme == "file" and _keeps_files()):
+        if scheme in ("sqlite", "file"):
             below = unquote(re.sub("^///" if scheme == "sqlite" else "^//(?=/)", "", path))
             there = (Path(os.path.normpath(folder / below)) for folder in folders)
             yield from (Store(_address(scheme, at, project), at) for at in there if at.exists())
@@ -97,17 +93,6 @@ def _address(scheme: str, path: Path, project: Path) -> str:
     shown = os.path.relpath(path, project) if inside else str(path)
     quoted = shown.replace("%", "%25").replace("?", "%3F")
     return f"{scheme}:{'///' if scheme == 'sqlite' else ''}{quoted}"
-
-
-def _keeps_files() -> bool:
-    """Does the MLflow that is installed keep runs in files? To import it takes seconds."""
-    spec = find_spec("mlflow")
-    if spec is None or os.environ.get(_ALLOW_FILES, "").lower() in {"true", "1"}:
-        return spec is not None
-    settings = [
-        Path(at, "environment_variables.py") for at in spec.submodule_search_locations or ()
-    ]
-    return not any(_ALLOW_FILES in at.read_text("utf-8") for at in settings if at.is_file())
 
 
 def _in_database(database: Path, run_id: str) -> bool:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from concord.metrics_core.checking.addresses import is_address
 from concord.metrics_core.checking.problems import refuse
-from concord.pipeline.params.checks import shape_findings, text_findings
+from concord.pipeline.params.checks import shape_findings
 from concord.pipeline.params.model import MODEL_NAME
 from concord.pipeline.params.yaml_lines import Finding, read_yaml
 from concord.pipeline.studying.model import StudyFile
@@ -26,13 +26,11 @@ def read_study(path: Path) -> StudyFile:
     if not path.is_file():
         raise refuse(str(path), "there is no such file in this folder", _START)
     yaml = read_yaml(path, start=_START)
-    names = list(text_findings(yaml.content))
     try:
         study = StudyFile.model_validate(yaml.content)
     except ValidationError as error:
-        told = {keys for keys, _, _ in names}
-        raise yaml.refusal([*names, *shape_findings(StudyFile, error.errors(), told)]) from None
-    if found := [*names, *_name_findings(study), *_place_findings(study)]:
+        raise yaml.refusal(shape_findings(StudyFile, error.errors())) from None
+    if found := [*_name_findings(study), *_place_findings(study)]:
         raise yaml.refusal(found)
     return study
 

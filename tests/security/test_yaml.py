@@ -85,7 +85,6 @@ def test_nothing_else_reads_yaml() -> None:
         "pipeline/params/safe_yaml.py",
         "pipeline/params/yaml_lines.py",
         "pipeline/diffing/dvc_lock.py",
-        "pipeline/commands/pin.py",
         "pipeline/commands/validate.py",
         "pipeline/project/upgraded.py",
     }  # dvc.lock is DVC's own; the others read it safely first

@@ -12,8 +12,7 @@ is_type = pa.types
 UUID = pa.binary(16)
 _SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
-_HYPHENS = (4, 6, 8, 10)  # the bytes of a UUID before which a hyphen stands
-_HEX = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+_HYPHENS = (8, 12, 16, 20)  # the digits of a UUID before which a hyphen stands
 
 
 # The type in which a column of each kind is held while it is read.
@@ -100,8 +99,8 @@ def as_value(array: pa.Array) -> pa.Array:
 
 
 def bare_type(kind: pa.DataType) -> pa.DataType:
-    """The type without its encoding: dictionaries, runs, views and the kinds of text and of lists are one."""
-    if is_type.is_dictionary(kind) or is_type.is_run_end_encoded(kind):
+    """The type without its encoding: dictionaries and the kinds of text and of lists are one."""
+    if is_type.is_dictionary(kind):
         return bare_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
         return bare_type(kind.storage_type)
@@ -117,11 +116,6 @@ def bare(array: pa.Array) -> pa.Array:
     kind = array.type
     if is_type.is_dictionary(kind):
         return bare(array.dictionary).take(array.indices)
-    if is_type.is_run_end_encoded(kind):
-        rows = np.arange(array.offset, array.offset + len(array))
-        return bare(array.values).take(
-            pa.array(np.searchsorted(np.asarray(array.run_ends), rows, side="right"))
-        )
     if isinstance(kind, pa.BaseExtensionType):
         return bare(array.storage)
     if _is_list(kind):
@@ -147,13 +141,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return (
-        is_type.is_list(kind)
-        or is_type.is_large_list(kind)
-        or is_type.is_fixed_size_list(kind)
-        or is_type.is_list_view(kind)
-        or is_type.is_large_list_view(kind)
-    )
+    return is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind)
 
 
 def _seconds(array: pa.Array) -> pa.Array:
@@ -171,13 +159,9 @@ def _uuids(array: pa.Array) -> pa.Array:
     there = array.fill_null(bytes(16))
     size = len(there)
     content = np.frombuffer(there.buffers()[1] or b"", dtype=np.uint8)
-    values = content[16 * there.offset : 16 * (there.offset + size)].reshape(size, 16)
-    text = np.full((size, 36), ord("-"), dtype=np.uint8)
-    at = 0
-    for byte in range(16):
-        at += byte in _HYPHENS
-        text[:, at], text[:, at + 1] = _HEX[values[:, byte] >> 4], _HEX[values[:, byte] & 15]
-        at += 2
+    digits = content[16 * there.offset : 16 * (there.offset + size)].tobytes().hex().encode()
+    plain = np.frombuffer(digits, dtype=np.uint8).reshape(size, 32)
+    text = np.insert(plain, _HYPHENS, ord("-"), axis=1)
     offsets = pa.py_buffer(np.arange(0, 36 * (size + 1), 36, dtype=np.int32).tobytes())
     found = pa.StringArray.from_buffers(size, offsets, pa.py_buffer(text.tobytes()))
     return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), found)

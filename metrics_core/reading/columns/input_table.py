@@ -99,7 +99,6 @@ class Raw:
     problems : rows that could not be read; filled while the rows are being read
     marked   : has `raw` a column `line_wrong`, which says what is wrong with a line?
     rows     : how many there are, where the file tells it before it is read
-    too_long : a row was longer than what is read at a time; told while the rows are being read
     """
 
     kinds: dict[str, Kind]
@@ -108,7 +107,6 @@ class Raw:
     problems: list[Problem] = field(default_factory=list)
     marked: bool = False
     rows: int | None = None
-    too_long: bool = False
 
 
 def is_of_row(name: str) -> bool:
@@ -128,11 +126,6 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
     """Ours -> theirs for every column to read; refuses missing columns and names that stand twice."""
     listed = ", ".join(found)
     problems = repeated_names(file.name, found)
-    problems += [
-        Problem(f"{file.name}: column {name!r}", "holds a NUL in its name", "rename the column")
-        for name in found
-        if "\0" in name
-    ]
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
     for name in asked:
         if file.theirs(name) not in found:

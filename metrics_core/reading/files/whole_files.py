@@ -16,13 +16,6 @@ MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _STREAM = b"\xff\xff\xff\xff"  # each message of a stream begins with it
 _END = _STREAM + bytes(4)  # and its end is a message of no bytes
 _JOINT = b"PAR1PAR1"  # where one parquet file ends and another begins
-_KNOWN = {
-    b"FEA1": (
-        "is Feather version 1, which holds no whole Arrow",
-        "write it as parquet, or with `pyarrow.feather.write_feather`, whose version is 2",
-    ),
-    b"PARE": ("is encrypted parquet", "write it without encryption: no keys are taken"),
-}
 _AGAIN = "write or copy the file again"
 
 
@@ -40,8 +33,6 @@ def refuse_other_content(path: Place, file: InputTable) -> None:
         file.format == "arrow" and begins.startswith(_STREAM)
     ):
         return
-    if begins[:4] in _KNOWN:
-        raise refuse(str(path), *_KNOWN[begins[:4]])
     line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
     what = f"is no {file.format} file; it begins with {line!r}"
     raise refuse(str(path), what, f"name it by its format, or set {file.settings.format()}")
@@ -57,17 +48,16 @@ def refuse_part_of_arrow(path: Place) -> None:
 
 
 def refuse_joined(path: Place, metadata: pq.FileMetaData) -> None:
-    """Refuse parquet files in one.
+    """Refuse parquet files in one, of which pyarrow and DuckDB may read the first alone.
 
-    The last of them counts its places from its own beginning. So what the others take is not more than what lies
-    between the end of its last column, as it says, and the end of the file: no joint stands behind so many bytes.
+    The last of them counts its places from its own beginning. So what the others take is not more
+    than what lies between the end of its last column, as it says, and its footer.
     """
     with by_ranges(path) as held:
-        length = int.from_bytes(held.read_at(4, held.size() - 8), "little")
-        # Of columns that are encrypted, whose description is signed, pyarrow tells no places: it aborts.
-        plain = length == metadata.serialized_size
-        before = held.size() - (_end_of_columns(metadata) if plain else len(_JOINT))
-        if before > 0 and _joint(held.read_at(before + len(_JOINT), 0)):
+        if int.from_bytes(held.read_at(4, held.size() - 8), "little") != metadata.serialized_size:
+            return  # columns are encrypted, and pyarrow aborts where it is asked for their places
+        others = held.size() - 8 - metadata.serialized_size - _end_of_columns(metadata)
+        if others > 0 and _JOINT in held.read_at(others + len(MAGIC["parquet"]), 0):
             raise _joined(path)
 
 
@@ -142,24 +132,6 @@ def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
                 yield begins, begins + described + content
 
 
-def _joint(begins: bytes) -> bool:
-    """Does a whole parquet file end within these bytes?"""
-    at = begins.find(_JOINT)
-    while at >= 0:
-        if _is_whole(begins[: at + len(MAGIC["parquet"])]):
-            return True
-        at = begins.find(_JOINT, at + 1)
-    return False
-
-
-def _is_whole(content: bytes) -> bool:
-    try:
-        pq.read_metadata(pa.BufferReader(content))
-    except (pa.ArrowException, OSError):
-        return False
-    return True
-
-
 def _joined(path: Place) -> InputError:
     what = "goes on after its end: it is several files in one, of which one would be read"
     return refuse(
@@ -172,9 +144,6 @@ def damaged(path: Place | str, error: Exception) -> Problem:
     if is_failure(str(path), error):
         return failure(str(path), error)
     message = " ".join(str(error).split())[:300]
-    if "decrypt" in message.lower() or "encrypt" in message.lower():
-        what, fix = _KNOWN[b"PARE"]
-        return Problem(str(path), what.replace("is ", "holds ", 1), fix)
     if "all lists to be of size" in message:
         what = "holds lists of a fixed size of which some are missing, which Arrow does not read from parquet"
         fix = "write lists of any size (in polars `cast(pl.List(…))`), or leave the column out"

@@ -33,8 +33,8 @@ def read_columnar(file: InputTable, rank_base: int) -> Raw:
     shape = shape_of(file, united(parts))
     rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
     read: list[int] = []  # rows of each part, as far as they are read
-    raw = Raw(rows.made, _place(file, parts, read, folded=shape.folded))
-    if not shape.folded:
+    raw = Raw(rows.made, _place(file, parts, read, folded=shape.lists))
+    if not shape.lists:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
     raw.batches = pa.RecordBatchReader.from_batches(
         rows.schema, _batches(file, parts, rows, raw, read)
@@ -47,7 +47,7 @@ def _batches(file: InputTable, parts: list[Part], rows: Rows, raw: Raw, read: li
     for part in parts:
         read.append(0)
         try:
-            for batch in part.batches(rows.shape.reads, FOLDED if rows.shape.folded else BATCH):
+            for batch in part.batches(rows.shape.reads, FOLDED if rows.shape.lists else BATCH):
                 batch.validate(
                     full=True
                 )  # damaged text would pass for another id, or crash its reader
@@ -96,8 +96,10 @@ def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]
     kinds: dict[str, Kind] = {}
     problems: list[Problem] = []
     for name in shape.chosen:
-        types = [shape.types(part.schema, name) for part in parts]
-        known = [n for n, found in enumerate(types) if found and not _says_nothing(found)]
+        types = [shape.type_of(part.schema, name) for part in parts]
+        known = [
+            n for n, found in enumerate(types) if found is not None and not pa.types.is_null(found)
+        ]
         first = known[0] if known else 0
         kind = _kind(name, types[first])
         kinds[name] = kind or "text"
@@ -106,9 +108,9 @@ def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]
             problems.append(Problem(where, _unusable(types[first]), _WRITE[role_of(name)]))
             continue
         for part, found in zip(parts, types, strict=True):
-            if found is None or not (_says_nothing(found) or _kind(name, found) == kind):
-                here = "is missing" if found is None else f"is {found[0]}"
-                what = f"{here}, but {(types[first] or ['there'])[0]} in {parts[first].name}"
+            if found is None or not (pa.types.is_null(found) or _kind(name, found) == kind):
+                here = "is missing" if found is None else f"is {found}"
+                what = f"{here}, but {types[first] or 'there'} in {parts[first].name}"
                 where = f"{part.path}: column {shape.named(name)!r}"
                 problems.append(Problem(where, what, SAME_TYPES))
     if problems:
@@ -116,29 +118,19 @@ def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]
     return kinds
 
 
-def _says_nothing(types: list[pa.DataType]) -> bool:
-    return all(pa.types.is_null(kind) for kind in types)
-
-
-def _kind(name: str, types: list[pa.DataType] | None) -> Kind | None:
-    """The one kind of the types; None: there are several, or one that is none. Without a value any would do.
-
-    A place that not all lists reach is a column of floats where pandas left it, beside integers.
-    """
-    if types is None:
+def _kind(name: str, found: pa.DataType | None) -> Kind | None:
+    """The kind of a type, None: it is not used; without a value any would do."""
+    if found is None:
         return None
-    found = {kind_of(name, kind) for kind in types if not pa.types.is_null(kind)}
-    if not found:
+    if pa.types.is_null(found):
         return "text" if role_of(name) == "id" else "float"
-    if len(found) > 1 and found <= {"integer", "half", "single", "float"}:
-        return "float"
-    return found.pop() if len(found) == 1 else None
+    return kind_of(name, found)
 
 
-def _unusable(types: list[pa.DataType] | None) -> str:
-    if types is None:
+def _unusable(found: pa.DataType | None) -> str:
+    if found is None:
         return "holds one value a row, and the items stand in lists"
-    return f"is of type {' and '.join(dict.fromkeys(map(str, types)))}"
+    return f"is of type {found}"
 
 
 def _place(

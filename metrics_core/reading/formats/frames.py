@@ -26,7 +26,7 @@ def table_of(data: Data, name: str) -> pa.Table:
         if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
             return pa.Table.from_pandas(data, preserve_index=False)
         if isinstance(data, pl.DataFrame):
-            return _narrowed(data, name).to_arrow()
+            return _without_objects(data, name).to_arrow()
         if isinstance(data, pa.RecordBatch):
             return pa.Table.from_batches([data])
         if isinstance(data, pa.Table):
@@ -68,33 +68,14 @@ def no_column(name: str, column: str, values: Sequence[Any], fix: str = _FIX) ->
     """The refusal of values that do not make one column."""
     where = f"{name}: column {column!r}"
     kinds = sorted({type(value).__name__ for value in values})
-    if any(isinstance(value, str) and not _is_text(value) for value in values):
-        what = "holds half of a character (a surrogate without its other half)"
-        return refuse(where, what, "write the text anew, as UTF-8")
     if kinds == ["int"]:
         return refuse(where, "holds integers beyond 64 bits", _FIX)
     return refuse(where, f"holds values that do not make one column: {', '.join(kinds)}", fix)
 
 
-def _is_text(value: str) -> bool:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _narrowed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The frame with integers of 128 bits as those of 64, which Arrow has."""
+def _without_objects(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the frame; refuse columns of Python objects."""
     for column in frame:
         if column.dtype == pl.Object:
             raise no_column(name, column.name, column.to_list())
-    wide = [column for column in frame if column.dtype in (pl.Int128, pl.UInt128)]
-    for column in wide:
-        try:
-            frame = frame.with_columns(column.cast(pl.Int64))
-        except pl.exceptions.PolarsError:
-            what = "holds integers beyond 64 bits"
-            where = f"{name}: column {column.name!r}"
-            raise refuse(where, what, "write them as text, or as 64-bit integers") from None
     return frame

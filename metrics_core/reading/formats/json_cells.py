@@ -18,7 +18,7 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
     Raises
     ------
-    InputError : a key stands twice, values of a key are of different kinds
+    InputError : values of a key are of different kinds
     """
     ids = file.theirs(file.needs[0])
     kinds: dict[str, set[str]] = {}
@@ -39,14 +39,8 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        held = dict(pairs)
-        if len(held) < len(pairs):
-            raise refuse(where, "names a key twice", "mend the line, or remove it")
-        return held
-
     try:
-        found = json.loads(line.decode("utf-8-sig"), object_pairs_hook=once)
+        found = json.loads(line.decode("utf-8-sig"))
     except RecursionError:
         raise refuse(where, "nests too deep", "write the values without nesting") from None
     return dict(found)
@@ -54,8 +48,6 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
 
 def _refuse_mixed(file: InputTable, kinds: dict[str, set[str]]) -> None:
     for key, found in kinds.items():
-        if "\0" in key:
-            raise refuse(f"{file.name}: key {key!r}", "holds a NUL", "rename the key")
         if len(found) > 1:
             what = f"holds values of different kinds: {', '.join(sorted(found))}"
             fix = "write values of one kind in all lines"

@@ -1,7 +1,6 @@
 """JSONL: a user a line with nested lists (`items`, and `scores` if there are any), or a row a line."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -21,20 +20,12 @@ from concord.metrics_core.reading.columns.input_table import (
 )
 from concord.metrics_core.reading.formats.text import first_line, read_lines
 
-_HALF = "is no JSON object, or holds half of a character (a surrogate without its other half)"
-_ESCAPED_KEY = (
-    r"\\(u[0-9a-fA-F]{4}|/)[^\"\\]*(\\.[^\"\\]*)*\"\s*:"  # may be a key that is there already
-)
 
-
-def read_jsonl(
-    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
-) -> Raw:
+def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
     first = _first_object(file)
     of_users = {"user", "item"} <= set(file.needs)
     chosen = choose_columns(_with_plurals(file, first) if of_users else file, list(first))
-    _refuse_alike(file, list(chosen.values()))
-    raw = read_lines(file, block)
+    raw = read_lines(file)
     connection.register("lines", raw.batches)
     nested = of_users and isinstance(first.get(chosen.get("item", "")), list)
     names = PLURAL if nested else {name: name for name in file.fields}
@@ -58,15 +49,6 @@ def _with_plurals(file: InputTable, first: dict[str, Any]) -> InputTable:
     """The file, with `items` for `item` and so on where its lines have them."""
     plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
     return replace(file, columns=plurals | dict(file.columns))
-
-
-def _refuse_alike(file: InputTable, keys: list[str]) -> None:
-    """DuckDB does not tell `user` from `User` when it reads JSON."""
-    for key in keys:
-        same = [other for other in keys if other.lower() == key.lower()]
-        if len(same) > 1:
-            what = f"the keys {' and '.join(map(repr, same))} differ in capitals only"
-            raise refuse(file.name, what, "give each key its own name")
 
 
 def _first_object(file: InputTable) -> dict[str, Any]:
@@ -149,27 +131,14 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
-    half = "j IS NULL AND regexp_matches(line, '\\\\u[dD][89a-fA-F]')"
-    wrong = [(half, _HALF), *wrong, ("twice", "names a key twice")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
         SELECT number AS line, j, CASE {cases} END AS line_wrong
         FROM (
             SELECT position AS number, line,
                 CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
-                    THEN from_json(line, {_text(json.dumps(shape))}) END AS j,
-                CASE WHEN ({_may_be_twice(shape)}) AND json_valid(line)
-                    THEN len(json_keys(line)) > len(list_distinct(json_keys(line))) END AS twice
+                    THEN from_json(line, {_text(json.dumps(shape))}) END AS j
             FROM lines WHERE trim(line) <> '')"""
-
-
-def _may_be_twice(keys: Iterable[str]) -> str:
-    """Does a key stand in the line again, be it as a value or escaped? Cheaper than to list the keys of every line."""
-    written = [(_text(json.dumps(key, ensure_ascii=False)), len(key) + 2) for key in keys]
-    again = " OR ".join(
-        f"contains(line[strpos(line, {key}) + {length}:], {key})" for key, length in written
-    )
-    return f"""{again} OR (contains(line, '\\') AND regexp_matches(line, '{_ESCAPED_KEY}'))"""
 
 
 def _quoted(name: str) -> str:

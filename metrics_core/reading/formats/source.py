@@ -18,7 +18,7 @@ from concord.metrics_core.reading.columns.input_table import UNIT, InputTable, R
 from concord.metrics_core.reading.columns.readable import is_sure, value, wrong
 from concord.metrics_core.reading.formats.columnar import read_columnar
 from concord.metrics_core.reading.formats.jsonl import read_jsonl
-from concord.metrics_core.reading.formats.text import BLOCK, DELIMITERS, LONGEST, read_delimited
+from concord.metrics_core.reading.formats.text import DELIMITERS, read_delimited
 from concord.metrics_core.reading.formats.trec import read_trec
 from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
 from concord.metrics_core.reading.stores.failures import missing_bucket
@@ -107,9 +107,12 @@ def read_source(
     ------
     InputError : the file cannot be read as a table; values are not judged here
     """
-    source = _read_in_blocks(connection, file, rank_base, watch, BLOCK)
-    if source.raw.too_long:
-        source = _read_in_blocks(connection, file, rank_base, watch, LONGEST)
+    source, query = _opened(connection, file, rank_base)
+    with _watched(source, watch) as batches:
+        if batches is not None:
+            connection.register("raw", batches)
+        connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+    connection.execute("DROP VIEW raw")  # the next table may be of another format
     _refuse_unreadable(connection, file, source.raw)
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:
@@ -139,22 +142,6 @@ def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Sourc
     return replace(source, file=file, columns=named(source.columns), unsure=named(source.unsure))
 
 
-def _read_in_blocks(
-    connection: duckdb.DuckDBPyConnection,
-    file: InputTable,
-    rank_base: int,
-    watch: Watch,
-    block: int,
-) -> Source:
-    source, query = _opened(connection, file, rank_base, block)
-    with _watched(source, watch) as batches:
-        if batches is not None:
-            connection.register("raw", batches)
-        connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
-    connection.execute("DROP VIEW raw")  # the next table may be of another format
-    return source
-
-
 @contextmanager
 def passing(
     connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, watch: Watch
@@ -168,7 +155,7 @@ def passing(
     InputError : the file cannot be read as a table
     """
     with connection.cursor() as reading:  # others may ask while its result is open
-        source, query = _opened(reading, file, rank_base, BLOCK)
+        source, query = _opened(reading, file, rank_base)
         with _watched(source, watch) as batches:
             if batches is not None and source.unsure:
                 reading.register("raw", batches)
@@ -183,10 +170,10 @@ def _watched(source: Source, watch: Watch) -> AbstractContextManager[Batches]:
 
 
 def _opened(
-    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
+    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int
 ) -> tuple[Source, str]:
     """What a file is, and its typed columns as a query of the relation `raw`."""
-    raw = _read(connection, file, rank_base, block)
+    raw = _read(connection, file, rank_base)
     columns = tuple(name for name in file.fields if name in raw.kinds)
     unsure = tuple(name for name in columns if not is_sure(name, raw.kinds[name]))
     selected = ", ".join(
@@ -239,15 +226,13 @@ def _refuse_missing_object(path: RemotePath, settings: Settings) -> None:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 
-def _read(
-    connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int, block: int
-) -> Raw:
+def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
     if file.format in DELIMITERS:
-        return read_delimited(file, rank_base, block)
+        return read_delimited(file, rank_base)
     if file.format == "jsonl":
-        return read_jsonl(connection, file, rank_base, block)
+        return read_jsonl(connection, file, rank_base)
     if file.format == "trec":
-        return read_trec(connection, file, block)
+        return read_trec(connection, file)
     return read_columnar(file, rank_base)
 
 

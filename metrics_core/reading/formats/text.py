@@ -14,15 +14,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
-from concord.metrics_core.reading.columns.input_table import LINES, InputTable, Raw, with_positions
+from concord.metrics_core.reading.columns.input_table import InputTable, Raw, with_positions
 from concord.metrics_core.reading.formats.shapes import shape_of
 from concord.metrics_core.reading.formats.unfolding import rows_of
 from concord.metrics_core.reading.stores.failures import failure, is_failure
 from concord.metrics_core.reading.stores.places import Place, in_order
 
-BLOCK = 1 << 22  # bytes that are read at a time; a row may be as long
-LINES_BLOCK = 1 << 24  # the same for files that are read line by line
-LONGEST = 1 << 26  # bytes of a line; where a row is longer than BLOCK, so much is read at a time
+BLOCK = 1 << 22  # bytes of CSV that are read at a time; a row may be as long
+LONGEST = 1 << 24  # the same for files that are read line by line
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 SHOWN = 300  # characters of a line in a message
@@ -30,12 +29,12 @@ BOM = b"\xef\xbb\xbf"
 NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may hold
 
 
-def read_delimited(file: InputTable, rank_base: int, block: int) -> Raw:
+def read_delimited(file: InputTable, rank_base: int) -> Raw:
     delimiter = DELIMITERS[file.format]
     header = header_of(file, delimiter)
     shape = shape_of(file, pa.schema([(name, pa.string()) for name in header]))
     rows = rows_of(file, shape, dict.fromkeys(shape.chosen, "text"), rank_base)
-    raw = Raw(rows.made, partial(_line_of, file.path, delimiter, LINES if shape.folded else 1))
+    raw = Raw(rows.made, partial(_line_of, file.path, delimiter))
     ragged: list[Any] = []
 
     def note(row: Any) -> str:
@@ -43,11 +42,11 @@ def read_delimited(file: InputTable, rank_base: int, block: int) -> Raw:
         return "skip"
 
     parse = pc.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note)
-    reader = _open(file.path, block, parse, shape.reads)
+    reader = _open(file.path, BLOCK, parse, shape.reads)
 
     def batches() -> Iterator[pa.RecordBatch]:
         before = 0
-        for batch in _decoded(reader, file.path, block, raw):
+        for batch in _decoded(reader, file.path, raw):
             yield rows.of(batch, before)
             before += len(batch)
         if ragged:
@@ -57,14 +56,13 @@ def read_delimited(file: InputTable, rank_base: int, block: int) -> Raw:
     return raw
 
 
-def read_lines(file: InputTable, block: int) -> Raw:
+def read_lines(file: InputTable) -> Raw:
     """The lines of a file, numbered from 1, as a column `line`."""
     raw = Raw({}, lambda position: f"line {position:,}")
-    block = max(block, LINES_BLOCK)
     parse = pc.ParseOptions(delimiter=NO_DELIMITER, quote_char=False, ignore_empty_lines=False)
-    reader = _open(file.path, block, parse, ["line"], column_names=["line"])
+    reader = _open(file.path, LONGEST, parse, ["line"], column_names=["line"])
     schema = pa.schema({"line": pa.string()})
-    raw.batches = with_positions(schema, _decoded(reader, file.path, block, raw), first=1)
+    raw.batches = with_positions(schema, _decoded(reader, file.path, raw), first=1)
     return raw
 
 
@@ -91,7 +89,7 @@ def lines_of(file: IO[bytes], path: Place) -> Iterator[bytes]:
 
 
 def _too_long(path: Place, where: str = "") -> Problem:
-    what = f"{'is' if where else 'holds a row'} longer than {LONGEST >> 20} MiB"
+    what = f"{'is' if where else 'holds a row'} longer than is read ({LONGEST >> 20} MiB; of CSV {BLOCK >> 20})"
     fix = "check the ends of its lines, and for a quote that is opened and never closed"
     return Problem(f"{path}{where}", what, fix)
 
@@ -124,30 +122,15 @@ def _open(
     try:
         return pc.open_csv(in_order(path, packed), options, parse, convert)
     except (pa.ArrowException, OSError) as error:
-        if not _is_too_long(error):
-            raise InputError(unreadable(path, error)) from None
-    if block >= LONGEST:
-        raise InputError([_too_long(path)])
-    return _open(path, LONGEST, parse, names, **read)
+        raise InputError(unreadable(path, error)) from None
 
 
-def _is_too_long(error: Exception) -> bool:
-    return "straddl" in str(error)
-
-
-def _decoded(
-    reader: pc.CSVStreamingReader, path: Place, block: int, raw: Raw
-) -> Iterator[pa.RecordBatch]:
+def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[pa.RecordBatch]:
     """The batches up to the first that cannot be read; why it cannot goes to `raw`."""
     try:
         yield from reader
     except (pa.ArrowInvalid, OSError) as error:
-        if not _is_too_long(error):
-            raw.problems.extend(unreadable(path, error))
-        elif block < LONGEST:
-            raw.too_long = True
-        else:
-            raw.problems.append(_too_long(path))
+        raw.problems.extend(unreadable(path, error))
 
 
 def unreadable(path: Place, error: Exception) -> list[Problem]:
@@ -157,6 +140,8 @@ def unreadable(path: Place, error: Exception) -> list[Problem]:
     fix = "save the file as UTF-8"
     problems: list[Problem] = []
     message = " ".join(str(error).split())[:300]
+    if "straddl" in message:
+        return [_too_long(path)]
     if "Empty CSV" in message:
         fix = "check what made it; its line of names has to end with a line break"
         return [Problem(str(path), "holds no rows", fix)]
@@ -220,16 +205,16 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8-sig", errors="replace")
 
 
-def _line_of(path: Place, delimiter: str, lines: int, position: int) -> str:
+def _line_of(path: Place, delimiter: str, position: int) -> str:
     """The line at which a row begins; blank lines are no rows, and a quoted value may span lines."""
-    wanted, numbered = position // lines, -1  # the header
+    numbered = -1  # the header
     begins = 1
     for row, ends in _rows(path, delimiter):
-        if row and numbered == wanted:
+        if row and numbered == position:
             return f"line {begins:,}"
         numbered += bool(row)
         begins = ends + 1
-    return f"row {wanted + 1:,}"
+    return f"row {position + 1:,}"
 
 
 def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:

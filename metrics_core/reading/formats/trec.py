@@ -14,7 +14,7 @@ SHAPES = {
 }
 
 
-def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable, block: int) -> Raw:
+def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
     if file.unit:
         what = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
@@ -22,7 +22,7 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable, block: in
     judged = "grade" in file.fields or ".qrels" in file.path.suffixes
     places, width, shape = SHAPES["grade" if judged else "score"]
     places = {name: place for name, place in places.items() if name in file.fields}
-    raw = read_lines(file, block)
+    raw = read_lines(file)
     connection.register("lines", raw.batches)
     columns = ", ".join(f"part[{place}] AS {name}" for name, place in places.items())
     wrong = f"'has ' || len(part) || ' values, not the {width} of `{shape}`'"

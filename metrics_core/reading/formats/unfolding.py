@@ -38,12 +38,14 @@ class Rows:
 
     def of(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
         """The rows of a batch, before which there were so many."""
-        if self.shape.folded:
+        if self.shape.lists:
             found = _unfolded(self.shape, batch, self.kinds)
             values, position = found.columns, (found.rows + before) * LINES + found.places
         else:
-            names = {name: theirs[0] for name, theirs in self.shape.chosen.items()}
-            values = {name: held(batch.column(names[name]), self.kinds[name]) for name in names}
+            values = {
+                name: held(batch.column(theirs), self.kinds[name])
+                for name, theirs in self.shape.chosen.items()
+            }
             position = np.arange(before, before + len(batch), dtype=np.int64)
         if self.first_rank is not None:
             values["rank"] = as_arrow(found.places + (self.first_rank - 1))
@@ -54,7 +56,7 @@ class Rows:
 
 def rows_of(file: InputTable, shape: Shape, kinds: Mapping[str, Kind], rank_base: int) -> Rows:
     """What the rows of this table become: the place in a list is the rank, unless it says ranks itself."""
-    numbered = shape.folded and "rank" in file.fields and "rank" not in kinds
+    numbered = shape.lists and "rank" in file.fields and "rank" not in kinds
     return Rows(shape, kinds, rank_base if numbered else None)
 
 
@@ -69,8 +71,6 @@ class _Unfolded:
 
 def _unfolded(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
     """A row an item, of rows that `wrong_lists` finds nothing in."""
-    if not shape.lists:
-        return _from_places(shape, batch, kinds)
     each = lengths(_lists(shape, batch)["item"])
     rows = np.repeat(np.arange(len(each)), each)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
@@ -83,8 +83,8 @@ def _of_rows(
 ) -> dict[str, pa.Array]:
     """What stands once a row, for each of these rows."""
     return {
-        name: held(batch.column(names[0]), kinds[name]).take(as_arrow(rows))
-        for name, names in shape.chosen.items()
+        name: held(batch.column(theirs), kinds[name]).take(as_arrow(rows))
+        for name, theirs in shape.chosen.items()
         if is_of_row(name)
     }
 
@@ -94,7 +94,7 @@ def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]
     if not shape.lists:
         return
     given = _lists(shape, batch)
-    items = shape.within or shape.chosen["item"][0]
+    items = shape.within or shape.chosen["item"]
     for row in np.flatnonzero(np.asarray(given["item"].is_null())):
         yield int(row), f"has no list {items!r}"
     wanted = lengths(given["item"])
@@ -102,14 +102,14 @@ def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]
         for row in np.flatnonzero(
             (lengths(lists) != wanted) & ~np.asarray(given["item"].is_null())
         ):
-            yield int(row), f"{shape.chosen[name][0]!r} is not as long as {items!r}"
+            yield int(row), f"{shape.chosen[name]!r} is not as long as {items!r}"
 
 
 def _lists(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
     if shape.within:
         return {"item": batch.column(shape.within)}
     return {
-        name: batch.column(names[0]) for name, names in shape.chosen.items() if not is_of_row(name)
+        name: batch.column(theirs) for name, theirs in shape.chosen.items() if not is_of_row(name)
     }
 
 
@@ -119,34 +119,7 @@ def _inside(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         return {name: each.flatten() for name, each in lists.items()}
     structs = bare(lists["item"]).flatten()
     return {
-        name: pc.struct_field(structs, names[0])
-        for name, names in shape.chosen.items()
+        name: pc.struct_field(structs, theirs)
+        for name, theirs in shape.chosen.items()
         if not is_of_row(name)
     }
-
-
-def _from_places(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
-    """Each row up to its last item; what is empty after it is no item."""
-    arrays = {
-        name: [held(batch.column(theirs), kinds[name]) for theirs in names]
-        for name, names in shape.chosen.items()
-        if not is_of_row(name)
-    }
-    n_rows, n_places = len(batch), len(arrays["item"])
-    there = np.stack([_is_there(items) for items in arrays["item"]], axis=1)
-    each = n_places - np.argmax(there[:, ::-1], axis=1)
-    each[~there.any(axis=1)] = 0
-    rows, places = np.nonzero(np.arange(n_places) < each[:, np.newaxis])
-    columns = _of_rows(shape, batch, kinds, rows)
-    for name, columns_of in arrays.items():
-        columns[name] = pa.concat_arrays(columns_of).take(as_arrow(places * n_rows + rows))
-    return _Unfolded(columns, rows, places + 1)
-
-
-def _is_there(items: pa.Array) -> NDArray[np.bool_]:
-    there = items.is_valid()
-    if pa.types.is_string(items.type):
-        there = pc.and_kleene(there, pc.not_equal(items, "")).fill_null(False)
-    elif pa.types.is_floating(items.type):
-        there = pc.and_kleene(there, pc.invert(pc.is_nan(items))).fill_null(False)
-    return np.asarray(there)

@@ -53,8 +53,8 @@ def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> 
 
     shown = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
 
-    assert "standard adds" in shown
-    assert "rectools adds" in shown
+    assert "--- standard\n" in shown
+    assert "--- rectools\n" in shown
     assert "ap_denominator: min_k_relevant → relevant" in shown
 
 

@@ -309,21 +309,14 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     assert made == Training(uri, *([{}, place] if "other" in store else [place, {}]))
 
 
-@pytest.mark.parametrize(
-    ("lifecycle", "allowed", "linked"), [("active", "true", True), ("active", "", False)]
-)
-def test_runs_in_files_are_found_if_the_mlflow_that_is_installed_keeps_any(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lifecycle: str, allowed: str, linked: bool
-) -> None:
+def test_runs_in_files_are_found(tmp_path: Path) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
-    write(root, {f"mlruns/0/{ID}/meta.yaml": f"lifecycle_stage: {lifecycle}\n"})
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", allowed)
+    write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
     seen = found(root)
     made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
 
-    assert made.uri == ("file:../mlruns" if linked else "sqlite:///mlflow.db")
-    assert (list(made.runs), list(made.unknown)) == ((["als"], []) if linked else ([], ["als"]))
+    assert (made.uri, list(made.runs), made.unknown) == ("file:../mlruns", ["als"], {})
 
 
 def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path: Path) -> None:
