@@ -58,7 +58,8 @@ def refuse_unwritable(folder: Path) -> None:
 
 def _full(path: Path, part: Path, reason: str) -> str:
     written = part.stat().st_size if part.is_file() else 0
-    folder = next((above for above in path.absolute().parents if above.is_dir()), Path("/"))
+    whole = path.absolute()
+    folder = next(each for each in (whole, *whole.parents) if each.is_dir())
     free = in_bytes(shutil.disk_usage(folder).free)
     return (
         f"{path}: {reason}: {free} are free, {in_bytes(written)} were written and more is needed;"
