@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests import in_process
 from tests.in_process import run_concord, run_dvc
 
 ROOT = Path(__file__).parents[1]
@@ -149,8 +150,13 @@ def _stages(project: Path, last: str) -> list[str]:
 
 def commit_results(project: Path, *, last: str = "log") -> None:
     """Write what `dvc repro` would have: dvc.lock and DVC's cache, for all stages up to the last one."""
-    names = [stage.replace(" ", "@") for stage in _stages(project, last)]
-    run(project, "dvc", "commit", "-f", "-q", *names)
+    commit_stages(project, *_stages(project, last))
+
+
+def commit_stages(project: Path, *stages: str) -> None:
+    """The same for some stages."""
+    names = [stage.replace(" ", "@") for stage in stages]
+    in_process.commit_stages(project, names, _site_cache(project))
 
 
 def stages_to_run(project: Path) -> set[str]:

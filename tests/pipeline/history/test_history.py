@@ -13,7 +13,16 @@ import pytest
 
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
-from tests.project import attempt, change_params, copied, copied_from, made_once, run, run_stages
+from tests.project import (
+    attempt,
+    change_params,
+    commit_stages,
+    copied,
+    copied_from,
+    made_once,
+    run,
+    run_stages,
+)
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
@@ -66,7 +75,7 @@ def _models(*names: str) -> dict[str, Any]:
 def _evaluated(project: Path, message: str, *models: str, more: tuple[str, ...] = ()) -> None:
     stages = ["load-truth", *(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare", *more]  # fmt: skip
     run_stages(project, *stages)
-    run(project, "dvc", "commit", "-f", "-q", *(stage.replace(" ", "@") for stage in stages))
+    commit_stages(project, *stages)
     _committed(project, message)
 
 

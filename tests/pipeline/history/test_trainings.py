@@ -12,7 +12,16 @@ import polars as pl
 import pytest
 
 from concord.pipeline.history.history import history
-from tests.project import attempt, change_params, copied, copied_from, made_once, run, run_stages
+from tests.project import (
+    attempt,
+    change_params,
+    commit_stages,
+    copied,
+    copied_from,
+    made_once,
+    run,
+    run_stages,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -66,7 +75,7 @@ def _evaluated(project: Path, name: str, *models: str) -> None:
     if name == "models":
         stages = ["load-truth", *stages, "report"]
     run_stages(project, *stages)
-    run(project, "dvc", "commit", "-f", "-q", *(stage.replace(" ", "@") for stage in stages))
+    commit_stages(project, *stages)
     run(project, "git", "add", "-A")
     run(project, "git", "commit", "-q", "-m", name, **IDENTITY)
     run(project, "git", "tag", name)
