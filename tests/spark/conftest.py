@@ -18,6 +18,10 @@ def spark() -> Iterator["SparkSession"]:
     session = (
         sql.SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.default.parallelism", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")  # code is compiled for seconds, run once
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "2")

@@ -19,7 +19,7 @@ from tests.project import ROOT
 from tests.spark.on_a_cluster import METRICS
 from tests.spark.tables import Tables, tables
 
-pytestmark = pytest.mark.whole
+pytestmark = pytest.mark.nightly
 
 LIGHT = [
     "spark.ui.enabled=false",

@@ -48,7 +48,7 @@ def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
     return pl.concat([part.values for part in parts]), counts
 
 
-@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("text", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_the_values_of_labels_and_panel(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bool
 ) -> None:

@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("buckets", [1, 3, 17])
+@pytest.mark.parametrize("buckets", [1, 3, pytest.param(17, marks=pytest.mark.nightly)])
 def test_any_number_of_buckets_gives_the_same_bits(spark: "SparkSession", buckets: int) -> None:
     given = tables()
     how = ACCURACY, cc.preset("standard")
@@ -47,7 +47,7 @@ def test_shuffled_rows_and_partitions_leave_no_trace(spark: "SparkSession") -> N
     assert_same(on_spark(recs, truth, *how), on_one_machine(given.recs, given.truth, *how))
 
 
-@pytest.mark.parametrize(("lists", "judged"), [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize(("lists", "judged"), [(True, True), (True, False)])
 def test_ids_of_any_type_meet(spark: "SparkSession", lists: bool, judged: bool) -> None:
     recs, truth = tables(text=lists).recs, tables(text=judged).truth
     how = ACCURACY, cc.preset("standard")
@@ -71,10 +71,10 @@ def test_ids_that_a_float_wrote_meet(spark: "SparkSession") -> None:
 @pytest.mark.parametrize(
     "knobs",
     [
-        {"ties": "item_desc", "duplicates": "first"},
-        {"ties": "input", "duplicates": "drop"},
+        pytest.param({"ties": "item_desc", "duplicates": "first"}, marks=pytest.mark.nightly),
+        pytest.param({"ties": "input", "duplicates": "drop"}, marks=pytest.mark.nightly),
         {"ties": "average", "duplicates": "drop", "overrides": {"Kendall": {"ties": "item_asc"}, "ERR": {"ties": "item_asc"}, "RR": {"ties": "item_asc"}, "AP": {"ties": "item_asc"}, "RBP": {"ties": "item_asc"}}},
-        {"duplicates": "keep", "precision_aggregate": "micro", "undefined": "zero"},
+        pytest.param({"duplicates": "keep", "precision_aggregate": "micro", "undefined": "zero"}, marks=pytest.mark.nightly),
         {"duplicates": "keep", "user_no_recs": "drop", "user_empty_truth": "one", "relevance_threshold": 3},
     ],
 )  # fmt: skip

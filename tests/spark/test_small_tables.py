@@ -48,7 +48,7 @@ POLICIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.tuples(ROWS, JUDGED), asked=st.tuples(KNOBS, POLICIES), buckets=st.integers(1, 3))
 def test_values_or_refusals(spark: "SparkSession", rows: Any, asked: Any, buckets: int) -> None:
     recs, truth = (
