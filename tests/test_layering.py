@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def _module(file: Path) -> str:
 FILES = {_module(file): file for package in PACKAGES for file in _files(package)}
 
 
+@cache
 def _named(file: Path) -> set[str]:
     """All that a file imports, at its head or inside a function, as dotted names."""
     found: set[str] = set()

@@ -133,11 +133,11 @@ def test_what_is_undefined_has_no_p() -> None:
 
 def test_true_null_hypotheses_are_rejected_as_often_as_they_may_be() -> None:
     rejected = dict.fromkeys(MEASURES, 0)
-    for seed in range(200):
+    for seed in range(80):
         lists = _lists(seed + 1000, 60, 0.8), _lists(seed + 5000, 60, 0.8)
         for name, found in _tests(*lists, resamples=99, seed=seed).items():
             rejected[name] += found.p <= 0.05
 
-    # 200 x 0.05 = 10, give or take 3; discrete numbers make it fewer
-    assert all(count <= 19 for count in rejected.values())
-    assert sum(rejected.values()) > 5
+    # 80 x 0.05 = 4, give or take 2; discrete numbers make it fewer
+    assert all(count <= 11 for count in rejected.values())
+    assert sum(rejected.values()) > 2

@@ -1,6 +1,5 @@
 """A real Chromium, driven over the DevTools protocol on a pair of pipes; it cannot reach a network."""
 
-import base64
 import json
 import os
 import shutil
@@ -90,19 +89,6 @@ class Page:
         )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
-
-    def screenshot(self, path: Path, *, top: int = 0, height: int | None = None) -> None:
-        """The whole page, or the part of it from `top` on."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {
-            "x": 0,
-            "y": top,
-            "width": size["width"],
-            "height": height or size["height"] - top,
-            "scale": 1,
-        }
-        picture = self.call("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(picture["data"]))
 
     def call(self, method: str, **params: Any) -> Any:
         self._last_id += 1
