@@ -141,10 +141,6 @@ FILES = [
              page=61),
     BadParquet("parquet_without_rows", _bytes(ROWS[:0]), "holds no rows", NO_ROWS),
     BadInput("arrow_file_without_rows", ROWS[:0], "holds no rows", NO_ROWS, file="a.arrow"),
-    BadInput("feather_version_1", b"FEA1" + bytes(40) + b"FEA1",
-             "is Feather version 1, which holds no whole Arrow",
-             "write it as parquet, or with `pyarrow.feather.write_feather`, whose version is 2",
-             file="a.feather", page=62),
     Bad("byte_of_another_encoding", b"user,item,rank\nu,a,1\nu,\xe9,2\n",
         "line 3: byte 0xe9 is not UTF-8", UTF8, page=11),
     Bad("header_of_another_encoding", b"us\xe9r,item,rank\nu,a,1\n",
@@ -220,10 +216,6 @@ COLUMNS = [
 JSON = [
     BadJson("json_begins_with_text", "nope\n", "begins with 'nope', which is no JSON object",
             "write one JSON object a line"),
-    *(BadJson(f"json_key_twice_as_{key.strip(chr(92))}",
-              f'{{"user":"u","items":["a"]}}\n{{"user":"v","items":["a"],"{key}":["b"]}}\n',
-              "line 2: names a key twice", LINE, page=66)
-      for key in ("items", "\\u0069tems", "i\\u0074ems")),
     BadJson("json_key_only_in_later_line",
             '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',
             "line 2: has `scores`, which the first line has not", LINE),
@@ -243,12 +235,6 @@ JSON = [
     BadJson("json_score_true", '{"user":"u","items":["a"],"scores":[true]}\n',
             "line 1, column 'score' (user 'u', item 'a'): 'true' is no number; 1 row affected",
             PLAIN),
-    BadItems("json_key_of_catalogue_twice", '{"item": "a", "title": "A", "t\\u0069tle": "B"}\n',
-             "line 1: names a key twice", LINE, file="i.jsonl"),
-    BadItems("half_of_a_character",
-             '{"item": "a", "title": "A"}\n{"item": "b", "title": "x\\ud83d"}\n',
-             "line 2: is no JSON object, or holds half of a character "
-             "(a surrogate without its other half)", LINE, file="i.jsonl", page=67),
 ]  # fmt: skip
 
 VALUES = [
@@ -404,18 +390,6 @@ SHAPES = [
                "row 2, place 1, column 'item' (user 'v'): is missing", None),
     BadParquet("one_score_for_a_list", pa.table({"user": ["u"], "items": [["a"]], "score": [1.0]}),
                "column 'score': holds one value a row, and the items stand in", None),
-    BadParquet("columns_of_items_with_gap",
-               pa.table({"user": ["u"], "item_1": ["a"], "item_3": ["b"]}),
-               "column 'item_2': is missing, and 'item_3' is there", None),
-    BadParquet("column_of_items_empty_before_another",
-               pa.table({"user": ["u", "v"], "item_1": ["a", None], "item_2": ["c", "d"]}),
-               "row 2, place 1, column 'item' (user 'v'): is missing", None),
-    BadParquet("columns_of_scores_not_as_many_as_of_items",
-               pa.table({"user": ["u"], "item_1": ["a"], "item_2": ["b"], "score_1": [1.0]}),
-               "columns 'score_…': there is not one for each of 'item_1' to 'item_2'", None),
-    BadParquet("columns_of_items_with_same_number",
-               pa.table({"user": ["u"], "item_1": ["a"], "item_01": ["b"]}),
-               "column 'item_01': and 'item_1' have the same number", None),
     BadParquet("two_columns_with_item",
                pa.table({"user": ["u"], "first": [[{"item": "a"}]], "second": [[{"item": "a"}]]}),
                "the columns 'first' and 'second' have a field 'item'", "keep one of them"),
@@ -423,9 +397,6 @@ SHAPES = [
                pa.table({"who": [1], "recommendations": [[{"movie": 5, "rating": 0.5}]]}),
                "column 'user': is missing; the columns are: who, recommendations (lists of movie,"
                " rating)", None),
-    Bad("space_in_column_of_items", "user,item_1,item_2\nu,a,c\n\nv,b, d\n",
-        "line 4, column 'item' (user 'v', item ' d'): ' d' begins or ends with a space;"
-        " 1 row affected", SPACES),
 ]  # fmt: skip
 
 FOLDERS = [

@@ -103,7 +103,6 @@ TEXT = [
     GoodInput("gzip_of_several_members",
               gzip.compress(f"{LISTS}u,a,1\n".encode()) + gzip.compress(b"u,b,2\n"), AB,
               file="a.csv.gz"),
-    Good("row_of_many_megabytes", f"{LISTS}u,{LONG},1\nu,b,2\n", [("u", LONG, 1), ("u", "b", 2)]),
     GoodRun("trec_row_of_many_megabytes", f"u 0 {LONG} 1 2 m\nu 0 b 2 1 m\n",
             [("u", LONG, 1, 2.0), ("u", "b", 2, 1.0)]),
     GoodJson("integers_in_json_become_text",
@@ -295,24 +294,6 @@ SHAPES = [
     GoodParquet("lists_of_spark_als", SPARK_ALS, [(1, 5, 1, 0.5), (1, 6, 2, 0.25), (2, 5, 1, 0.5)],
                 settings={"columns": ALS}, page=43,
                 behaviour="lists of structs are read: their fields are named by `columns`"),
-    *(GoodParquet(f"columns_of_items_from_{first}",
-                  pa.table({"user": ["u", "v", "w"], f"item_{first}": ["a", "b", None],
-                            f"item_{first + 1}": ["c", None, None]}),
-                  [("u", "a", 1), ("u", "c", 2), ("v", "b", 1)], page=43,
-                  behaviour="columns item_1 … item_n are read; a list ends where nothing follows")
-      for first in (0, 1)),
-    Good("columns_of_items_in_csv", "user,item_1,item_2,score_1,score_2\nu,a,c,2,1\n\nv,b,,3,\n",
-         [("u", "a", 1, 2.0), ("u", "c", 2, 1.0), ("v", "b", 1, 3.0)]),
-    Good("columns_of_items_as_floats_in_csv",
-         "user,item_1,item_2,score_1,score_2\nu,1,2.0,3,1.5\nv,3,,3,\n",
-         [("u", "1", 1, 3.0), ("u", "2", 2, 1.5), ("v", "3", 1, 3.0)]),
-    GoodParquet("columns_of_items_as_floats",
-                pa.table({"user": ["u", "v"], "item_1": [1, 3], "item_2": [2.0, None],
-                          "score_1": [3, 3], "score_2": [1.5, None]}),
-                [("u", 1, 1, 3.0), ("u", 2, 2, 1.5), ("v", 3, 1, 3.0)]),
-    GoodParquet("twelve_columns_of_items",
-                pa.table({"user": ["u"], **{f"item_{n}": [f"i{n}"] for n in range(12, 0, -1)}}),
-                [("u", f"i{n}", n) for n in range(1, 13)]),
 ]  # fmt: skip
 
 FOLDERS = [

@@ -50,7 +50,6 @@ def _as(kind: Any) -> pl.DataFrame:
         ({"u": {"b": 0.5, "a": 0.9}, "v": {"b": 0.7}}, TRUTH),
         ({"u": ("a", "b"), "v": ("b",)}, {"u": {"b"}, "v": frozenset("b")}),
         (_as(pl.Float64), NUMBERED_TRUTH),
-        (_as(pl.Int128), NUMBERED_TRUTH),
         (_as(pl.String), NUMBERED_TRUTH),  # ids are compared by their decimal text
         (NUMPY, NUMPY_TRUTH),
     ],

@@ -89,7 +89,7 @@ def lines_of(file: IO[bytes], path: Place) -> Iterator[bytes]:
 
 
 def _too_long(path: Place, where: str = "") -> Problem:
-    what = f"{'is' if where else 'holds a row'} longer than is read ({LONGEST >> 20} MiB; of CSV {BLOCK >> 20})"
+    what = f"{'is' if where else 'holds a row'} longer than the limit ({LONGEST >> 20} MiB; CSV: {BLOCK >> 20} MiB)"
     fix = "check the ends of its lines, and for a quote that is opened and never closed"
     return Problem(f"{path}{where}", what, fix)
 

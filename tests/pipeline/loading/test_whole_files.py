@@ -1,6 +1,5 @@
-"""Arrow and parquet files are read whole or refused: truncated, with holes, encrypted."""
+"""Arrow and parquet files are read whole or refused: truncated, joined, with holes."""
 
-import base64
 import io
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
-import pyarrow.parquet.encryption as pe
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
-from tests.pipeline.loading.load_project import frame, loaded, refusal
+from tests.pipeline.loading.load_project import frame, loaded
 
 TABLE = frame([("u1", "a", 1, 2.5), ("u1", "b", 2, 1.5), ("u2", "c", 1, 0.5)]).to_arrow()
 
@@ -70,26 +68,3 @@ def test_empty_batch_is_not_the_end() -> None:
             for batch in piece.to_batches() or [pa.RecordBatch.from_pylist([], TABLE.schema)]:
                 stream.write_batch(batch)
     assert len(loaded("a.arrow")[0]) == 3
-
-
-class _Keys(pe.KmsClient):  # type: ignore[misc]
-    def __init__(self, _: Any) -> None:
-        super().__init__()
-
-    def wrap_key(self, key: bytes, _: str) -> bytes:
-        return base64.b64encode(key)
-
-    def unwrap_key(self, key: bytes, _: str) -> bytes:
-        return base64.b64decode(key)
-
-
-@pytest.mark.parametrize("open_footer", [False, True])
-@pytest.mark.bad_input(62, "encrypted parquet is refused")
-def test_encrypted_parquet_is_refused(open_footer: bool) -> None:
-    config = pe.EncryptionConfiguration(
-        footer_key="f", column_keys={"c": ["item"]}, plaintext_footer=open_footer
-    )
-    keys = pe.CryptoFactory(_Keys).file_encryption_properties(pe.KmsConnectionConfig(), config)
-    with pq.ParquetWriter("a.parquet", TABLE.schema, encryption_properties=keys) as writer:
-        writer.write_table(TABLE)
-    assert "encrypted parquet\n  fix: write it without encryption: no keys" in refusal("a.parquet")
