@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults import tiny
 from tests.faults.small import LOAD, STAGES, digests, run_all, run_stage
-from tests.project import change_params, run, run_stages
+from tests.project import change_params, run_process, run_stages
 
 BARE = {
     "LC_ALL": "POSIX",
@@ -39,7 +39,7 @@ def test_names_that_are_not_ascii_pass_under_a_bare_locale(project: Path) -> Non
     path = project / "data" / "Läden été.csv"
     shutil.copy(project / "data/first.csv", path)
     change_params(project, {"models.first.path": "data/Läden été.csv"})
-    run(project, "concord", "stage", *LOAD, **BARE)
+    run_process(project, "concord", "stage", *LOAD, **BARE)
     quality = (project / "results" / "quality" / "first.json").read_text(encoding="utf-8")
 
     assert '"path": "data/Läden été.csv"' in quality
@@ -93,18 +93,20 @@ def test_awkward_places_change_no_byte(tmp_path: Path, elsewhere: Path) -> None:
     plain = tiny.tiny_project(tmp_path)
     awkward = tmp_path / "été 'quoted' $HOME #1"
     shutil.copytree(plain, awkward, symlinks=True)
-    run(plain, "dvc", "repro", *tiny.STAGES)
+    run_process(plain, "dvc", "repro", *tiny.STAGES)
     shutil.rmtree(awkward / ".git")
     for setting in (
         ("core.no_scm", "true"),
         ("cache.dir", str(elsewhere)),
         ("cache.type", "symlink"),
     ):
-        run(awkward, "dvc", "config", *setting)
-    run(awkward, "sh", "-c", f"umask 077; dvc repro {' '.join(tiny.STAGES)}")
+        run_process(awkward, "dvc", "config", *setting)
+    run_process(awkward, "sh", "-c", f"umask 077; dvc repro {' '.join(tiny.STAGES)}")
     was_link = (awkward / "results" / "lists" / "popularity.parquet").is_symlink()
     cached = {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()}
-    forced = run(awkward, "dvc", "repro", "-f", "-s", "load@popularity", "evaluate@popularity")
+    forced = run_process(
+        awkward, "dvc", "repro", "-f", "-s", "load@popularity", "evaluate@popularity"
+    )
 
     assert was_link
     assert "Running stage 'load@popularity'" in forced

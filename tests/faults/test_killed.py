@@ -10,7 +10,7 @@ import pytest
 from tests.faults import tiny
 from tests.faults.breaking import broken, wait_for, wait_until_gone
 from tests.faults.small import LOAD, MODELS, digests, parts, run_command, run_stage
-from tests.project import ROOT, attempt, run
+from tests.project import ROOT, attempt_process, run_process
 
 RENAME = r"os\.rename \S*.*(lists|per_user)\S*\.parquet"
 REPRO = ("dvc", "repro", "-s", "load@popularity")
@@ -18,7 +18,7 @@ REPRO = ("dvc", "repro", "-s", "load@popularity")
 
 def _stage(project: Path, *words: str, **environment: str) -> int:
     """The exit code of a stage in a process of its own."""
-    return attempt(project, "concord", "stage", *words, **environment).returncode
+    return attempt_process(project, "concord", "stage", *words, **environment).returncode
 
 
 @pytest.mark.fault(1, "a killed stage leaves temporary files only, and the next run removes them")
@@ -46,13 +46,13 @@ def test_a_killed_repro_leaves_no_orphan_and_the_next_one_completes(tmp_path: Pa
     project, mark = tiny.tiny_project(tmp_path), tmp_path / "mark"
     running = tiny.start(project, *REPRO, **broken(1, RENAME, "pause", mark))
     wait_for(mark)
-    second = attempt(project, *REPRO)
+    second = attempt_process(project, *REPRO)
     writer = int(tiny.leftovers(project)[0].name.split(".")[-2])
     os.kill(running.pid, signal.SIGKILL)
     gone = wait_until_gone(writer)
     mark.unlink()
     running.communicate(timeout=60)
-    run(project, *REPRO)
+    run_process(project, *REPRO)
 
     assert second.returncode != 0
     assert str(running.pid) in second.stderr
@@ -132,7 +132,7 @@ def test_repro_after_ctrl_c_completes(tmp_path: Path) -> None:
     wait_for(mark)
     os.killpg(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
-    run(project, *REPRO)
+    run_process(project, *REPRO)
 
     assert running.returncode != 0
     assert "stopped by SIGINT" in err

@@ -109,7 +109,7 @@ def test_metadata_says_what_an_extra_brings(told: PathDistribution) -> None:
 
     report = {"altair", "jinja2", "vl-convert-python"}
     assert brings["report"] == report
-    assert brings["dvc"] == report | {"dvc", "pydantic", "rich", "ruamel-yaml"}
+    assert brings["dvc"] == report | {"dvc", "pydantic", "pyyaml", "rich", "ruamel-yaml", "shtab"}
     assert brings["mlflow"] == report | {"mlflow", "pydantic"}
     assert brings["all"] == brings["dvc"] | brings["mlflow"]
 

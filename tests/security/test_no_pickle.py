@@ -71,7 +71,11 @@ def test_no_source_loads_what_could_run() -> None:
         for file in files
         for what in _wrong(ast.parse(file.read_text(encoding="utf-8")))
     }
-    assert found == set()
+    assert found == {  # `BaseLoader` makes text, lists and dicts alone
+        "pipeline/diffing/dvc_lock.py: yaml",
+        "pipeline/params/safe_yaml.py: yaml",
+    }
+    assert "BaseLoader" in (ROOT / "pipeline/diffing/dvc_lock.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -113,11 +113,7 @@ def test_a_missing_part_has_the_same_columns_and_no_rows(key: str, part: str) ->
 
 
 def test_types_do_not_depend_on_what_is_null() -> None:
-    content = sample.one_model()
-    content["examples"] = None
-
-    tables = exports(typed(content))
+    tables = exports(typed(sample.one_model()))
 
     assert tables["segments"].schema["difference"] == pl.Float64
     assert tables["segments"]["difference"].null_count() == len(tables["segments"]) > 0
-    assert len(tables["examples"]) == 0
