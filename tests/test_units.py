@@ -295,19 +295,16 @@ def test_an_audit_of_requests_is_refused() -> None:
         cc.audit({"als": lists("als")}, truth(), train=truth(), metrics=[LABEL], conventions=pinned("users"))  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "by_place"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
-    rows, path = lists("als"), tmp_path / f"lists.{form.replace('by_place', 'csv')}"
+    rows, path = lists("als"), tmp_path / f"lists.{form}"
     folded = rows.sort("rank").group_by(UNIT, maintain_order=True).agg(items="item")
     if form == "csv":
         rows.write_csv(path)
     elif form == "jsonl":
         folded.write_ndjson(path)
-    elif form == "parquet":
-        folded.write_parquet(path)
     else:
-        places = [pl.col("items").list.get(n).alias(f"item_{n + 1}") for n in range(K)]
-        folded.select(*UNIT, *places).write_csv(path)
+        folded.write_parquet(path)
     how: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
     wanted = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
 

@@ -25,6 +25,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     first = _first_object(file)
     of_users = {"user", "item"} <= set(file.needs)
     chosen = choose_columns(_with_plurals(file, first) if of_users else file, list(first))
+    _refuse_alike(file, list(chosen.values()))
     raw = read_lines(file)
     connection.register("lines", raw.batches)
     nested = of_users and isinstance(first.get(chosen.get("item", "")), list)
@@ -49,6 +50,15 @@ def _with_plurals(file: InputTable, first: dict[str, Any]) -> InputTable:
     """The file, with `items` for `item` and so on where its lines have them."""
     plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
     return replace(file, columns=plurals | dict(file.columns))
+
+
+def _refuse_alike(file: InputTable, keys: list[str]) -> None:
+    """Refuse keys that differ in capitals only: DuckDB does not tell them apart when it reads JSON."""
+    for key in keys:
+        same = [other for other in keys if other.lower() == key.lower()]
+        if len(same) > 1:
+            what = f"the keys {' and '.join(map(repr, same))} differ in capitals only"
+            raise refuse(file.name, what, "give each key its own name")
 
 
 def _first_object(file: InputTable) -> dict[str, Any]:
