@@ -10,7 +10,7 @@ from concord.metrics_core.cases.overlap import jaccard, rbo
 from concord.metrics_core.cases.tables import SIDES, Tables, opened
 from concord.metrics_core.cases.told import Teller, item_case
 from concord.metrics_core.cases.values import values_of
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
@@ -21,6 +21,10 @@ from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 
 P = 0.9  # of rank-biased overlap: the top 10 has 86 % of the weight
+
+
+class NoSharedValuesError(InputError):
+    """No requested user has a value from both models, or the models were evaluated on different folds."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
 
     Raises
     ------
-    InputError : lists of different folds, a segment or an item that nobody knows, nobody with a value from both
+    NoSharedValuesError : the lists were evaluated on different folds, or no user has a value from both
+    InputError          : the segment or the item is unknown
     """
     _refuse_other_truth(evidence)
     values, groups = values_of(evidence), _groups(evidence)
@@ -55,7 +60,8 @@ def cases_of(evidence: Evidence, question: Question) -> Cases:
             pool &= _of_item(tables, question.item, n_users)
         if not pool.any():
             what = f"none of the users that are asked for has a value of {first} from both"
-            raise refuse("cases", what, "ask for another segment, item or metric")
+            fix = "ask for another segment, item or metric"
+            raise NoSharedValuesError([Problem("cases", what, fix)])
         behind = pool if question.item is not None else pool & (values.gaps < 0)
         chosen = values.furthest_behind(behind, question.worst)
         if question.both_sides:
@@ -104,7 +110,8 @@ def _refuse_other_truth(evidence: Evidence) -> None:
     folds = {name: each.quality.get("fold") for name, each in evidence.models.items()}
     if len(set(folds.values())) > 1:
         said = " and ".join(f"{name} by that of fold {fold}" for name, fold in folds.items())
-        raise refuse("cases", f"the lists met other truths: {said}", "name trainings of one fold")
+        what = f"the lists met other truths: {said}"
+        raise NoSharedValuesError([Problem("cases", what, "name trainings of one fold")])
 
 
 def _groups(evidence: Evidence) -> dict[str, UserGroups]:

@@ -1,11 +1,10 @@
 """Metric: one row of the catalogue, or a function of one's own with what must be known of it."""
 
-import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from concord.metrics_core.conventions.conventions import KNOB, OF_DATA
 
@@ -59,11 +58,5 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
-        text = inspect.getdoc(self.function) or _documented(self.function)
-        return text.splitlines()[0].rstrip(".")
-
-
-def _documented(function: Callable[..., Any]) -> str:
-    (definition,) = ast.parse(inspect.getsource(function)).body
-    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""
+        """Return the first line of the function's docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n")[0].rstrip(".")

@@ -1,8 +1,7 @@
 """The cases behind the difference of two models, from the results on disk."""
 
 from concord.metrics_core.cases.cases import WORST, list_of, refuse_same
-from concord.metrics_core.cases.found import Question, cases_of
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.cases.found import NoSharedValuesError, Question, cases_of
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparison.cases import Cases
@@ -41,9 +40,7 @@ def cases_to_report(params: Params, asked: Asked, comparison: Comparison) -> Cas
         return None
     try:
         cases = cases_between(params, asked, Question(pair, EACH_SIDE, both_sides=True))
-    except (
-        InputError
-    ):  # no user has a value from both, or the first trainings are of different folds
+    except NoSharedValuesError:
         return None
     return cases if cases.cases else None
 

@@ -18,7 +18,7 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
     Raises
     ------
-    InputError : values of a key are of different kinds
+    InputError : a line has a key twice, values of a key are of different kinds
     """
     ids = file.theirs(file.needs[0])
     kinds: dict[str, set[str]] = {}
@@ -39,11 +39,17 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
+    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            raise refuse(where, "names a key twice", "mend the line, or remove it")
+        return values
+
     try:
-        found = json.loads(line.decode("utf-8-sig"))
+        row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=unique_keys)
     except RecursionError:
         raise refuse(where, "nests too deep", "write the values without nesting") from None
-    return dict(found)
+    return dict(row)
 
 
 def _refuse_mixed(file: InputTable, kinds: dict[str, set[str]]) -> None:

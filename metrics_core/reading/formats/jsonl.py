@@ -1,6 +1,7 @@
 """JSONL: a user a line with nested lists (`items`, and `scores` if there are any), or a row a line."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -141,6 +142,7 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
+    wrong = [*wrong, (_has_repeated_key(shape), "names a key twice")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
         SELECT number AS line, j, CASE {cases} END AS line_wrong
@@ -149,6 +151,22 @@ def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
                 CASE WHEN json_valid(line) AND json_type(line) = 'OBJECT'
                     THEN from_json(line, {_text(json.dumps(shape))}) END AS j
             FROM lines WHERE trim(line) <> '')"""
+
+
+def _has_repeated_key(keys: Iterable[str]) -> str:
+    """Return a condition that is true if a line has a key twice; DuckDB would read one of the values.
+
+    Keys are listed only where one of `keys` occurs in the line again: to list those of every line takes as long as to
+    read it.
+    """
+    texts = [json.dumps(key, ensure_ascii=False) for key in keys]
+    again = " OR ".join(
+        f"contains(line[strpos(line, {_text(text)}) + {len(text)}:], {_text(text)})"
+        for text in texts
+    )
+    return (
+        f"""CASE WHEN {again} THEN len(json_keys(line)) > len(list_distinct(json_keys(line))) END"""
+    )
 
 
 def _quoted(name: str) -> str:

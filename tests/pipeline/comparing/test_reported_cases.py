@@ -1,5 +1,6 @@
 """Which cases the report shows: of which models, of which users, and where none are shown."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,9 @@ def test_models_that_are_named_are_shown_with_their_items(tmp_path: Path) -> Non
     assert found is not None
     assert (found.a, found.b, len(found.cases)) == ("pop", "als", 6)  # where pop is behind
     assert (found.both_sides, found.jaccard) == (False, 2 / 2)
+
+
+def test_models_without_a_shared_user_are_reported_without_cases(tmp_path: Path) -> None:
+    missing = math.nan
+
+    assert _reported(tmp_path, pop=[0.5, 0.5, missing], als=[missing, missing, 1.0]) is None
