@@ -102,44 +102,41 @@ def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> 
     assert _row(found, "R@2")["agree"] == 1
 
 
-def _on(compared: cc.Comparison, truth: str | None, conventions: str = "") -> cc.Comparison:
-    inputs = () if truth is None else (InputFile("truth", "t.csv", truth),)
-    kept = replace(compared, provenance=replace(compared.provenance, inputs=inputs))
-    return replace(kept, conventions=replace(kept.conventions, fingerprint=conventions))
+def _on(compared: cc.Comparison, *hashes: str, conventions: str = "") -> cc.Comparison:
+    """Return the comparison as of this truth, or of the truths of these folds."""
+    roles = ["truth"] if len(hashes) == 1 else [f"truth of fold {n}" for n in range(len(hashes))]
+    inputs = tuple(InputFile(*each) for each in zip(roles, ["t.csv"] * len(hashes), hashes, strict=True))  # fmt: skip
+    return replace(
+        compared,
+        provenance=replace(compared.provenance, inputs=inputs),
+        conventions=replace(compared.conventions, fingerprint=conventions),
+    )
 
 
-def test_revisions_need_the_same_truth_and_conventions(compared: cc.Comparison) -> None:
+def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
+    compared: cc.Comparison,
+) -> None:
     revisions = {
         "now": _on(compared, "t1"),
-        "v1": _on(compared, "t1"),
-        "v2": _on(compared, "t2"),
-        "v3": _on(compared, "t1", "others"),
-        "v4": _on(compared, None),
+        "same": _on(compared, "t1"),
+        "other": _on(compared, "t2"),
+        "conventions": _on(compared, "t1", conventions="others"),
+        "unknown": _on(compared),
     }
-    given = _frame(*((f"none@{name}", "both", 1.0) for name in revisions), ("none@v3", "both@v3", 1.0))  # fmt: skip
-    found = cc.calibrate(given, revisions)
-
-    assert found.experiments == ("e0", "e1")
-    assert {each.experiment: each.why.split()[-1] for each in found.skipped} == {
-        "e2": "truths",
-        "e3": "conventions",
-        "e4": "truth",
-        "e5": "experiments",
+    of_folds = {
+        "now": _on(compared, "t1", "t2"),
+        "same": _on(compared, "t1", "t2"),
+        "other": _on(compared, "t1", "t3"),
     }
+    experiments = [(f"none@{name}", "both", 1.0) for name in revisions]
+    mixed = cc.calibrate(_frame(*experiments, ("none@conventions", "both@conventions", 1.0)), revisions)  # fmt: skip
+    folds = cc.calibrate(_frame(*experiments[:3]), of_folds)
 
-
-def test_every_fold_s_truth_must_be_the_same(compared: cc.Comparison) -> None:
-    def folds(*hashes: str) -> cc.Comparison:
-        files = [InputFile(f"truth of fold {n}", "t.csv", each) for n, each in enumerate(hashes)]
-        return replace(compared, provenance=replace(compared.provenance, inputs=tuple(files)))
-
-    revisions = {"now": folds("t1", "t2"), "v1": folds("t1", "t2"), "v2": folds("t1", "t3")}
-    given = _frame(("none@v1", "both", 1.0), ("none@v2", "both", 1.0))
-    found = cc.calibrate(given, revisions)
-
-    assert found.experiments == ("e0",)
-    assert [(each.experiment, each.why.split()[-2:]) for each in found.skipped] == [
-        ("e1", ["different", "truths"])
+    assert (mixed.experiments, folds.experiments) == (("e0", "e1"), ("e0", "e1"))
+    reasons = [{each.experiment: each.why.split()[-1] for each in c.skipped} for c in (mixed, folds)]  # fmt: skip
+    assert reasons == [
+        {"e2": "truths", "e3": "conventions", "e4": "truth", "e5": "experiments"},
+        {"e2": "truths"},
     ]
 
 
