@@ -6,50 +6,23 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparing.differences import differences
-from concord.metrics_core.comparing.leaderboard import metrics_of, scores
 from concord.metrics_core.comparing.sentences.wording import verdict_sentences
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import (
-    Difference,
-    Metric,
-    Score,
-    Segmentation,
-    SegmentCell,
-)
-from tests.metrics_core.comparing.tables import evidence_of
+from concord.metrics_core.comparison.parts import Segmentation
+from tests.metrics_core.comparing.tables import cell_of, comparison_of
 
 POP = [0.2] * 100
 FAR = [0.6] * 50 + [0.4] * 50  # mean 0.5; 0.3 above POP, spread 0.1
 NEAR = [0.6] * 50 + [0.4] * 40 + [0.2] * 10  # 10 users are 0.2 below FAR
-SWAPPED = (
-    [0.4] * 50 + [0.6] * 49 + [0.4]
-)  # one user of 100 is 0.2 below FAR, the others change places
+SWAPPED = [0.4] * 50 + [0.6] * 49 + [0.4]  # one user is 0.2 below FAR, the others change places
 
 
 def sentences(values: dict[str, dict[str, list[float]]], **settings: object) -> list[str]:
-    return _said(_comparison(values, **settings))
+    return _said(comparison_of(values, **settings))
 
 
 def _said(comparison: Comparison) -> list[str]:
     return [text.replace("\N{NO-BREAK SPACE}", " ") for text in verdict_sentences(comparison)]
-
-
-def _comparison(values: dict[str, dict[str, list[float]]], **settings: object) -> Comparison:
-    """Of models with values by label; the first is the baseline, all labels are primary."""
-    evidence = evidence_of(values, **settings)
-    asked, pairs = evidence.asked, differences(evidence)
-    return Comparison(
-        title=asked.title,
-        baseline=asked.baseline,
-        primary=tuple(asked.primary),
-        confidence=asked.confidence,
-        models=tuple(values),
-        metrics=tuple(metrics_of(asked)),
-        ks=tuple(asked.ks),
-        scores=tuple(scores(asked, evidence.models, pairs)),
-        pairs=tuple(pairs),
-    )
 
 
 def ndcg(**models: list[float]) -> dict[str, dict[str, list[float]]]:
@@ -95,10 +68,11 @@ def test_a_difference_that_may_be_too_small_to_matter_is_not_called_more() -> No
     )
 
 
-def test_a_difference_within_the_threshold_is_equivalent() -> None:
-    said = sentences(ndcg(pop=POP, far=FAR, near=NEAR), min_effect=0.05)
+@pytest.mark.parametrize(("effect", "words"), [(0.05, "±0.05."), ("25%", "±25 % of pop.")])
+def test_a_difference_within_the_threshold_is_equivalent(effect: Any, words: str) -> None:
+    verdict = sentences(ndcg(pop=POP, far=FAR, near=NEAR), min_effect=effect)[1]
 
-    assert said[1].endswith("too small to matter, as the interval lies within ±0.05.")
+    assert verdict.endswith(f"too small to matter, as the interval lies within {words}")
 
 
 @pytest.mark.parametrize("effect", ["7.5%", {"default": "7.5%"}])
@@ -109,12 +83,6 @@ def test_a_share_of_the_baseline_is_told_as_it_was_written(effect: Any) -> None:
     assert said[1].endswith("significant, though perhaps less than 7.5 % of pop.")
     assert any("better by more than 7.5 % of pop" in sentence for sentence in said)
     assert not any("0.015" in sentence for sentence in said)
-
-
-def test_a_share_within_which_models_are_equivalent_is_told() -> None:
-    said = sentences(ndcg(pop=POP, far=FAR, near=NEAR), min_effect="25%")
-
-    assert said[1].endswith("too small to matter, as the interval lies within ±25 % of pop.")
 
 
 def test_with_no_threshold_none_is_named() -> None:
@@ -211,97 +179,15 @@ def test_significance_that_the_correction_takes_away_is_told() -> None:
 
 
 def test_of_a_metric_where_lower_is_better_the_lowest_leads() -> None:
-    metric = Metric(
-        label="X@10",
-        name="X",
-        stem="X",
-        k=10,
-        higher_is_better=False,
-        primary=True,
-        min_effect="0.005",
-        family="accuracy",
-        formula="",
-        source="",
-    )
-    scores_of = [
-        Score(
-            model=model,
-            label="X@10",
-            mean=mean,
-            ci_low=mean - 0.01,
-            ci_high=mean + 0.01,
-            n_users=90,
-            n_undefined=0,
-            best=model == "als",
-            indistinguishable_from_best=model == "als",
-        )
-        for model, mean in {"pop": 0.5, "als": 0.4}.items()
-    ]
-    pair = Difference(
-        label="X@10",
-        a="als",
-        b="pop",
-        vs_baseline=True,
-        primary=True,
-        mean_a=0.4,
-        mean_b=0.5,
-        difference=-0.1,
-        ci_low=-0.12,
-        ci_high=-0.08,
-        relative=-0.2,
-        effect_size=None,
-        better=None,
-        equal=None,
-        worse=None,
-        n_users=90,
-        n_nonzero=80,
-        caution=False,
-        p=0.001,
-        p_adjusted=0.001,
-        p_wilcoxon=None,
-        test="t",
-        adjustment="holm",
-        min_effect=0.005,
-        verdict="better",
-    )
-    comparison = Comparison(
-        title="Demo shop",
-        baseline="pop",
-        primary=("X@10",),
-        confidence=0.95,
-        models=("pop", "als"),
-        metrics=(metric,),
-        ks=(10,),
-        scores=tuple(scores_of),
-        pairs=(pair,),
-    )
-
-    said = _said(comparison)
-
-    assert said == [
-        "als is best on X@10: 0.400, 0.100 below pop (95 % interval 0.080 to 0.120, 20.0 %).",
-        "Against pop on X@10, als is better by more than 0.005.",
+    assert sentences({"pop": {"ARP@10": FAR}, "als": {"ARP@10": POP}}) == [
+        "als is best on ARP@10: 0.200, 0.300 below pop (95 % interval 0.280 to 0.320, 60.0 %).",
+        "Against pop on ARP@10, als is better by more than 0.005.",
     ]
 
 
 def test_for_whom_it_is_the_other_way_round_is_told_with_the_answer() -> None:
     better = [value + 0.1 + 0.01 * (n % 3) for n, value in enumerate(FAR)]
-    cell = SegmentCell(
-        label="nDCG@10",
-        segment="0",
-        model="als",
-        mean=None,
-        ci_low=None,
-        ci_high=None,
-        n_users=0,
-        difference=None,
-        diff_low=None,
-        diff_high=None,
-        n_nonzero=None,
-        p_adjusted=None,
-        verdict="worse",
-        turns=True,
-    )
+    cell = cell_of("als", "0", "worse", turns=True, label="nDCG@10")
     segmentation = Segmentation(
         name="activity",
         kind="user",
@@ -313,7 +199,7 @@ def test_for_whom_it_is_the_other_way_round_is_told_with_the_answer() -> None:
         gaps=(),
         flags=(),
     )
-    comparison = replace(_comparison(ndcg(pop=FAR, als=better)), segments=(segmentation,))
+    comparison = replace(comparison_of(ndcg(pop=FAR, als=better)), segments=(segmentation,))
 
     said = _said(comparison)
 
