@@ -109,10 +109,6 @@ def test_without_replicates_nothing_of_them_is_there() -> None:
     assert plain.retrained("als", "popularity", "nDCG@10") is None
 
 
-def test_what_is_stored_is_read_back(comparison: cc.Comparison) -> None:
-    assert from_content(to_content(comparison)) == comparison
-
-
 def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> None:
     forth = comparison.retrained("als", "popularity", "nDCG@10")
     back = comparison.retrained("popularity", "als", "nDCG@10")
@@ -142,9 +138,6 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
 
     assert found is not None
     assert (found.ci_low, found.p, found.verdict, found.of) == (None, None, "no_interval", 2)
-    assert two.replicates is not None
-    assert "2 trainings" in two.replicates.answers[0]
-    assert "at least 3" in two.replicates.answers[0]
 
 
 @pytest.mark.parametrize(

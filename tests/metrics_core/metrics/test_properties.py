@@ -31,8 +31,6 @@ METRICS = [metric for metric in EVERY if not metric.reads_judged]  # what is not
 PARAMETERS = {"p": 0.7, "halflife": 5}
 A_LITTLE = 1e-12
 
-Lists = dict[str, list[str]]
-Truth = dict[str, dict[str, float]]
 UNJUDGED = tuple(f"unjudged{i}" for i in range(60))
 
 one_list = st.lists(st.sampled_from(TEXT_ITEMS), min_size=1, max_size=8, unique=True)
@@ -57,9 +55,17 @@ def _values(
     return {m.name: frame[_label(m, k)].to_list() for m in EVERY}
 
 
-def _two(first: list[str], second: list[str], grades: dict[str, float]) -> tuple[Lists, Truth]:
-    """The same user twice, with two lists."""
-    return {"1": first, "2": second}, {"1": grades, "2": grades}
+def _pairs(
+    first: list[str],
+    second: list[str],
+    grades: dict[str, float],
+    k: int | None,
+    conventions: Conventions = STANDARD,
+) -> list[tuple[Metric, float, float]]:
+    """Return each metric's values of two lists for the same truth."""
+    lists, truth = {"1": first, "2": second}, {"1": grades, "2": grades}
+    values = _values(lists, truth, k, conventions)
+    return [(metric, *values[metric.name]) for metric in METRICS]
 
 
 def _bits(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
@@ -87,10 +93,7 @@ def test_the_ideal_list_is_never_beaten(
     assume(relevant)
     ideal = sorted(relevant, key=lambda item: -grades[item])
 
-    values = _values(*_two(ideal, listed, grades), k)
-
-    for metric in METRICS:
-        best, other = values[metric.name]
+    for metric, best, other in _pairs(ideal, listed, grades, k):
         assert (best >= other - A_LITTLE) is metric.higher_is_better, metric.name
 
 
@@ -113,13 +116,7 @@ def test_the_ideal_list_scores_1_where_1_can_be_reached(
 def test_appending_an_irrelevant_item_below_never_helps(
     listed: list[str], grades: dict[str, float], k: int, pinned: Conventions
 ) -> None:
-    without, with_it = zip(
-        *_values(*_two(listed, [*listed, "unjudged"], grades), k, pinned).values(), strict=True
-    )
-
-    for metric, before, after in zip(EVERY, without, with_it, strict=True):
-        if metric not in METRICS:
-            continue
+    for metric, before, after in _pairs(listed, [*listed, "unjudged"], grades, k, pinned):
         if before is None or math.isnan(before):
             assert repr(before) == repr(after), metric.name
         else:
@@ -136,10 +133,7 @@ def test_moving_a_relevant_item_up_never_hurts(
     assume(grades.get(listed[i - 1], 0) < grades[listed[i]])
     moved = [*listed[: i - 1], listed[i], listed[i - 1], *listed[i + 1 :]]
 
-    values = _values(*_two(listed, moved, grades), k)
-
-    for metric in METRICS:
-        before, after = values[metric.name]
+    for metric, before, after in _pairs(listed, moved, grades, k):
         assert after >= before - A_LITTLE, metric.name
 
 
@@ -183,28 +177,8 @@ def test_a_cutoff_beyond_the_list_counts_misses(
 ) -> None:
     padded = [*listed, *UNJUDGED][:50]
 
-    values = _values(*_two(listed, padded, grades), 50)
-
-    for metric in METRICS:
-        short, full = values[metric.name]
+    for metric, short, full in _pairs(listed, padded, grades, 50):
         assert short.hex() == full.hex(), metric.name
-
-
-@given(listed=one_list, grades=one_truth)
-def test_beyond_list_and_truth_the_cutoff_does_not_matter(
-    listed: list[str], grades: dict[str, float]
-) -> None:
-    pairs = [
-        (_label(metric, 20), _label(metric, 50))
-        for metric in METRICS
-        if metric.takes_k and metric.name not in {"P", "F1"}  # these divide by k
-    ]
-    labels = [label for pair in pairs for label in pair]
-
-    frame = cc.evaluate({"u": listed}, {"u": grades}, metrics=labels, conventions=STANDARD).per_user
-
-    for at_20, at_50 in pairs:
-        assert frame[at_20].item().hex() == frame[at_50].item().hex(), at_20
 
 
 @given(listed=one_list, grades=one_truth, k=st.integers(1, 9), data=st.data())
@@ -216,10 +190,7 @@ def test_swapping_items_of_equal_grade_changes_nothing(
     swapped[first], swapped[second] = listed[second], listed[first]
     assume(grades.get(listed[first], 0) == grades.get(listed[second], 0))
 
-    values = _values(*_two(listed, swapped, grades), k)
-
-    for metric in METRICS:
-        straight, other = values[metric.name]
+    for metric, straight, other in _pairs(listed, swapped, grades, k):
         assert straight.hex() == other.hex(), metric.name
 
 

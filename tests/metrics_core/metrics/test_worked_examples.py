@@ -186,6 +186,12 @@ KNOBS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
     ({"rbp_norm": "none"}, "RBP(p=0.8)@3", GRADED, 0.8),
     ({"err_max_grade": 4}, "ERR@3", GRADED, (1 / 2) * (2**3 - 1) / 2**4),
     ({"err_max_grade": 3}, "ERR@3", GRADED, (1 / 2) * (2**3 - 1) / 2**3),
+    ({"duplicates": "keep"}, "P@4", (list("axaa"), {"a": 1, "b": 1}), 3 / 4),
+    ({"duplicates": "keep"}, "R@4", (list("axaa"), {"a": 1, "b": 1}), 3 / 2),
+    ({"duplicates": "keep"}, "AP@4", (list("axaa"), {"a": 1, "b": 1}), (1 / 1 + 2 / 3 + 3 / 4) / 2),
+    # later copies are misses that keep their ranks
+    ({"duplicates": "first"}, "P@4", (list("aaab"), {"a": 1, "b": 1}), 2 / 4),
+    ({"duplicates": "first"}, "AP@4", (list("aaab"), {"a": 1, "b": 1}), (1 / 1 + 2 / 4) / 2),
     ({"round": None}, "P@3", GRADED, 1 / 3),
     ({"round": {"user": 2}}, "P@3", GRADED, 0.33),
 ]
@@ -230,40 +236,6 @@ def test_ranking(knobs: dict[str, Any], rows: list[tuple[str, float]], order: st
             assert result["RR"] == approx(1 / rank)
 
 
-def test_every_copy_counts_under_keep() -> None:
-    keep = cc.preset("standard", duplicates="keep")
-
-    assert _value("P@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 4
-    assert _value("R@4", list("axaa"), {"a": 1, "b": 1}, keep) == 3 / 2
-    assert _value("AP@4", list("axaa"), {"a": 1, "b": 1}, keep) == approx(
-        (1 / 1 + 2 / 3 + 3 / 4) / 2
-    )
-
-
-def test_later_copies_are_misses_that_keep_their_ranks_under_first() -> None:
-    first = cc.preset("standard", duplicates="first")
-
-    assert _value("P@4", list("aaab"), {"a": 1, "b": 1}, first) == 2 / 4
-    assert _value("AP@4", list("aaab"), {"a": 1, "b": 1}, first) == approx((1 / 1 + 2 / 4) / 2)
-
-
-@pytest.mark.parametrize(
-    ("knob", "rows"),
-    [("ties", [("a", 1.0), ("b", 1.0)]), ("duplicates", [("a", 1.0), ("a", 2.0)])],
-)
-def test_ties_and_duplicates_are_refused_under_error(
-    knob: str, rows: list[tuple[str, float]]
-) -> None:
-    recs = pl.DataFrame(
-        [("u", *row) for row in rows], schema=["user", "item", "score"], orient="row"
-    )
-
-    with pytest.raises(ValueError, match=knob):
-        cc.evaluate(
-            recs, {"u": ["a"]}, metrics=["P"], conventions=cc.preset("standard", **{knob: "error"})
-        )
-
-
 # Who is averaged. `found` has P@2 = 1/2; each policy meets one user of its kind.
 
 KINDS = {
@@ -294,14 +266,6 @@ def test_policy(kind: str, policy: str, value: float | None, mean: float, n_unde
         assert users["other"] == approx(value, nan_ok=True)
     assert result["P@2"] == mean
     assert result.summary["n_undefined"].item() == n_undefined
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_policy_error_refuses(kind: str) -> None:
-    with pytest.raises(ValueError, match=kind):
-        cc.evaluate(
-            *KINDS[kind], metrics=["P@2"], conventions=cc.preset("standard", **{kind: "error"})
-        )
 
 
 UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate", math.nan, 2)]

@@ -186,20 +186,19 @@ def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
     assert "no number of users is enough" in plan.lines[0]
 
 
-def test_a_gate_that_can_be_shown_says_so() -> None:
-    gate = {"guardrails": {"R@5": 0.5}, "undecided": "pass"}
-    plan = cc.plan(shop.compared(gate=gate))
+@pytest.mark.parametrize(
+    ("margin", "line"),
+    [
+        (0.5, "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more."),
+        (0.001, "Undecided guardrails let a model pass here, so that 2 of 2 guardrails hardly guard."),
+    ],
+)  # fmt: skip
+def test_whether_a_gate_can_be_shown_is_the_last_line(margin: float, line: str) -> None:
+    gate = {"guardrails": {"R@5": margin}, "undecided": "pass"}
+    lines = cc.plan(shop.compared(gate=gate)).lines
 
-    assert plan.lines == (
-        "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more.",
-    )
-
-
-def test_what_lets_pass_though_undecided_hardly_guards() -> None:
-    gate = {"guardrails": {"R@5": 0.001}, "undecided": "pass"}
-    plan = cc.plan(shop.compared(gate=gate))
-
-    assert plan.lines[1] == "Undecided guardrails let a model pass here, so that 2 of 2 guardrails hardly guard."  # fmt: skip
+    assert lines[-1] == line
+    assert len(lines) == (1 if margin == 0.5 else 2)
 
 
 def test_trainings_have_a_part() -> None:
@@ -249,23 +248,8 @@ def test_numbers_that_cannot_be_are_refused(name: str) -> None:
     assert "\n  fix: " in str(refused.value)
 
 
-def test_what_a_comparison_knows_itself_is_refused(comparison: cc.Comparison) -> None:
-    with pytest.raises(cc.InputError, match="sd: is given beside a comparison"):
-        cc.plan(comparison, sd=0.1)
-    with pytest.raises(cc.InputError, match="Coverage@5 is one number over all users"):
-        cc.plan(comparison, metrics=["Coverage@5"])
-    with pytest.raises(cc.InputError, match="tests: is given beside a comparison"):
-        cc.plan(comparison, tests=5)
-    with pytest.raises(cc.InputError, match="metrics: 'R@5' is no list"):
-        cc.plan(comparison, metrics="R@5")
-    with pytest.raises(cc.InputError, match="effect: is 20, and no two values of R@5 are"):
-        cc.plan(comparison, metrics=["R@5"], effect=20)
-    with pytest.raises(cc.InputError, match="R@7: was not evaluated"):
-        cc.plan(comparison, metrics=["R@7"])
-
-
 FRAME = pl.DataFrame({"user": ["a", "b"], "R@5": [0.0, 1.0]})
-WRONG: dict[str, tuple[Any, str | None, str]] = {
+OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
     "no models": ({}, "a", "models: is no dict of models"),
     "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
     "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is no frame"),
@@ -274,19 +258,33 @@ WRONG: dict[str, tuple[Any, str | None, str]] = {
     "another label": ({"a": FRAME, "b": FRAME.rename({"R@5": "x"})}, "a", "b: has no numbers"),
     "no label": ({"a": FRAME.drop("R@5"), "b": FRAME}, "b", "metrics: there is none"),
     "text": ({"a": FRAME.cast({"R@5": pl.String}), "b": FRAME}, "b", "a: has no numbers in a"),
+    "one model": ({"a": FRAME}, "a", "models: there is no model beside the baseline"),
 }
 
 
-@pytest.mark.parametrize("name", list(WRONG))
-def test_values_that_are_none_are_refused(name: str) -> None:
-    given, baseline, said = WRONG[name]
+@pytest.mark.parametrize("name", list(OF_VALUES))
+def test_values_that_do_not_fit_are_refused(name: str) -> None:
+    models, baseline, words = OF_VALUES[name]
 
     with pytest.raises(cc.InputError) as refused:
-        cc.plan(given, baseline=baseline)
+        cc.plan(models, baseline=baseline)
 
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(words)
 
 
-def test_one_model_has_nothing_to_be_planned() -> None:
-    with pytest.raises(cc.InputError, match="there is no model beside the baseline"):
-        cc.plan({"a": FRAME}, baseline="a")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sd": 0.1}, "sd: is given beside a comparison"),
+        ({"tests": 5}, "tests: is given beside a comparison"),
+        ({"metrics": ["Coverage@5"]}, "Coverage@5 is one number over all users"),
+        ({"metrics": "R@5"}, "metrics: 'R@5' is no list"),
+        ({"metrics": ["R@7"]}, "R@7: was not evaluated"),
+        ({"metrics": ["R@5"], "effect": 20}, "effect: is 20, and no two values of R@5 are"),
+    ],
+)
+def test_options_that_do_not_fit_the_comparison_are_refused(
+    comparison: cc.Comparison, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(cc.InputError, match=words):
+        cc.plan(comparison, **options)

@@ -177,29 +177,5 @@ def test_the_order_of_the_users_changes_no_bit(both: tuple[Floats, Floats], rand
     assert repr(one(a[order], b[order])) == repr(one(a, b))
 
 
-@given(columns(), st.sampled_from([0.5, 2.0, 1024.0]))
-def test_scaling_by_a_power_of_two_scales_the_interval_exactly(
-    both: tuple[Floats, Floats], factor: float
-) -> None:
-    a, b = both
-    plain, scaled = one(a, b), one(factor * a, factor * b)
-
-    assert same(scaled.ci_low, factor * plain.ci_low)
-    assert same(scaled.p, plain.p)
-    assert same(scaled.effect_size, plain.effect_size)
-
-
-@given(columns(), st.integers(-4, 4))
-def test_a_shift_of_both_models_changes_no_difference(
-    both: tuple[Floats, Floats], shift: int
-) -> None:
-    grid = [np.round(column * 64) / 64 for column in both]  # so that the shift is exact
-    plain, shifted = one(grid[0], grid[1]), one(grid[0] + shift, grid[1] + shift)
-
-    assert same(shifted.difference, plain.difference)
-    assert same(shifted.ci_low, plain.ci_low)
-    assert same(shifted.p, plain.p)
-
-
 def same(x: float, y: float) -> bool:
     return x == y or (math.isnan(x) and math.isnan(y))
