@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import to_content
+from tests.metrics_core.defined import defined
 
 USERS = [f"u{n:02}" for n in range(40)]
 ITEMS = [f"i{n}" for n in range(12)]
@@ -65,9 +66,9 @@ def test_means_are_those_of_evaluate_and_differences_those_of_their_means(
         for label in ASKED["metrics"]:
             assert comparison.score(model, label).mean == alone[label]
     for pair in comparison.pairs:
-        of_a, of_b = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
-        assert of_a is not None
-        assert of_b is not None
+        of_a, of_b = (
+            defined(comparison.score(model, pair.label).mean) for model in (pair.a, pair.b)
+        )
         assert pair.difference == pytest.approx(of_a - of_b)
 
 
@@ -219,10 +220,8 @@ def test_what_cannot_be_honoured_is_refused_with_its_argument(
 @pytest.mark.parametrize(("min_effect", "verdict"), [(0.0, "better"), (0.99, "equivalent")])
 def test_verdicts_follow_the_minimum_relevant_difference(min_effect: float, verdict: str) -> None:
     comparison = cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": min_effect})
-    pair = comparison.difference("near", "far", "nDCG@5")
 
-    assert pair is not None
-    assert pair.verdict == verdict
+    assert defined(comparison.difference("near", "far", "nDCG@5")).verdict == verdict
 
 
 def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> None:

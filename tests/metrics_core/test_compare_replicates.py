@@ -8,6 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import from_content, to_content
+from tests.metrics_core.defined import defined
 
 N_USERS, N_ITEMS = 60, 30
 RNG = np.random.default_rng(14)
@@ -110,34 +111,27 @@ def test_without_replicates_nothing_of_them_is_there() -> None:
 
 
 def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> None:
-    forth = comparison.retrained("als", "popularity", "nDCG@10")
-    back = comparison.retrained("popularity", "als", "nDCG@10")
+    forth = defined(comparison.retrained("als", "popularity", "nDCG@10"))
+    back = defined(comparison.retrained("popularity", "als", "nDCG@10"))
 
-    assert forth is not None
-    assert back is not None
     assert (back.ci_low, back.difference) == (-(forth.ci_high or 0), -(forth.difference or 0))
     assert (forth.verdict, back.verdict) == ("better", "worse")
 
 
 def test_paired_trainings_are_compared_one_by_one() -> None:
-    found = compared(
-        {
-            "als": {"replicates": ALS},
-            "popularity": {"replicates": {s: lists(50 + s, 0.0) for s in ALS}},
-        },
-        paired_replicates=True,
-    ).retrained("als", "popularity", "nDCG@10")
+    popularity = {"replicates": {seed: lists(50 + seed, 0.0) for seed in ALS}}
+    models = {"als": {"replicates": ALS}, "popularity": popularity}
+    comparison = compared(models, paired_replicates=True)
+    pair = defined(comparison.retrained("als", "popularity", "nDCG@10"))
 
-    assert found is not None
-    assert (found.of, found.trainings_df) == (3, 2)
+    assert (pair.of, pair.trainings_df) == (3, 2)
 
 
 def test_two_trainings_are_too_few_for_an_interval() -> None:
     two = compared({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
-    found = two.retrained("als", "popularity", "nDCG@10")
+    pair = defined(two.retrained("als", "popularity", "nDCG@10"))
 
-    assert found is not None
-    assert (found.ci_low, found.p, found.verdict, found.of) == (None, None, "no_interval", 2)
+    assert (pair.ci_low, pair.p, pair.verdict, pair.of) == (None, None, "no_interval", 2)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +173,7 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
         }
     )
 
-    assert found.replicates is not None
-    first, second, last = found.replicates.answers
+    first, second, last = defined(found.replicates).answers
     assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
     assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
@@ -206,10 +199,7 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
     )
 
     for comparison, label in ((few, "nDCG@10"), (undefined, "ILD@10")):
-        found = comparison.retrained("als", "popularity", label)
-        assert found is not None
+        found = defined(comparison.retrained("als", "popularity", label))
         assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
         assert from_content(to_content(comparison)) == comparison
-    assert "identical for every user" in (
-        undefined.replicates.answers[0] if undefined.replicates else ""
-    )
+    assert "identical for every user" in defined(undefined.replicates).answers[0]

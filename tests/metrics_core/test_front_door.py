@@ -99,11 +99,6 @@ def test_conventions_by_name_as_dict_or_whole() -> None:
         cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions={"preset": "standard", 1: 2})  # type: ignore[dict-item]
 
 
-def test_scores_rank_best_first_and_ties_by_item() -> None:
-    scored = pl.DataFrame({"user": ["u"] * 3, "item": ["c", "b", "a"], "score": [0.5, 0.9, 0.5]})
-    assert _rr(scored, {"u": ["c"]}) == 1 / 3
-
-
 def test_columns_are_named() -> None:
     recs = LISTS.rename({"user": "userId", "score": "prediction"})
     truth = TRUTH.rename({"grade": "rating"}).with_columns(rating=pl.Series([0.0, 5.0]))

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import concord as cc
+from tests.metrics_core.defined import defined
 from tests.project import ROOT, movielens
 
 sys.path.insert(0, str(ROOT / "data" / "demo"))
@@ -69,15 +70,11 @@ def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> N
     assert (finding.count.rows, finding.count.users) == (len(moved), moved["user"].n_unique())
     told = {effect.model: effect for effect in finding.effects}
     for model in ("item-knn", "repeat"):  # what learned the answer falls without it, surely
-        shift, high = told[model].shift, told[model].ci_high
-        assert shift is not None
-        assert high is not None
-        assert shift < high < 0
+        assert defined(told[model].shift) < defined(told[model].ci_high) < 0
     known = _means(clean, truth, without=moved)
     for model, effect in told.items():  # and comes near to what it is worth with a clean train
         assert effect.mean is not None
-        assert effect.mean_without is not None
-        assert abs(effect.mean_without - known[model]) <= 0.02
+        assert abs(defined(effect.mean_without) - known[model]) <= 0.02
     (turn,) = (each for each in finding.turns if {each.a, each.b} == {"item-knn", "repeat"})
     assert turn.sure
     assert turn.difference < 0 < turn.difference_without

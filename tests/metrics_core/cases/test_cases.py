@@ -1,7 +1,5 @@
 """The cases behind a difference: by hand, against plain Python on random worlds, and what is refused."""
 
-import random
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -238,31 +236,32 @@ def test_random_worlds_are_told_as_in_loops(world: World, k: int) -> None:
         assert [x.item for x in case.list_a] == lists["one"][case.user][:k]
 
 
-def _frames(shuffled: random.Random | None, kind: type[pl.DataType]) -> dict[str, Any]:
-    def frame(rows: list[tuple[Any, ...]], columns: list[str]) -> pl.DataFrame:
-        if shuffled is not None:
-            shuffled.shuffle(rows)
-        made = pl.DataFrame(rows, schema=columns, orient="row")
-        return made.with_columns(pl.col("user").cast(kind))
+NUMBERS = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
 
-    number = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
-    models: Mapping[str, pl.DataFrame] = {
-        name: frame([(number[user], item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], ["user", "item", "rank"])
+
+def _frames(kind: type[pl.DataType], seed: int | None = None) -> dict[str, Any]:
+    """Return lists and truth as frames, with numbered users of this type; in another order with a seed."""
+
+    def frame(rows: list[tuple[Any, ...]], column: str) -> pl.DataFrame:
+        made = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
+        made = made.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
+        return made if seed is None else made.sample(fraction=1, shuffle=True, seed=seed)
+
+    models = {
+        name: frame([(user, item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], "rank")
         for name, of in LISTS.items()
     }  # fmt: skip
-    truth = frame([(number[user], item, grade) for user, items in TRUTH.items() for item, grade in items.items()], ["user", "item", "grade"])  # fmt: skip
-    return {"models": models, "truth": truth}
+    grades = [(user, *pair) for user, judged in TRUTH.items() for pair in judged.items()]
+    return {"models": models, "truth": frame(grades, "grade")}
 
 
 @pytest.mark.parametrize("kind", [pl.Int64, pl.String])
 def test_neither_the_order_of_rows_nor_the_type_of_ids_changes_anything(
     kind: type[pl.DataType],
 ) -> None:
-    expected = _cases(**_frames(None, pl.String), items=TITLES)
-    numbers = _frames(random.Random(3), kind)
-    numbers["truth"] = _frames(random.Random(4), pl.Int64)["truth"]
+    shuffled = {"models": _frames(kind, 3)["models"], "truth": _frames(pl.Int64, 4)["truth"]}
 
-    assert _cases(**numbers, items=TITLES) == expected
+    assert _cases(**shuffled, items=TITLES) == _cases(**_frames(pl.String), items=TITLES)
 
 
 def test_an_item_that_stands_twice_is_told_at_its_first_rank() -> None:

@@ -9,6 +9,7 @@ import pytest
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import MIRROR, Difference, Score
+from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 
@@ -52,10 +53,8 @@ def test_models_without_a_mean_come_last_in_the_given_order() -> None:
 
 
 def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> None:
-    forward = five.difference("ease", "popularity", LABEL)
-    backward = five.difference("popularity", "ease", LABEL)
-    assert forward is not None
-    assert backward is not None
+    forward = defined(five.difference("ease", "popularity", LABEL))
+    backward = defined(five.difference("popularity", "ease", LABEL))
     assert None not in (forward.difference, forward.ci_low, forward.ci_high, forward.mean_a)
     assert (backward.a, backward.b) == ("popularity", "ease")
     assert (backward.mean_a, backward.mean_b) == (forward.mean_b, forward.mean_a)

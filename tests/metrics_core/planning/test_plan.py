@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.gate import Guardrail, Measured
 from concord.metrics_core.planning.parts import PlannedGuardrail, PlannedPair
 from concord.metrics_core.statistics.needed import users_needed
 from concord.metrics_core.statistics.power import Spread, different, equivalent, not_worse
+from tests.metrics_core.defined import defined
 from tests.metrics_core.planning import shop
 
 
@@ -45,8 +46,7 @@ def test_the_spread_is_that_of_users_differences(
 
 def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
     found = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
-    assert found.sd is not None
-    spread, tests = Spread(found.sd), 3 * 2  # pairs of three models x primary metrics
+    spread, tests = Spread(defined(found.sd)), 3 * 2  # pairs of three models x primary metrics
 
     assert found.tests == tests
     assert found.effect == found.min_effect == 0.01
@@ -55,14 +55,12 @@ def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
     assert found.users_needed_corrected == corrected
     assert found.users_equivalent == users_needed(equivalent(0.01, 0.05), 0, spread, power=0.9)
     assert found.users_better is None  # a difference of min_effect is not above it
-    assert found.smallest is not None
-    by_hand = (1.96 + 1.2816) * found.sd / math.sqrt(300)
+    by_hand = (1.96 + 1.2816) * spread.of_users / math.sqrt(300)
     assert found.smallest == pytest.approx(by_hand, rel=0.01)
 
 
 def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
-    baseline = comparison.score("popularity", "R@5").mean
-    assert baseline is not None
+    baseline = defined(comparison.score("popularity", "R@5").mean)
 
     assert row(cc.plan(comparison), label="R@5", model="als").effect == baseline * 2 / 100
     asked = cc.plan(comparison, metrics=["R@5"], effect="50%")
@@ -135,14 +133,12 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     found = {(g.model, g.label, g.segment): g for g in plan.guardrails}
 
     tight, wide = found["als", "nDCG@5", None], found["als", "R@5", None]
-    assert tight.sd is not None
-    needed = users_needed(not_worse(0.001, 0.05), 0, Spread(tight.sd), power=0.8)
+    spread = Spread(defined(tight.sd))
+    needed = users_needed(not_worse(0.001, 0.05), 0, spread, power=0.8)
     assert (tight.outlook, tight.users_needed) == ("cannot", needed)
-    assert tight.chance is not None
-    assert tight.chance < 0.1
+    assert defined(tight.chance) < 0.1
     assert wide.outlook == "shown"
-    assert wide.users_needed is not None
-    assert wide.users_needed <= 300
+    assert defined(wide.users_needed) <= 300
     coverage = found["als", "Coverage@5", None]
     assert (coverage.outlook, coverage.chance, coverage.users_needed) == ("shown", None, None)
     assert {key[2] for key in found} == {None, "no", "se"}
@@ -152,7 +148,6 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     assert {each.tests for each in plan.success} == {2}
     gains = {(each.model, each.label): each for each in plan.success}
     assert gains["als", "nDCG@5"].effect == 0.01
-    spread = Spread(tight.sd)
     assert gains["als", "nDCG@5"].users_needed == users_needed(different(0.025), 0.01, spread, power=0.8)  # fmt: skip
 
 
@@ -160,8 +155,7 @@ def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
     comparison: cc.Comparison,
 ) -> None:
     """The gate itself, on the same users and spread, with a measured difference of 0."""
-    assert comparison.gate is not None
-    measured = {m.model: m.guardrails for m in comparison.gate.models}
+    measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
     for planned in cc.plan(comparison).guardrails:
         (there,) = [g for g in measured[planned.model] if _same(g, planned)]
         if planned.half_width is None or there.test == "jackknife":

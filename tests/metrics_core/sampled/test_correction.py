@@ -1,8 +1,5 @@
 """The corrected value of a sampled rank: by hand, in fractions, against published figures, at its limits."""
 
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +10,7 @@ from scipy.stats import hypergeom
 
 from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.scoring.sampled.chances import chances
-from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
+from concord.metrics_core.scoring.sampled.correction import correction, moments
 from tests.metrics_core.sampled.sampled_reference import chance, corrected
 
 sizes = st.integers(2, 14).flatmap(
@@ -77,15 +74,6 @@ def test_chances_are_scipys_where_numbers_are_large(negatives: int, catalogue: i
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.sampled_from([0.0, GAMMA, 1.0]))
-def test_where_all_items_are_candidates_nothing_is_corrected(
-    values: list[float], gamma: float
-) -> None:
-    everything = Candidates(len(values) - 1, len(values))
-
-    assert correction(np.array(values), everything, gamma) == pytest.approx(values, abs=1e-11)
-
-
 @given(sizes)
 def test_a_polynomial_of_the_rank_has_no_bias_without_a_weight_of_variance(
     size: tuple[int, int, int],
@@ -125,23 +113,3 @@ def test_uncorrected_metrics_of_the_paper_come_out(name: str) -> None:
     found = [float((of_users * metric).sum(axis=1).mean()) for metric in metrics]
 
     assert found == pytest.approx(PUBLISHED[name], abs=0.013)
-
-
-def test_values_have_the_same_bits_on_one_thread_and_on_many() -> None:
-    program = (
-        "import numpy as np\n"
-        "from concord.metrics_core.conventions.candidates import Candidates\n"
-        "from concord.metrics_core.scoring.sampled.correction import correction\n"
-        "print(correction(1 / np.arange(1, 2_001), Candidates(300, 5_000)).tobytes().hex())\n"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for threads in ("1", "7")
-    }
-
-    assert len(said) == 1

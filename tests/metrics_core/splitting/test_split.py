@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
-from tests.metrics_core.splitting.reference import Row, divided, is_chosen
+from tests.metrics_core.splitting.reference import Row, divided
 
 DAY = 86_400
 NAMES = ["user", "item", "time", "grade"]
@@ -92,14 +92,6 @@ def test_the_newest_items_are_cold() -> None:
     assert set(found.truth["item"]) == {12, 13}
     assert set(found.train["item"]) == {10, 11}
     assert found.manifest["method"]["seed"] is None
-
-
-def test_items_are_cold_by_hash() -> None:
-    found = cc.split(frame(SHOP), "cold-items", share=0.5, seed=1)
-
-    cold = {item for item in (10, 11, 12, 13) if is_chosen(item, 0.5, 1)}
-    assert set(found.truth["item"]) == cold
-    assert not cold & set(found.train["item"])
 
 
 def test_what_says_the_same_counts_once_and_is_counted() -> None:

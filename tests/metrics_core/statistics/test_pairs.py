@@ -65,15 +65,6 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
     assert kept.n_users == 30
 
 
-def test_identical_values_have_neither_interval_nor_p() -> None:
-    found = one([0.5] * 20, [0.5] * 20)
-
-    assert (found.difference, found.n_users, found.n_nonzero) == (0.0, 20, 0)
-    assert (found.above, found.equal, found.below) == (0.0, 1.0, 0.0)
-    assert math.isnan(found.p)
-    assert math.isnan(found.ci_low)
-
-
 def test_constant_difference_has_an_interval_of_no_width_and_p_0() -> None:
     found = one([0.3] * 20, [0.2] * 20)
 
@@ -87,6 +78,7 @@ def test_fewer_than_ten_users_who_differ_give_no_interval(differing: int) -> Non
     found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
     assert found.n_nonzero == differing
+    assert found.equal == 500 / (differing + 500)
     assert found.difference == differing / (differing + 500)
     assert math.isnan(found.ci_low)
     assert math.isnan(found.p)

@@ -25,6 +25,7 @@ from concord.metrics_core.statistics.power import (
     variances,
 )
 from concord.metrics_core.statistics.verdict import verdict
+from tests.metrics_core.defined import defined
 from tests.metrics_core.statistics import power_reference as reference
 
 ALPHA = 0.05
@@ -142,9 +143,7 @@ def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
     assert few < 0.8 <= enough
     too_small = seeds_needed(different(ALPHA), 0.001, spread, power=0.8, users=1192)
     assert too_small is None  # the users vary too much for any number of seeds
-    needed = users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)
-    assert needed is not None
-    assert needed <= 1192
+    assert defined(users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)) <= 1192
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 10, 30])
@@ -198,9 +197,8 @@ def test_smallest_effect_and_users_needed_answer_each_other(
 ) -> None:
     """With the smallest effect of n users, n users are needed, and no fewer."""
     claim = better(margin, alpha, alpha)
-    effect = smallest_effect(claim, Spread(sd), power=power, users=users)
+    effect = defined(smallest_effect(claim, Spread(sd), power=power, users=users))
 
-    assert effect is not None
     assert effect > margin
     assert chance(claim, effect, Spread(sd), users=users) >= power
     assert chance(claim, effect * 0.9999, Spread(sd), users=users) < power

@@ -1,7 +1,7 @@
 """Wilcoxon's exact test over data sets: on paper, all signs one by one, a published example, SciPy."""
 
 from collections.abc import Sequence
-from itertools import combinations, product
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 from concord.metrics_core.studying.signed_rank import signed_rank_p, smallest_p
-from tests.metrics_core.studying.test_friedman import DEMSAR
 
 # Hollander & Wolfe: depression before and after, on nine patients; R's help page of wilcox.test has p = 0.0391.
 BEFORE = (1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30)
@@ -40,17 +39,6 @@ def test_a_published_example() -> None:
 
     assert signed_rank_p(differences) == pytest.approx(0.0390625)
     assert wilcoxon(differences, method="exact").pvalue == pytest.approx(0.0390625)
-
-
-def test_ties_and_zeros_of_demsars_table() -> None:
-    # scipy 1.17: wilcoxon(differences other than 0, method=PermutationMethod(n_resamples=inf)), which is exact too
-    expected = [0.00732421875, 0.8779296875, 0.012451171875, 0.05712890625, 0.353515625, 0.02783203125]  # fmt: skip
-    found = [
-        signed_rank_p([round(row[a] - row[b], 6) for row in DEMSAR])
-        for a, b in combinations(range(4), 2)
-    ]
-
-    assert found == expected
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8).filter(any))

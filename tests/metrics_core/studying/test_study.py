@@ -11,6 +11,7 @@ import concord
 from concord.metrics_core.comparison.parts import InputFile, Provenance
 from concord.metrics_core.comparison.replicates import Replicates
 from concord.metrics_core.studying.standard_errors import standard_error
+from tests.metrics_core.defined import defined
 from tests.metrics_core.studying.samples import USERS, comparison_of
 
 TURNS = {  # a wins two of three by a little, c is far ahead on the third, where values are large
@@ -58,13 +59,10 @@ def _with_twin(comparison: concord.Comparison) -> concord.Comparison:
 
 def test_a_standard_error_comes_back_from_its_interval() -> None:
     comparison = TURNS["one"]
-    pair = comparison.difference("a", "base", "nDCG@10")
-    assert pair is not None
-    assert pair.effect_size is not None
-    assert pair.difference is not None
+    pair = defined(comparison.difference("a", "base", "nDCG@10"))
 
     # effect size is difference / sd, and the error sd / √n
-    expected = pair.difference / pair.effect_size / math.sqrt(USERS)
+    expected = defined(pair.difference) / defined(pair.effect_size) / math.sqrt(USERS)
     assert standard_error(pair, 0.95) == pytest.approx(expected)
 
 
@@ -75,10 +73,9 @@ def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() 
 
     assert [round(s.difference, 9) for s in shrunk] == [0.03, 0.03, 0.01]
     assert (pair.n_datasets, pair.vs_baseline) == (3, True)
-    assert pair.difference is not None
-    assert pair.ci_low is not None
-    assert pair.ci_low < pair.difference < 0.03
-    assert all(min(s.difference, pair.difference) <= s.shrunk <= max(s.difference, pair.difference) for s in shrunk)  # fmt: skip
+    mean = defined(pair.difference)
+    assert defined(pair.ci_low) < mean < 0.03
+    assert all(min(s.difference, mean) <= s.shrunk <= max(s.difference, mean) for s in shrunk)
 
 
 def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
