@@ -1,5 +1,6 @@
 """`concord.compare` of models that were trained several times: names, refusals, and what does not change a number."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,32 +54,17 @@ def comparison() -> cc.Comparison:
 
 
 def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None:
-    row = comparison.differences.row(
-        by_predicate=(pl.col("label") == "nDCG@10")
-        & (pl.col("a") == "als")
-        & (pl.col("b") == "ease"),
-        named=True,
-    )
+    (row,) = comparison.differences.filter(label="nDCG@10", a="als", b="ease").to_dicts()
 
-    assert (
-        row["trained_low"]
-        < row["ci_low"]
-        < row["difference"]
-        < row["ci_high"]
-        < row["trained_high"]
-    )
+    names = ("trained_low", "ci_low", "difference", "ci_high", "trained_high")
+    assert all(row[low] < row[high] for low, high in pairwise(names))
     assert comparison.models == ("als", "popularity", "ease")
     assert list(comparison.lists) == ["als-1", "als-2", "als-3", "popularity", "ease-1", "ease-2", "ease-3"]  # fmt: skip
 
 
 def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.Comparison) -> None:
-    each = [
-        cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard")
-        .per_user["nDCG@10"]
-        .to_numpy()
-        for frame in ALS.values()
-    ]
-    mean = np.mean(each, axis=0)
+    each = [cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard") for frame in ALS.values()]  # fmt: skip
+    mean = np.mean([result.per_user["nDCG@10"].to_numpy() for result in each], axis=0)
     half = 2.000995378 * mean.std(ddof=1) / np.sqrt(N_USERS)  # t on 59 degrees of freedom
 
     found = comparison.score("als", "nDCG@10")

@@ -98,26 +98,6 @@ def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
     assert label != "R" or "R = 1 / 4  (hits / min_k_relevant)" in derived.lines
 
 
-@pytest.mark.parametrize(
-    ("ties", "order"),
-    [
-        ("item_asc", [2, 10, 100]),
-        ("item_desc", [100, 10, 2]),
-        ("item_text_asc", [10, 100, 2]),
-        ("item_text_desc", [2, 100, 10]),
-    ],
-)
-def test_integers_are_compared_as_numbers_or_as_text(ties: str, order: list[int]) -> None:
-    own = cc.preset("standard", ties=ties)
-
-    ranks = {
-        item: 1 / cc.evaluate(_scored([10, 2, 100]), {"u": [item]}, metrics=["RR"], conventions=own)["RR"]
-        for item in order
-    }  # fmt: skip
-
-    assert sorted(ranks, key=ranks.__getitem__) == order
-
-
 @pytest.mark.parametrize(("ties", "rank"), [("item_asc", 2), ("item_text_asc", 1)])
 def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(ties: str, rank: int) -> None:
     """2 and 10, equal; the pipeline ranks a file before it reads the truth."""

@@ -71,7 +71,11 @@ def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> N
     told = {effect.model: effect for effect in finding.effects}
     for model in ("item-knn", "repeat"):  # what learned the answer falls without it, surely
         assert defined(told[model].shift) < defined(told[model].ci_high) < 0
-    known = _means(clean, truth, without=moved)
+    rest, named = truth.join(moved, on="user", how="anti"), {"truth": COLUMNS["truth"]}
+    known = {
+        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
+        for model, recs in clean.items()
+    }  # fmt: skip
     for model, effect in told.items():  # and comes near to what it is worth with a clean train
         assert effect.mean is not None
         assert abs(defined(effect.mean_without) - known[model]) <= 0.02
@@ -83,15 +87,3 @@ def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> N
     assert f"without {finding.count.users} of " in said
     assert "the order of the models turns: repeat is ahead of " in said
     assert "both are sure" in said
-
-
-def _means(
-    lists: dict[str, pl.DataFrame], truth: pl.DataFrame, *, without: pl.DataFrame
-) -> dict[str, float]:
-    """Of the users who were not touched."""
-    rest = truth.join(without, on="user", how="anti")
-    named = {"truth": COLUMNS["truth"]}
-    return {
-        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
-        for model, recs in lists.items()
-    }  # fmt: skip

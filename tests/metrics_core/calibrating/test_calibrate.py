@@ -22,17 +22,21 @@ LISTS = {
 # RR@2: none 0, late 1/4, half 1/2, both 1, deep 1/2; R@2: 0, 1/2, 1/2, 1, 1; R@1: 0, 0, 1/2, 1, 0
 
 
-@pytest.fixture(scope="module")
-def compared() -> cc.Comparison:
+def _compare(models: dict[str, Any], baseline: str) -> cc.Comparison:
     return cc.compare(
-        LISTS,
+        models,
         TRUTH,
         metrics=["RR@2", "R@2", "R@1"],
-        baseline="none",
+        baseline=baseline,
         primary=["R@2"],
-        conventions=cc.preset("standard"),
+        conventions="standard",
         resamples=99,
     )
+
+
+@pytest.fixture(scope="module")
+def compared() -> cc.Comparison:
+    return _compare(LISTS, "none")
 
 
 def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> pl.DataFrame:
@@ -167,19 +171,11 @@ def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) 
 
 
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
-    made = cc.compare(
-        {"007": LISTS["none"], "7": LISTS["both"]},
-        TRUTH,
-        metrics=["R@2"],
-        baseline="007",
-        primary=["R@2"],
-        conventions=cc.preset("standard"),
-        resamples=99,
-    )
+    comparison = _compare({"007": LISTS["none"], "7": LISTS["both"]}, "007")
     file = tmp_path / "ab.csv"
     file.write_text("experiment,control,treatment,ctr\n01,007,7,+0.5\n1,7,007,-0.5\n")
 
-    assert cc.calibrate(file, made).experiments == ("01", "1")
+    assert cc.calibrate(file, comparison).experiments == ("01", "1")
 
 
 @pytest.mark.parametrize(

@@ -204,9 +204,9 @@ def test_knob(
     assert _value(label, *lists, cc.preset("standard", **knobs)) == approx(expected)
 
 
-# How lists are ranked: the scores of the rows a, b, c, … in the order of the file
+# How lists are ranked: the scores of the rows in the order of the file, and the items in rank order
 
-RANKING: list[tuple[dict[str, Any], list[tuple[str, float]], str]] = [
+RANKING: list[tuple[dict[str, Any], list[tuple[Any, float]], Any]] = [
     ({"ties": "item_asc"}, [("a", 1), ("c", 2), ("b", 2)], "bca"),
     ({"ties": "item_desc"}, [("a", 1), ("b", 2), ("c", 2)], "cba"),
     ({"ties": "input"}, [("a", 1), ("c", 2), ("b", 2)], "cba"),
@@ -216,6 +216,11 @@ RANKING: list[tuple[dict[str, Any], list[tuple[str, float]], str]] = [
     ({"score_dtype": "float32"}, [("a", 1), ("b", 1 + 1e-9)], "ab"),  # a tie
     ({"score_dtype": "float64"}, [("a", 1e39), ("b", 2e39)], "ba"),
     ({"score_dtype": "float32"}, [("a", 1e39), ("b", 2e39)], "ab"),  # both infinite: a tie
+    # integers are compared as numbers or as text
+    ({"ties": "item_asc"}, [(10, 1), (2, 1), (100, 1)], [2, 10, 100]),
+    ({"ties": "item_desc"}, [(10, 1), (2, 1), (100, 1)], [100, 10, 2]),
+    ({"ties": "item_text_asc"}, [(10, 1), (2, 1), (100, 1)], [10, 100, 2]),
+    ({"ties": "item_text_desc"}, [(10, 1), (2, 1), (100, 1)], [2, 100, 10]),
     ({"duplicates": "drop"}, [("a", 4), ("b", 3), ("a", 2), ("c", 1)], "abc"),
     ({"duplicates": "first"}, [("a", 4), ("b", 3), ("a", 2), ("c", 1)], "ab-c"),
     ({"duplicates": "error"}, [("a", 4), ("b", 3), ("c", 1)], "abc"),
@@ -223,7 +228,7 @@ RANKING: list[tuple[dict[str, Any], list[tuple[str, float]], str]] = [
 
 
 @pytest.mark.parametrize(("knobs", "rows", "order"), RANKING)
-def test_ranking(knobs: dict[str, Any], rows: list[tuple[str, float]], order: str) -> None:
+def test_ranking(knobs: dict[str, Any], rows: list[tuple[Any, float]], order: Any) -> None:
     recs = pl.DataFrame(
         [("u", item, float(score)) for item, score in rows],
         schema=["user", "item", "score"],

@@ -9,8 +9,8 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparing.gate import guarded
-from concord.metrics_core.comparison.gate import Guardrail, Measured
-from concord.metrics_core.planning.parts import PlannedGuardrail, PlannedPair
+from concord.metrics_core.comparison.gate import Measured
+from concord.metrics_core.planning.parts import PlannedPair
 from concord.metrics_core.statistics.needed import users_needed
 from concord.metrics_core.statistics.power import Spread, different, equivalent, not_worse
 from tests.metrics_core.defined import defined
@@ -157,18 +157,14 @@ def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
     """The gate itself, on the same users and spread, with a measured difference of 0."""
     measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
     for planned in cc.plan(comparison).guardrails:
-        (there,) = [g for g in measured[planned.model] if _same(g, planned)]
+        place = (planned.label, planned.segmentation, planned.segment)
+        (there,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == place]  # fmt: skip
         if planned.half_width is None or there.test == "jackknife":
             continue
         level = there.__class__(**{**vars(there), "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
         base = {k: v for k, v in vars(level).items() if k not in {"asked", "margin", "outcome", "why"}}  # fmt: skip
         told = guarded(Measured(**base), planned.asked, planned.margin)
         assert (told.outcome == "pass") == (planned.outlook != "cannot")
-
-
-def _same(guardrail: Guardrail, planned: PlannedGuardrail) -> bool:
-    where = (guardrail.label, guardrail.segmentation, guardrail.segment)
-    return where == (planned.label, planned.segmentation, planned.segment)
 
 
 def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
