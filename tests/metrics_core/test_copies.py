@@ -11,10 +11,10 @@ import concord as cc
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
+from tests.metrics_core.metrics.strategies import label_of
 
 ITEMS = "abcdefgh"
-LENGTH = 6
-INSIDE = {"RBP": "p=0.8", "HLU": "halflife=5"}
+LENGTH = 6  # the whole list, also where it closes up
 
 
 def _drawn() -> dict[str, Any]:
@@ -43,13 +43,6 @@ def _drawn() -> dict[str, Any]:
 DATA = _drawn()
 
 
-def _label(metric: Metric, *, judged_only: bool = False) -> str:
-    inside = [INSIDE[metric.name]] if metric.name in INSIDE else []
-    inside += ["judged_only=true"] if judged_only else []
-    cutoff = f"@{LENGTH}" if metric.takes_k else ""  # the whole list, also where it closes up
-    return metric.name + (f"({','.join(inside)})" if inside else "") + cutoff
-
-
 def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
     pinned = cc.preset(
         "standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs
@@ -60,7 +53,7 @@ def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
 @cache
 def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Result:
     """Evaluate all metrics, or those that read a convention with a word of it."""
-    labels = [_label(metric) for metric in CATALOGUE if not knob or knob in metric.knobs]
+    labels = [label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.knobs]
     return _evaluate(labels, duplicates, **({knob: value} if knob else {}))
 
 
@@ -71,7 +64,7 @@ def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
     knobs = [KNOB[name] for name in metric.knobs if name in KNOB]
     ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]
     kept, settled = (
-        [_means(duplicates, *way)[_label(metric)] for way in [(), *ways]]
+        [_means(duplicates, *way)[label_of(metric, LENGTH)] for way in [(), *ways]]
         for duplicates in ("keep", without)
     )
 
@@ -79,7 +72,7 @@ def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
 
 
 def test_judged_only_counts_first_copies() -> None:
-    labels = [_label(m, judged_only=True) for m in CATALOGUE if m.family != "beyond"]
+    labels = [label_of(m, LENGTH, judged_only=True) for m in CATALOGUE if m.family != "beyond"]
     kept, dropped = (_evaluate(labels, duplicates) for duplicates in ("keep", "drop"))
 
     assert {label: kept[label] for label in labels} == {label: dropped[label] for label in labels}

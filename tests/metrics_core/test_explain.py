@@ -10,13 +10,13 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.metrics.catalogue import CATALOGUE
+from tests.metrics_core.metrics.strategies import label_of
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
 STEPPED = [m for m in CATALOGUE if m.family in {"accuracy", "agreement"}]
-GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
-LABELS = [m.name + GIVEN.get(m.name, "") for m in STEPPED]
-CUT = [f"{label}@3" for label in LABELS if label != "Rprec"]
+LABELS = [label_of(metric) for metric in STEPPED]
+CUT = [label_of(metric, 3) for metric in STEPPED if metric.takes_k]
 
 
 @cache

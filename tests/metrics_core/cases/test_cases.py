@@ -34,7 +34,7 @@ def _of(cases: tuple[Case, ...], user: str) -> list[Case]:
     return [case for case in cases if case.user == user]
 
 
-def test_users_for_whom_the_model_is_behind_come_first() -> None:
+def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_users() -> None:
     found = _cases(("RR@2",))
 
     assert [(case.user, case.difference) for case in found.cases] == [
@@ -43,6 +43,8 @@ def test_users_for_whom_the_model_is_behind_come_first() -> None:
         ("dan", 0 - 1 / 2),
     ]
     assert (found.n_users, found.n_behind, found.n_ahead) == (4, 3, 0)
+    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
+    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
@@ -117,13 +119,6 @@ def test_a_segment_restricts_to_its_users() -> None:
     assert (found.n_users, found.segment) == (2, "channel=app")
     assert found.cases[0].segments == {"channel": "app"}
     assert found.users["channel"].to_list() == ["app", "app"]
-
-
-def test_overlap_is_the_mean_over_the_users() -> None:
-    found = _cases(("RR@2",))
-
-    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
-    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
 
 
 def test_of_a_model_with_replicates_the_first_training_stands_for_it() -> None:

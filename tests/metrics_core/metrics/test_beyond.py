@@ -242,39 +242,35 @@ def test_worked_example_over_all_users(
     assert value == approx(expected, rel=1e-14, abs=1e-15, nan_ok=True)
 
 
-def _every(**values: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """Every combination of the knobs' values."""
-    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+def _all(**of_metrics: dict[str, tuple[Any, ...]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return each metric with every combination of its knobs' values."""
+    return [
+        (metric, dict(zip(values, chosen, strict=True)))
+        for metric, values in of_metrics.items()
+        for chosen in product(*values.values())
+    ]
 
 
-PER_USER: list[tuple[str, dict[str, Any]]] = [
-    (metric, knobs)
-    for metric, combinations in {
-        "user_coverage": _every(user_coverage_kind=("any", "full")),
-        "novelty": _every(
-            novelty_population=("users", "interactions"),
-            novelty_norm=("none", "log2_users"),
-            cold_item=("one_user", "skip", "zero"),
-        ),
-        "average_popularity": _every(),
-        "long_tail": _every(longtail_head=(0.07, 0.2, 0.5, 0.8, 1.0)),
-        "intra_list_diversity": _every(ild_distance=("cosine", "jaccard", "hamming")),
-        "serendipity": _every(serendipity_kind=("popularity", "history")),
-        "calibration": _every(calibration_alpha=(0.01, 0.3, 1.0)),
-        "popularity_correlation": _every(),
-    }.items()
-    for knobs in combinations
-]
-OVER_USERS: list[tuple[str, dict[str, Any]]] = [
-    (metric, knobs)
-    for metric, combinations in {
-        "coverage": _every(coverage_items=("catalogue", "train")),
-        "gini": _every(gini_items=("catalogue", "recommended")),
-        "entropy": _every(entropy_base=(2, "e"), entropy_norm=("none", "recommended_items")),
-        "personalization": _every(),
-    }.items()
-    for knobs in combinations
-]
+PER_USER = _all(
+    user_coverage={"user_coverage_kind": ("any", "full")},
+    novelty={
+        "novelty_population": ("users", "interactions"),
+        "novelty_norm": ("none", "log2_users"),
+        "cold_item": ("one_user", "skip", "zero"),
+    },
+    average_popularity={},
+    long_tail={"longtail_head": (0.07, 0.2, 0.5, 0.8, 1.0)},
+    intra_list_diversity={"ild_distance": ("cosine", "jaccard", "hamming")},
+    serendipity={"serendipity_kind": ("popularity", "history")},
+    calibration={"calibration_alpha": (0.01, 0.3, 1.0)},
+    popularity_correlation={},
+)
+OVER_USERS = _all(
+    coverage={"coverage_items": ("catalogue", "train")},
+    gini={"gini_items": ("catalogue", "recommended")},
+    entropy={"entropy_base": (2, "e"), "entropy_norm": ("none", "recommended_items")},
+    personalization={},
+)
 CUTOFFS = (None, 1, 2, 3, 10)
 USERS = ("u0", "u1", "u2", "u3", "u4")
 BINARY = st.sampled_from((0.0, 1.0))

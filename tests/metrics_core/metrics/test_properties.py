@@ -21,6 +21,7 @@ from tests.metrics_core.metrics.strategies import (
     Case,
     cases,
     conventions,
+    label_of,
     population,
     possible,
 )
@@ -28,7 +29,6 @@ from tests.metrics_core.metrics.strategies import (
 STANDARD = cc.preset("standard")
 EVERY = [metric for metric in CATALOGUE if metric.family in {"accuracy", "agreement"}]
 METRICS = [metric for metric in EVERY if not metric.reads_judged]  # what is not relevant is a miss
-PARAMETERS = {"p": 0.7, "halflife": 5}
 A_LITTLE = 1e-12
 
 UNJUDGED = tuple(f"unjudged{i}" for i in range(60))
@@ -37,14 +37,8 @@ one_list = st.lists(st.sampled_from(TEXT_ITEMS), min_size=1, max_size=8, unique=
 one_truth = st.dictionaries(st.sampled_from(TEXT_ITEMS), st.sampled_from(GRADES), max_size=7)
 
 
-def _label(metric: Metric, k: int | None) -> str:
-    inside = "(" + ",".join(f"{name}={PARAMETERS[name]:g}" for name in metric.parameters) + ")"
-    stem = metric.name + (inside if metric.parameters else "")
-    return f"{stem}@{k}" if k is not None and metric.takes_k else stem
-
-
 def _labels(k: int | None) -> list[str]:
-    return [_label(metric, k) for metric in EVERY]
+    return [label_of(metric, k) for metric in EVERY]
 
 
 def _values(
@@ -52,7 +46,7 @@ def _values(
 ) -> dict[str, list[float]]:
     """Metric: the users' values, sorted by user."""
     frame = cc.evaluate(recs, truth, metrics=_labels(k), conventions=conventions).per_user
-    return {m.name: frame[_label(m, k)].to_list() for m in EVERY}
+    return {m.name: frame[label_of(m, k)].to_list() for m in EVERY}
 
 
 def _pairs(
@@ -81,7 +75,7 @@ def test_values_are_in_bounds_under_standard(case: Case, k: int | None) -> None:
 
     for metric in EVERY:
         low, high = metric.range
-        values = [v for v in frame[_label(metric, k)].to_list() if v is not None]
+        values = [v for v in frame[label_of(metric, k)].to_list() if v is not None]
         assert all(math.isnan(v) or low <= v <= high + A_LITTLE for v in values), metric.name
 
 

@@ -157,20 +157,17 @@ def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds:
         assert alone == pytest.approx(ALPHA / 2)
 
 
-def test_a_difference_at_its_bound_is_never_shown() -> None:
+def test_where_nothing_can_be_shown_or_is_certain() -> None:
+    # at its bound a difference is never shown
     assert users_needed(better(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
     assert users_needed(not_worse(0.0, ALPHA), 0.0, ONE, power=0.8) is None
     assert chance(not_worse(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
     assert chance(different(ALPHA), 0.0, ONE, users=MOST_USERS) == pytest.approx(ALPHA / 2)
-
-
-def test_without_a_spread_a_difference_is_what_it_is() -> None:
+    # without a spread it is what it is
     assert users_needed(different(ALPHA), 0.1, Spread(0.0), power=0.8) == 2
     assert users_needed(different(ALPHA), 0.0, Spread(0.0), power=0.8) is None
     assert chance(equivalent(0.1, ALPHA), 0.2, Spread(0.0), users=10) == 0
-
-
-def test_one_user_or_one_training_shows_nothing() -> None:
+    # one user or one training shows nothing
     assert chance(different(ALPHA), 1.0, ONE, users=1) == 0
     assert chance(different(ALPHA), 1.0, Spread(0.1, 0.1), users=100, seeds=1) == 0
     assert smallest_effect(different(ALPHA), ONE, power=0.8, users=1) is None

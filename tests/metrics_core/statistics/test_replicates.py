@@ -161,11 +161,7 @@ def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
 
     assert 0.01 < found.p < 0.1
     assert found.half(1 - found.p) == pytest.approx(0.02, rel=1e-9)
-    assert OverTrainings(0.0, *_parts()).p == 1.0
-
-
-def _parts() -> tuple[Part, tuple[Part, ...]]:
-    return Part(0.00004, 500), (Part(0.00002, 5),)
+    assert OverTrainings(0.0, Part(0.00004, 500), (Part(0.00002, 5),)).p == 1.0
 
 
 @pytest.mark.parametrize("n", [1, 2])
