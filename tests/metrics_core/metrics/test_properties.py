@@ -59,7 +59,7 @@ def _pairs(
     """Return each metric's values of two lists for the same truth."""
     lists, truth = {"1": first, "2": second}, {"1": grades, "2": grades}
     values = _values(lists, truth, k, conventions)
-    return [(metric, *values[metric.name]) for metric in METRICS]
+    return [(metric, values[metric.name][0], values[metric.name][1]) for metric in METRICS]
 
 
 def _bits(frame: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -54,8 +54,9 @@ BY_RANK = {
 
 def _evaluate(metrics: list[str], **changes: Any) -> pl.DataFrame:
     """Return the values of users with the wanted item at RANKS."""
-    options = {"recs": lists(RANKS), "truth": truth(len(RANKS)), "conventions": conventions()}
-    return cc.evaluate(metrics=metrics, **(options | changes)).per_user
+    usual = {"recs": lists(RANKS), "truth": truth(len(RANKS)), "conventions": conventions()}
+    options: dict[str, Any] = usual | changes
+    return cc.evaluate(metrics=metrics, **options).per_user
 
 
 @pytest.mark.parametrize("label", BY_RANK)
