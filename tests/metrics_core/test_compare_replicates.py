@@ -1,5 +1,6 @@
 """`concord.compare` of models that were trained several times: names, refusals, and what does not change a number."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import from_content, to_content
+from tests.metrics_core.defined import defined
 
 N_USERS, N_ITEMS = 60, 30
 RNG = np.random.default_rng(14)
@@ -52,32 +54,17 @@ def comparison() -> cc.Comparison:
 
 
 def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None:
-    row = comparison.differences.row(
-        by_predicate=(pl.col("label") == "nDCG@10")
-        & (pl.col("a") == "als")
-        & (pl.col("b") == "ease"),
-        named=True,
-    )
+    (row,) = comparison.differences.filter(label="nDCG@10", a="als", b="ease").to_dicts()
 
-    assert (
-        row["trained_low"]
-        < row["ci_low"]
-        < row["difference"]
-        < row["ci_high"]
-        < row["trained_high"]
-    )
+    names = ("trained_low", "ci_low", "difference", "ci_high", "trained_high")
+    assert all(row[low] < row[high] for low, high in pairwise(names))
     assert comparison.models == ("als", "popularity", "ease")
     assert list(comparison.lists) == ["als-1", "als-2", "als-3", "popularity", "ease-1", "ease-2", "ease-3"]  # fmt: skip
 
 
 def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.Comparison) -> None:
-    each = [
-        cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard")
-        .per_user["nDCG@10"]
-        .to_numpy()
-        for frame in ALS.values()
-    ]
-    mean = np.mean(each, axis=0)
+    each = [cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard") for frame in ALS.values()]  # fmt: skip
+    mean = np.mean([result.per_user["nDCG@10"].to_numpy() for result in each], axis=0)
     half = 2.000995378 * mean.std(ddof=1) / np.sqrt(N_USERS)  # t on 59 degrees of freedom
 
     found = comparison.score("als", "nDCG@10")
@@ -109,42 +96,28 @@ def test_without_replicates_nothing_of_them_is_there() -> None:
     assert plain.retrained("als", "popularity", "nDCG@10") is None
 
 
-def test_what_is_stored_is_read_back(comparison: cc.Comparison) -> None:
-    assert from_content(to_content(comparison)) == comparison
-
-
 def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> None:
-    forth = comparison.retrained("als", "popularity", "nDCG@10")
-    back = comparison.retrained("popularity", "als", "nDCG@10")
+    forth = defined(comparison.retrained("als", "popularity", "nDCG@10"))
+    back = defined(comparison.retrained("popularity", "als", "nDCG@10"))
 
-    assert forth is not None
-    assert back is not None
     assert (back.ci_low, back.difference) == (-(forth.ci_high or 0), -(forth.difference or 0))
     assert (forth.verdict, back.verdict) == ("better", "worse")
 
 
 def test_paired_trainings_are_compared_one_by_one() -> None:
-    found = compared(
-        {
-            "als": {"replicates": ALS},
-            "popularity": {"replicates": {s: lists(50 + s, 0.0) for s in ALS}},
-        },
-        paired_replicates=True,
-    ).retrained("als", "popularity", "nDCG@10")
+    popularity = {"replicates": {seed: lists(50 + seed, 0.0) for seed in ALS}}
+    models = {"als": {"replicates": ALS}, "popularity": popularity}
+    comparison = compared(models, paired_replicates=True)
+    pair = defined(comparison.retrained("als", "popularity", "nDCG@10"))
 
-    assert found is not None
-    assert (found.of, found.trainings_df) == (3, 2)
+    assert (pair.of, pair.trainings_df) == (3, 2)
 
 
 def test_two_trainings_are_too_few_for_an_interval() -> None:
     two = compared({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
-    found = two.retrained("als", "popularity", "nDCG@10")
+    pair = defined(two.retrained("als", "popularity", "nDCG@10"))
 
-    assert found is not None
-    assert (found.ci_low, found.p, found.verdict, found.of) == (None, None, "no_interval", 2)
-    assert two.replicates is not None
-    assert "2 trainings" in two.replicates.answers[0]
-    assert "at least 3" in two.replicates.answers[0]
+    assert (pair.ci_low, pair.p, pair.verdict, pair.of) == (None, None, "no_interval", 2)
 
 
 @pytest.mark.parametrize(
@@ -186,8 +159,7 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
         }
     )
 
-    assert found.replicates is not None
-    first, second, last = found.replicates.answers
+    first, second, last = defined(found.replicates).answers
     assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
     assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
@@ -213,10 +185,7 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
     )
 
     for comparison, label in ((few, "nDCG@10"), (undefined, "ILD@10")):
-        found = comparison.retrained("als", "popularity", label)
-        assert found is not None
+        found = defined(comparison.retrained("als", "popularity", label))
         assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
         assert from_content(to_content(comparison)) == comparison
-    assert "identical for every user" in (
-        undefined.replicates.answers[0] if undefined.replicates else ""
-    )
+    assert "identical for every user" in defined(undefined.replicates).answers[0]

@@ -1,24 +1,20 @@
 """What `duplicates: keep` does to each metric of the catalogue, measured on lists that repeat items."""
 
 import random
+from functools import cache
 from typing import Any
 
 import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOB, KNOBS
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
+from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
-from docs.make_docs import conventions_page, metric_page
+from tests.metrics_core.metrics.strategies import label_of
 
 ITEMS = "abcdefgh"
-LENGTH = 6
-INSIDE = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
-ONCE = {
-    *("RR", "Bpref", "HLU", "AUC", "Judged", "Spearman", "Kendall", "FCP"),
-    *("Coverage", "Gini", "Entropy", "Personalization"),
-}
+LENGTH = 6  # the whole list, also where it closes up
 
 
 def _drawn() -> dict[str, Any]:
@@ -47,58 +43,36 @@ def _drawn() -> dict[str, Any]:
 DATA = _drawn()
 
 
-def _label(metric: Metric) -> str:
-    cutoff = f"@{LENGTH}" if metric.takes_k else ""  # the whole list, also where it closes up
-    return f"{metric.name}{INSIDE.get(metric.name, '')}{cutoff}"
-
-
-def _mean(label: str, duplicates: str, **knobs: Any) -> float:
+def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
     pinned = cc.preset(
         "standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs
     )
-    return cc.evaluate(**DATA, metrics=[label], conventions=pinned)[label]
+    return cc.evaluate(**DATA, metrics=labels, conventions=pinned)
 
 
-def _ways(metric: Metric) -> list[dict[str, Any]]:
-    """`standard`, and with each word of each convention of the metric."""
-    able = [KNOB[name] for name in metric.knobs if name in KNOB]
-    return [
-        {},
-        *({knob.name: value} for knob in able for value in knob.values if value != "full_k"),
-    ]
+@cache
+def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Result:
+    """Evaluate all metrics, or those that read a convention with a word of it."""
+    labels = [label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.knobs]
+    return _evaluate(labels, duplicates, **({knob: value} if knob else {}))
 
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
 def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
     """Else a list with copies is worth what it is with misses in their places; beyond accuracy, without them."""
     without = "drop" if metric.family == "beyond" else "first"
-    label = _label(metric)
-    kept = [_mean(label, "keep", **way) for way in _ways(metric)]
-    settled = [_mean(label, without, **way) for way in _ways(metric)]
+    knobs = [KNOB[name] for name in metric.knobs if name in KNOB]
+    ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]
+    kept, settled = (
+        [_means(duplicates, *way)[label_of(metric, LENGTH)] for way in [(), *ways]]
+        for duplicates in ("keep", without)
+    )
 
     assert metric.counts_copies is (kept != settled)
 
 
-@pytest.mark.parametrize(
-    "metric", [m for m in CATALOGUE if m.family != "beyond"], ids=lambda metric: metric.name
-)
-def test_judged_only_counts_first_copies(metric: Metric) -> None:
-    inside = INSIDE.get(metric.name, "()").replace(")", ",judged_only=true)").replace("(,", "(")
-    label = f"{metric.name}{inside}" + (f"@{LENGTH}" if metric.takes_k else "")
+def test_judged_only_counts_first_copies() -> None:
+    labels = [label_of(m, LENGTH, judged_only=True) for m in CATALOGUE if m.family != "beyond"]
+    kept, dropped = (_evaluate(labels, duplicates) for duplicates in ("keep", "drop"))
 
-    assert _mean(label, "keep") == _mean(label, "drop")
-
-
-def test_those_that_count_first_copies_are_named() -> None:
-    assert {metric.name for metric in CATALOGUE if not metric.counts_copies} == ONCE
-    (said,) = (line for line in conventions_page().splitlines() if line.startswith("Under `keep`"))
-    assert all(f"{name}" in said for name in ONCE)
-    assert not any(f" {name}," in said for name in METRIC if name not in ONCE)
-
-
-def test_no_text_says_more_than_the_metrics_do() -> None:
-    (duplicates,) = (knob for knob in KNOBS if knob.name == "duplicates")
-
-    assert "where the metric counts copies" in duplicates.means("keep")
-    assert "counts first copies only" in metric_page(METRIC["HLU"])
-    assert "counts each copy" in metric_page(METRIC["P"])
+    assert {label: kept[label] for label in labels} == {label: dropped[label] for label in labels}

@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -9,13 +10,13 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.metrics.catalogue import CATALOGUE
+from tests.metrics_core.metrics.strategies import label_of
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
 STEPPED = [m for m in CATALOGUE if m.family in {"accuracy", "agreement"}]
-GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
-LABELS = [m.name + GIVEN.get(m.name, "") for m in STEPPED]
-CUT = [f"{label}@3" for label in LABELS if label != "Rprec"]
+LABELS = [label_of(metric) for metric in STEPPED]
+CUT = [label_of(metric, 3) for metric in STEPPED if metric.takes_k]
 
 
 @cache
@@ -24,8 +25,10 @@ def _evaluated(label: str) -> pl.DataFrame:
     return cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=cc.preset("bellei")).per_user
 
 
-@pytest.mark.parametrize("label", [*LABELS, *CUT])
-@pytest.mark.parametrize("user", LISTS)
+@pytest.mark.parametrize(
+    ("user", "label"),
+    [*product(LISTS, LABELS), *product(("U1", "U2"), CUT)],  # policies do not depend on the cutoff
+)
 def test_the_derived_value_is_the_evaluated_value(user: str, label: str) -> None:
     bellei = cc.preset("bellei")
     values = _evaluated(label)
@@ -100,10 +103,13 @@ def test_the_seeds_are_derived_as_on_paper(
     assert derived.value == pytest.approx(value, abs=1e-6)
 
 
+def _versus(label: str, versus: str) -> cc.Versus:
+    bellei = cc.preset("bellei")
+    return cc.explain(LISTS, TRUTH, user="U2", metric=label, conventions=bellei, versus=versus)
+
+
 def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
-    both = cc.explain(
-        LISTS, TRUTH, user="U2", metric="AP@5", conventions=cc.preset("bellei"), versus="rectools"
-    )
+    both = _versus("AP@5", "rectools")
 
     assert (both.ours.value, both.theirs.value) == (1 / 2, 1 / 3)
     assert both.path.enough == ("ap_denominator",)
@@ -112,53 +118,42 @@ def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
 
 
 def test_versus_names_two_conventions_where_it_takes_two() -> None:
-    both = cc.explain(
-        LISTS, TRUTH, user="U2", metric="nDCG@5", conventions=cc.preset("bellei"), versus="lenskit"
-    )
+    both = _versus("nDCG@5", "lenskit")
 
     assert both.path.enough == ("discount", "ideal")
     assert both.theirs.value == pytest.approx((1 + 1 / 2) / (1 + 1 + 1 / math.log2(3)))
 
 
-def test_versus_a_preset_keeps_the_scale_of_the_data() -> None:
-    """On five stars, relevant from 4 on: no preset makes an item of one star a hit."""
-    stars = {"u": {"a": 1, "b": 5}}
-    pinned = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
-    for label in ("P@2", "nDCG@2", "ERR@2"):
-        both = cc.explain(
-            {"u": ["a", "b"]}, stars, user="u", metric=label, conventions=pinned, versus="standard"
-        )
-        assert both.path.lines == ("nothing: the two define this metric alike",)
-
-
-def test_versus_a_preset_keeps_the_scale_that_one_metric_has() -> None:
-    pinned = cc.preset("standard", overrides={"P": {"relevance_threshold": 4}})
-    both = cc.explain(
-        {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
-        user="u", metric="P@2", conventions=pinned, versus="rectools",
-    )  # fmt: skip
-
-    assert both.theirs.value == 1 / 2
-    assert "relevance_threshold" not in both.path.changed
-
-
-def test_versus_other_conventions_takes_them_by_value() -> None:
-    """Two teams that set the threshold otherwise do differ in it."""
-    ours, theirs = (cc.preset("standard", relevance_threshold=least) for least in (4, 1))
-    both = cc.explain(
-        {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}},
-        user="u", metric="P@2", conventions=ours, versus=theirs,
-    )  # fmt: skip
-
-    assert both.path.enough == ("relevance_threshold",)
-
-
 def test_versus_says_so_where_both_agree() -> None:
-    alike = cc.explain(
-        LISTS, TRUTH, user="U2", metric="R@5", conventions=cc.preset("bellei"), versus="ranx"
-    )
+    assert _versus("R@5", "ranx").path.lines == ("nothing on this list: both give 0.666667",)
 
-    assert alike.path.lines == ("nothing on this list: both give 0.666667",)
+
+OF_P = {"P": {"relevance_threshold": 4}}
+STANDARD = cc.preset("standard")
+FROM_4 = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
+
+
+@pytest.mark.parametrize(
+    ("label", "ours", "versus", "changed"),
+    [
+        # a preset keeps the scale of the data: none makes an item of one star a hit
+        *((label, FROM_4, "standard", False) for label in ("P@2", "nDCG@2", "ERR@2")),
+        ("P@2", cc.preset("standard", overrides=OF_P), "rectools", False),
+        # other conventions are taken by value
+        ("P@2", cc.preset("standard", relevance_threshold=4), STANDARD, True),
+    ],
+)
+def test_versus_a_preset_keeps_the_relevance_threshold(
+    label: str, ours: cc.Conventions, versus: Any, changed: bool
+) -> None:
+    """The list has an item of one star and one of five."""
+    lists, truth = {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}}
+    both = cc.explain(lists, truth, user="u", metric=label, conventions=ours, versus=versus)
+
+    assert (both.ours.value == both.theirs.value) is not changed
+    assert ("relevance_threshold" in both.path.changed) is changed
+    assert both.path.enough == (("relevance_threshold",) if changed else ())
+    assert ours != FROM_4 or both.path.lines == ("nothing: the two define this metric alike",)
 
 
 @pytest.mark.parametrize("label", ["P@3", "Hit@3", "AP@3", "RR@3", "nDCG@3"])

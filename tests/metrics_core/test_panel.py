@@ -1,9 +1,12 @@
 """The convention panel: one metric under every definition that a text or library has."""
 
+import duckdb
 import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.evaluate import mean_of
+from concord.metrics_core.inputs import open_inputs
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring.panel import differing, panel
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
@@ -26,11 +29,6 @@ def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
-    import duckdb
-
-    from concord.metrics_core.evaluate import mean_of
-    from concord.metrics_core.inputs import open_inputs
-
     found = panel(parse(label), STANDARD)
     others = [d for d in found.definitions if d.number]
     with duckdb.connect() as connection:

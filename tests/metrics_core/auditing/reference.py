@@ -33,7 +33,7 @@ def checks(
     user_born = {u: min(t for v, _, t in train if v == u) for u in users}
     item_born = {i: min(t for _, j, t in train if j == i) for i in items}
     later = [pair for pair, time in last.items() if time > min(began.values())]
-    found = {
+    return {
         "truth_before_train": _counted(
             [(u, i) for (u, i), time in last.items() if u in began and time > began[u]]
         ),
@@ -58,7 +58,6 @@ def checks(
             ]
         ),
     }
-    return found
 
 
 def divergence(train: Sequence[Row], truth: Sequence[Row]) -> float:

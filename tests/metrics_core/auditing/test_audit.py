@@ -132,10 +132,10 @@ def test_without_times_it_says_what_it_cannot_see() -> None:
 
 
 def test_a_train_of_strangers_is_told_as_a_comparison_tells_it() -> None:
-    audit = audited(train=rows([("nobody", "x", 1)]))
+    cold_users = audited(train=rows([("nobody", "x", 1)]))["cold_users"]
 
-    assert audit["cold_users"].count.severity == "serious"
-    assert audit["cold_users"].sentence.startswith("No user of the truth stands in the train")
+    assert cold_users.count.severity == "serious"
+    assert cold_users.sentence.startswith("No user of the truth stands in the train")
 
 
 def test_ids_of_other_types_meet_as_text() -> None:
@@ -160,12 +160,7 @@ def test_trainings_and_folds_are_taken_together() -> None:
     lists = {n: {user: LISTS[user] for user in users} for n, users in ((1, "ab"), (2, "cd"))}
 
     audit = cc.audit(
-        {"als": {"replicates": lists}},
-        {"replicates": folds},
-        train=rows(TRAIN),
-        metrics=["Hit@2"],
-        conventions="standard",
-        columns=COLUMNS,
+        {"als": {"replicates": lists}}, {"replicates": folds}, train=rows(TRAIN), **HOW
     )
 
     assert audit.models == ("als",)

@@ -24,24 +24,6 @@ def test_it_is_scipys_distance_squared(pairs: list[tuple[int, int]]) -> None:
     assert -1e-12 <= found <= 1 + 1e-12
 
 
-def test_shares_that_are_alike_and_shares_with_no_item_in_common() -> None:
-    assert divergence(np.array([2, 4]), np.array([1, 2])).sum() == 0
-    assert divergence(np.array([3, 0]), np.array([0, 5])).sum() == 1
-
-
-def test_rows_are_divided_as_they_were_and_none_is_lost() -> None:
-    train, truth = np.array([0, 100, 300, 600]), np.array([50, 0, 20, 30])
-
-    divided = list(divided_again(train, truth))
-
-    assert len(divided) == 19
-    for one, other in divided:
-        assert (one + other == train + truth).all()
-        assert other.sum() == 100
-    mean = np.mean([other for _, other in divided], axis=0)
-    assert mean == pytest.approx((train + truth) * 100 / 1100, abs=4)
-
-
 def test_where_nothing_drifts_a_drift_is_told_in_a_twentieth_of_the_cases() -> None:
     """Both sides are samples of one population: observed and 19 divisions are alike, each is the largest as often."""
     random, shares = np.random.default_rng(6), 1 / np.arange(1, 61)

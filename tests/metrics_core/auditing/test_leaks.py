@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-import pytest
 from numpy.typing import NDArray
 
 import concord as cc
+from tests.metrics_core.defined import defined
 from tests.project import ROOT, movielens
 
 sys.path.insert(0, str(ROOT / "data" / "demo"))
@@ -50,47 +50,35 @@ def top(train: pl.DataFrame, had: pl.DataFrame, model: Callable[[Floats], Floats
     )
 
 
-def trained(train: pl.DataFrame, had: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return {name: top(train, had, model) for name, model in MODELS.items()}
-
-
-@pytest.fixture(scope="module")
-def sides() -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Train and truth; the first 300 users, so that training takes seconds."""
+def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> None:
+    """Of the first 300 users, so that training takes seconds."""
     train, truth = (
         pl.read_parquet(movielens() / f"{name}.parquet").filter(pl.col("user") <= 300)
         for name in ("train", "test")
     )
-    return train, truth
-
-
-def audited(lists: dict[str, pl.DataFrame], truth: pl.DataFrame, train: pl.DataFrame) -> cc.Audit:
-    return cc.audit(lists, truth, train=train, metrics=["nDCG@10"], conventions="standard", columns=COLUMNS)  # fmt: skip
-
-
-def test_truth_in_train_is_found_its_effect_is_told_and_that_the_order_turns(
-    sides: tuple[pl.DataFrame, pl.DataFrame],
-) -> None:
-    train, truth = sides
     moved = truth.filter(pl.col("user") % 4 == 0)
     leaking = pl.concat([train, moved])
-    lists, clean = trained(leaking, train), trained(train, train)
+    lists, clean = (
+        {name: top(learned, train, model) for name, model in MODELS.items()}
+        for learned in (leaking, train)
+    )
 
-    finding = audited(lists, truth, leaking)["truth_in_train"]
+    audit = cc.audit(lists, truth, train=leaking, metrics=["nDCG@10"], conventions="standard", columns=COLUMNS)  # fmt: skip
+    finding = audit["truth_in_train"]
 
     assert finding.count.severity == "serious"
     assert (finding.count.rows, finding.count.users) == (len(moved), moved["user"].n_unique())
     told = {effect.model: effect for effect in finding.effects}
     for model in ("item-knn", "repeat"):  # what learned the answer falls without it, surely
-        shift, high = told[model].shift, told[model].ci_high
-        assert shift is not None
-        assert high is not None
-        assert shift < high < 0
-    known = _means(clean, truth, without=moved)
+        assert defined(told[model].shift) < defined(told[model].ci_high) < 0
+    rest, named = truth.join(moved, on="user", how="anti"), {"truth": COLUMNS["truth"]}
+    known = {
+        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
+        for model, recs in clean.items()
+    }  # fmt: skip
     for model, effect in told.items():  # and comes near to what it is worth with a clean train
         assert effect.mean is not None
-        assert effect.mean_without is not None
-        assert abs(effect.mean_without - known[model]) <= 0.02
+        assert abs(defined(effect.mean_without) - known[model]) <= 0.02
     (turn,) = (each for each in finding.turns if {each.a, each.b} == {"item-knn", "repeat"})
     assert turn.sure
     assert turn.difference < 0 < turn.difference_without
@@ -99,49 +87,3 @@ def test_truth_in_train_is_found_its_effect_is_told_and_that_the_order_turns(
     assert f"without {finding.count.users} of " in said
     assert "the order of the models turns: repeat is ahead of " in said
     assert "both are sure" in said
-
-
-def _means(
-    lists: dict[str, pl.DataFrame], truth: pl.DataFrame, *, without: pl.DataFrame
-) -> dict[str, float]:
-    """Of the users who were not touched."""
-    rest = truth.join(without, on="user", how="anti")
-    named = {"truth": COLUMNS["truth"]}
-    return {
-        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
-        for model, recs in lists.items()
-    }  # fmt: skip
-
-
-def test_a_clean_split_has_no_pair_on_both_sides_and_no_order_to_turn(
-    sides: tuple[pl.DataFrame, pl.DataFrame],
-) -> None:
-    train, truth = sides
-
-    audit = audited(trained(train, train), truth, train)
-
-    for check in ("truth_in_train", "truth_before_train", "users_born_after", "cold_users"):
-        assert audit[check].count.rows == 0
-        assert audit[check].turns == ()
-
-
-def test_train_rows_moved_behind_the_truth_are_found_as_time_travel(
-    sides: tuple[pl.DataFrame, pl.DataFrame],
-) -> None:
-    """The last row in train of every tenth user is dated a second after the first of their truth."""
-    train, truth = sides
-    begins = truth.group_by("user").agg(pl.col("timestamp").min().alias("begins"))
-    late = (pl.col("user") % 10 == 0) & (pl.int_range(pl.len()).over("user") == 0)
-    moved = (
-        train.sort("user", "timestamp", "item", descending=[False, True, False])
-        .join(begins, on="user")
-        .with_columns(
-            pl.when(late).then(pl.col("begins") + 1).otherwise("timestamp").alias("timestamp")
-        )
-        .drop("begins")
-    )
-    users = sorted(user for user in truth["user"].unique() if user % 10 == 0)
-
-    finding = audited({"popularity": top(train, train, popularity)}, truth, moved)["truth_before_train"]  # fmt: skip
-
-    assert (finding.count.rows, finding.count.users) == (len(users), len(users))

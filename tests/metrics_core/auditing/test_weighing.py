@@ -8,6 +8,7 @@ from scipy import stats
 
 from concord.metrics_core.auditing.weighing import effects, turns
 from concord.metrics_core.auditing.wording import weighed
+from tests.metrics_core.defined import defined
 
 RUNS = 400
 
@@ -33,9 +34,7 @@ def test_it_covers_the_truth_as_often_as_it_says() -> None:
         touched = np.arange(100) < 30
         values = np.where(touched, random.beta(2, 2, 100) + 0.2, random.beta(0.5, 0.5, 100))
         (found,) = effects("check", "nDCG@10", {"als": values}, touched, 0.95)
-        assert found.ci_low is not None
-        assert found.ci_high is not None
-        covered += found.ci_low <= -0.3 * 0.2 <= found.ci_high
+        covered += defined(found.ci_low) <= -0.3 * 0.2 <= defined(found.ci_high)
 
     assert 0.92 <= covered / RUNS <= 0.98  # ± 3 standard errors around 0.95
 
@@ -77,9 +76,7 @@ def test_a_turn_within_the_noise_is_not_called_sure() -> None:
 
     assert turn.difference == pytest.approx(0.1 * 0.5 - 0.9 * 0.01)
     assert turn.difference_without == pytest.approx(-0.01)
-    assert turn.low_without is not None
-    assert turn.high_without is not None
-    assert turn.low_without < 0 < turn.high_without
+    assert defined(turn.low_without) < 0 < defined(turn.high_without)
     assert not turn.sure
 
 

@@ -22,17 +22,21 @@ LISTS = {
 # RR@2: none 0, late 1/4, half 1/2, both 1, deep 1/2; R@2: 0, 1/2, 1/2, 1, 1; R@1: 0, 0, 1/2, 1, 0
 
 
-@pytest.fixture(scope="module")
-def compared() -> cc.Comparison:
+def _compare(models: dict[str, Any], baseline: str) -> cc.Comparison:
     return cc.compare(
-        LISTS,
+        models,
         TRUTH,
         metrics=["RR@2", "R@2", "R@1"],
-        baseline="none",
+        baseline=baseline,
         primary=["R@2"],
-        conventions=cc.preset("standard"),
+        conventions="standard",
         resamples=99,
     )
+
+
+@pytest.fixture(scope="module")
+def compared() -> cc.Comparison:
+    return _compare(LISTS, "none")
 
 
 def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> pl.DataFrame:
@@ -102,44 +106,41 @@ def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> 
     assert _row(found, "R@2")["agree"] == 1
 
 
-def _on(compared: cc.Comparison, truth: str | None, conventions: str = "") -> cc.Comparison:
-    inputs = () if truth is None else (InputFile("truth", "t.csv", truth),)
-    kept = replace(compared, provenance=replace(compared.provenance, inputs=inputs))
-    return replace(kept, conventions=replace(kept.conventions, fingerprint=conventions))
+def _on(compared: cc.Comparison, *hashes: str, conventions: str = "") -> cc.Comparison:
+    """Return the comparison as of this truth, or of the truths of these folds."""
+    roles = ["truth"] if len(hashes) == 1 else [f"truth of fold {n}" for n in range(len(hashes))]
+    inputs = tuple(InputFile(*each) for each in zip(roles, ["t.csv"] * len(hashes), hashes, strict=True))  # fmt: skip
+    return replace(
+        compared,
+        provenance=replace(compared.provenance, inputs=inputs),
+        conventions=replace(compared.conventions, fingerprint=conventions),
+    )
 
 
-def test_revisions_need_the_same_truth_and_conventions(compared: cc.Comparison) -> None:
+def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
+    compared: cc.Comparison,
+) -> None:
     revisions = {
         "now": _on(compared, "t1"),
-        "v1": _on(compared, "t1"),
-        "v2": _on(compared, "t2"),
-        "v3": _on(compared, "t1", "others"),
-        "v4": _on(compared, None),
+        "same": _on(compared, "t1"),
+        "other": _on(compared, "t2"),
+        "conventions": _on(compared, "t1", conventions="others"),
+        "unknown": _on(compared),
     }
-    given = _frame(*((f"none@{name}", "both", 1.0) for name in revisions), ("none@v3", "both@v3", 1.0))  # fmt: skip
-    found = cc.calibrate(given, revisions)
-
-    assert found.experiments == ("e0", "e1")
-    assert {each.experiment: each.why.split()[-1] for each in found.skipped} == {
-        "e2": "truths",
-        "e3": "conventions",
-        "e4": "truth",
-        "e5": "experiments",
+    of_folds = {
+        "now": _on(compared, "t1", "t2"),
+        "same": _on(compared, "t1", "t2"),
+        "other": _on(compared, "t1", "t3"),
     }
+    experiments = [(f"none@{name}", "both", 1.0) for name in revisions]
+    mixed = cc.calibrate(_frame(*experiments, ("none@conventions", "both@conventions", 1.0)), revisions)  # fmt: skip
+    folds = cc.calibrate(_frame(*experiments[:3]), of_folds)
 
-
-def test_every_fold_s_truth_must_be_the_same(compared: cc.Comparison) -> None:
-    def folds(*hashes: str) -> cc.Comparison:
-        files = [InputFile(f"truth of fold {n}", "t.csv", each) for n, each in enumerate(hashes)]
-        return replace(compared, provenance=replace(compared.provenance, inputs=tuple(files)))
-
-    revisions = {"now": folds("t1", "t2"), "v1": folds("t1", "t2"), "v2": folds("t1", "t3")}
-    given = _frame(("none@v1", "both", 1.0), ("none@v2", "both", 1.0))
-    found = cc.calibrate(given, revisions)
-
-    assert found.experiments == ("e0",)
-    assert [(each.experiment, each.why.split()[-2:]) for each in found.skipped] == [
-        ("e1", ["different", "truths"])
+    assert (mixed.experiments, folds.experiments) == (("e0", "e1"), ("e0", "e1"))
+    reasons = [{each.experiment: each.why.split()[-1] for each in c.skipped} for c in (mixed, folds)]  # fmt: skip
+    assert reasons == [
+        {"e2": "truths", "e3": "conventions", "e4": "truth", "e5": "experiments"},
+        {"e2": "truths"},
     ]
 
 
@@ -170,19 +171,11 @@ def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) 
 
 
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
-    made = cc.compare(
-        {"007": LISTS["none"], "7": LISTS["both"]},
-        TRUTH,
-        metrics=["R@2"],
-        baseline="007",
-        primary=["R@2"],
-        conventions=cc.preset("standard"),
-        resamples=99,
-    )
+    comparison = _compare({"007": LISTS["none"], "7": LISTS["both"]}, "007")
     file = tmp_path / "ab.csv"
     file.write_text("experiment,control,treatment,ctr\n01,007,7,+0.5\n1,7,007,-0.5\n")
 
-    assert cc.calibrate(file, made).experiments == ("01", "1")
+    assert cc.calibrate(file, comparison).experiments == ("01", "1")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The cases behind a difference: by hand, against plain Python on random worlds, and what is refused."""
 
-import random
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +34,7 @@ def _of(cases: tuple[Case, ...], user: str) -> list[Case]:
     return [case for case in cases if case.user == user]
 
 
-def test_users_for_whom_the_model_is_behind_come_first() -> None:
+def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_users() -> None:
     found = _cases(("RR@2",))
 
     assert [(case.user, case.difference) for case in found.cases] == [
@@ -45,6 +43,8 @@ def test_users_for_whom_the_model_is_behind_come_first() -> None:
         ("dan", 0 - 1 / 2),
     ]
     assert (found.n_users, found.n_behind, found.n_ahead) == (4, 3, 0)
+    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
+    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
@@ -119,13 +119,6 @@ def test_a_segment_restricts_to_its_users() -> None:
     assert (found.n_users, found.segment) == (2, "channel=app")
     assert found.cases[0].segments == {"channel": "app"}
     assert found.users["channel"].to_list() == ["app", "app"]
-
-
-def test_overlap_is_the_mean_over_the_users() -> None:
-    found = _cases(("RR@2",))
-
-    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
-    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
 
 
 def test_of_a_model_with_replicates_the_first_training_stands_for_it() -> None:
@@ -238,31 +231,32 @@ def test_random_worlds_are_told_as_in_loops(world: World, k: int) -> None:
         assert [x.item for x in case.list_a] == lists["one"][case.user][:k]
 
 
-def _frames(shuffled: random.Random | None, kind: type[pl.DataType]) -> dict[str, Any]:
-    def frame(rows: list[tuple[Any, ...]], columns: list[str]) -> pl.DataFrame:
-        if shuffled is not None:
-            shuffled.shuffle(rows)
-        made = pl.DataFrame(rows, schema=columns, orient="row")
-        return made.with_columns(pl.col("user").cast(kind))
+NUMBERS = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
 
-    number = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
-    models: Mapping[str, pl.DataFrame] = {
-        name: frame([(number[user], item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], ["user", "item", "rank"])
+
+def _frames(kind: type[pl.DataType], seed: int | None = None) -> dict[str, Any]:
+    """Return lists and truth as frames, with numbered users of this type; in another order with a seed."""
+
+    def frame(rows: list[tuple[Any, ...]], column: str) -> pl.DataFrame:
+        made = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
+        made = made.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
+        return made if seed is None else made.sample(fraction=1, shuffle=True, seed=seed)
+
+    models = {
+        name: frame([(user, item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], "rank")
         for name, of in LISTS.items()
     }  # fmt: skip
-    truth = frame([(number[user], item, grade) for user, items in TRUTH.items() for item, grade in items.items()], ["user", "item", "grade"])  # fmt: skip
-    return {"models": models, "truth": truth}
+    grades = [(user, *pair) for user, judged in TRUTH.items() for pair in judged.items()]
+    return {"models": models, "truth": frame(grades, "grade")}
 
 
 @pytest.mark.parametrize("kind", [pl.Int64, pl.String])
 def test_neither_the_order_of_rows_nor_the_type_of_ids_changes_anything(
     kind: type[pl.DataType],
 ) -> None:
-    expected = _cases(**_frames(None, pl.String), items=TITLES)
-    numbers = _frames(random.Random(3), kind)
-    numbers["truth"] = _frames(random.Random(4), pl.Int64)["truth"]
+    shuffled = {"models": _frames(kind, 3)["models"], "truth": _frames(pl.Int64, 4)["truth"]}
 
-    assert _cases(**numbers, items=TITLES) == expected
+    assert _cases(**shuffled, items=TITLES) == _cases(**_frames(pl.String), items=TITLES)
 
 
 def test_an_item_that_stands_twice_is_told_at_its_first_rank() -> None:

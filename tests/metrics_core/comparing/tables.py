@@ -11,9 +11,14 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.evidence.asked import Asked, effects_of
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.leaderboard import metrics_of, scores
+from concord.metrics_core.comparing.provenance import conventions
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import SegmentCell, Verdict
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
 from concord.metrics_core.scoring.summary import summarise
@@ -90,3 +95,26 @@ def evidence_of(values: Mapping[str, Values], **settings: Any) -> Evidence:
     asked = asked_of(list(next(iter(values.values()))), next(iter(values)), **settings)
     models = {model: evaluated_of(asked, of_labels) for model, of_labels in values.items()}
     return Evidence(asked, models, ground_of())
+
+
+def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
+    """Return the comparison of models with values by label; the first is the baseline."""
+    evidence = evidence_of(values, **settings)
+    asked, pairs = evidence.asked, differences(evidence)
+    return Comparison(
+        title=asked.title,
+        baseline=asked.baseline,
+        primary=tuple(asked.primary),
+        confidence=asked.confidence,
+        models=tuple(values),
+        metrics=tuple(metrics_of(asked)),
+        ks=tuple(asked.ks),
+        scores=tuple(scores(asked, evidence.models, pairs)),
+        pairs=tuple(pairs),
+        conventions=conventions(asked),
+    )
+
+
+def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:
+    """Return a segment's cell of which only the verdict is known, and whether it reverses the order over all users."""
+    return SegmentCell(label, segment, model, None, None, None, 0, None, None, None, None, None, verdict, turns)  # fmt: skip

@@ -1,10 +1,12 @@
-"""Groups of users: how they are named, and what is said of them."""
+"""How groups of users are named and described, and which metrics share a curve over k."""
 
 from dataclasses import replace
 
+from concord.metrics_core.comparing.leaderboard import metrics_of
 from concord.metrics_core.comparing.segments.grouped import up_to
 from concord.metrics_core.comparing.sentences.flags import flags
-from concord.metrics_core.comparison.parts import SegmentCell, Verdict
+from concord.metrics_core.metrics.catalogue import expand
+from tests.metrics_core.comparing.tables import asked_of, cell_of
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 
@@ -16,31 +18,15 @@ def test_names_of_groups_of_whole_numbers() -> None:
     assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
 
 
-def _cell(model: str, segment: str, verdict: Verdict, *, turns: bool) -> SegmentCell:
-    return SegmentCell(
-        label="nDCG@2",
-        segment=segment,
-        model=model,
-        mean=None,
-        ci_low=None,
-        ci_high=None,
-        n_users=0,
-        difference=None,
-        diff_low=None,
-        diff_high=None,
-        n_nonzero=None,
-        p_adjusted=None,
-        verdict=verdict,
-        turns=turns,
-    )
-
-
 def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
     cells = [
-        _cell(model, segment, verdict, turns=turns)
-        for model in ("als", "ease")
-        for segment, turns, verdict in TOLD
-    ] + [_cell("knn", "old", "worse", turns=False)]
+        *(cell_of(model, "new", "worse", turns=True, label="nDCG@2") for model in ("als", "ease")),
+        *(
+            cell_of(model, "old", "better", turns=False, label="nDCG@2")
+            for model in ("als", "ease")
+        ),
+        cell_of("knn", "old", "worse", turns=False, label="nDCG@2"),
+    ]
     some = typed(sample.two_models()).pairs[0]
     overall = {("nDCG@2", model): replace(some, difference=0.1) for model in ("als", "ease", "knn")}
 
@@ -50,4 +36,9 @@ def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
     ]
 
 
-TOLD: list[tuple[str, bool, Verdict]] = [("new", True, "worse"), ("old", False, "better")]
+def test_metrics_of_one_stem_share_a_curve_over_k() -> None:
+    labels = [str(label) for label in expand(["nDCG", "nDCG(rel=3)", "RBP(p=0.8)"], [5, 10])]
+
+    stems = [metric.stem for metric in metrics_of(asked_of(labels, "pop"))]
+
+    assert stems == ["nDCG"] * 2 + ["nDCG(rel=3)"] * 2 + ["RBP(p=0.8)"] * 2

@@ -1,13 +1,15 @@
 """The look-ups of a comparison: who is best, which difference, which cutoff."""
 
 from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
 
 import polars as pl
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import MIRROR, Difference, Score, Verdict
+from concord.metrics_core.comparison.parts import MIRROR, Difference, Score
+from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 
@@ -51,10 +53,8 @@ def test_models_without_a_mean_come_last_in_the_given_order() -> None:
 
 
 def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> None:
-    forward = five.difference("ease", "popularity", LABEL)
-    backward = five.difference("popularity", "ease", LABEL)
-    assert forward is not None
-    assert backward is not None
+    forward = defined(five.difference("ease", "popularity", LABEL))
+    backward = defined(five.difference("popularity", "ease", LABEL))
     assert None not in (forward.difference, forward.ci_low, forward.ci_high, forward.mean_a)
     assert (backward.a, backward.b) == ("popularity", "ease")
     assert (backward.mean_a, backward.mean_b) == (forward.mean_b, forward.mean_a)
@@ -67,12 +67,6 @@ def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> 
     assert backward.p_adjusted == forward.p_adjusted
 
 
-def test_a_difference_that_is_mirrored_twice_is_the_same_again(five: Comparison) -> None:
-    assert len(five.pairs) > 100
-    for pair in (*five.pairs, *typed(sample.without_numbers()).pairs):
-        assert pair.mirrored().mirrored() == pair
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -82,32 +76,31 @@ def test_a_difference_that_is_mirrored_twice_is_the_same_again(five: Comparison)
         {"mean_a": 0.2, "mean_b": -0.1, "difference": 0.3, "relative": None},
         {"ci_low": None, "ci_high": None, "effect_size": None, "p": None, "relative": None,
          "difference": None, "mean_a": None},
+        *({"verdict": verdict} for verdict in (*MIRROR, "equivalent", "identical", "undecided")),
     ],
 )  # fmt: skip
-def test_the_share_of_means_at_or_below_zero_survives_mirroring(
-    five: Comparison, change: dict[str, float | None]
+def test_a_difference_that_is_mirrored_twice_is_the_same_again(
+    five: Comparison, change: dict[str, Any]
 ) -> None:
-    pair = replace(five.pairs[0], **change)  # type: ignore[arg-type]
+    pair = replace(five.pairs[0], **change)
 
     assert pair.mirrored().mirrored() == pair
+    assert (pair.mirrored().verdict == pair.verdict) == (pair.verdict not in MIRROR)
 
 
-@pytest.mark.parametrize("verdict", [*MIRROR, "equivalent", "identical", "undecided"])
-def test_every_verdict_survives_mirroring_twice(five: Comparison, verdict: Verdict) -> None:
-    pair = replace(five.pairs[0], verdict=verdict)
-
-    assert (pair.mirrored().verdict == verdict) == (verdict not in MIRROR)
-    assert pair.mirrored().mirrored() == pair
+def test_every_difference_of_the_samples_is_the_same_after_two_mirrorings(five: Comparison) -> None:
+    assert len(five.pairs) > 100
+    for pair in (*five.pairs, *typed(sample.without_numbers()).pairs):
+        assert pair.mirrored().mirrored() == pair
 
 
-def test_pairs_that_were_not_compared_are_none(five: Comparison) -> None:
-    assert five.difference("ease", "ease", LABEL) is None
-
-
-def test_a_label_that_was_not_evaluated_is_refused(five: Comparison) -> None:
+def test_what_was_not_evaluated_or_compared_is_refused_or_none(five: Comparison) -> None:
     with pytest.raises(InputError, match="nDCG@7: was not evaluated; there are P@5, "):
         five.metric("nDCG@7")
+    with pytest.raises(InputError, match="nea: is not among the models: popularity, item-knn"):
+        five.score("nea", LABEL)
     assert five.metric(LABEL).label == LABEL
+    assert five.difference("ease", "ease", LABEL) is None
     assert five.pairs_of("nDCG@7") == []
     assert five.labels == tuple(metric["label"] for metric in sample.five_models()["metrics"])
 
@@ -149,9 +142,6 @@ def test_the_main_cutoff_is_that_of_the_first_primary_label_that_has_one(
     five: Comparison, primary: list[str], k: int
 ) -> None:
     assert replace(five, primary=tuple(primary)).main_k == k
-
-
-def test_without_any_cutoff_there_is_no_main_one(five: Comparison) -> None:
     assert replace(five, primary=("Rprec",), ks=()).main_k is None
 
 

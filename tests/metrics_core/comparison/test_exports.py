@@ -1,5 +1,7 @@
 """Tables of everything that the report shows."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -80,30 +82,20 @@ def test_conventions_are_told_by_value_with_their_overrides() -> None:
     assert tables["inputs"].to_dicts() == content["provenance"]["inputs"]
 
 
-EMPTY = {
+NO_CONVENTIONS = {"preset": "custom", "fingerprint": "", "knobs": [], "overrides": {}}
+EMPTY: dict[str, Any] = {
+    **{key: [] for key in ("distributions", "best", "tradeoffs", "segments", "warnings", "panel")},
     "quality": {},
-    "conventions": {"preset": "custom", "fingerprint": "", "knobs": [], "overrides": {}},
+    "conventions": NO_CONVENTIONS,
 }
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "distributions",
-        "best",
-        "tradeoffs",
-        "segments",
-        "warnings",
-        "panel",
-        "quality",
-        "conventions",
-    ],
-)
+@pytest.mark.parametrize("key", EMPTY)
 @pytest.mark.parametrize("part", ["empty", "absent"])
 def test_a_missing_part_has_the_same_columns_and_no_rows(key: str, part: str) -> None:
     content = sample.five_models()
     full = exports(typed(content))[key].schema
-    content[key] = EMPTY.get(key, [])
+    content[key] = EMPTY[key]
     if part == "absent":
         del content[key]
 

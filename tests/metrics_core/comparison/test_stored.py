@@ -36,30 +36,20 @@ AGAIN = "run `dvc repro compare`"
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
-def test_what_is_read_back_is_the_same_comparison_and_gives_the_same_bytes(
-    tmp_path: Path, name: str
-) -> None:
-    comparison = typed(SAMPLES[name]())
+def test_a_comparison_is_written_as_its_content_and_read_back(tmp_path: Path, name: str) -> None:
+    content = SAMPLES[name]()
+    comparison = typed(content)
     path = tmp_path / "comparison.json"
     path.write_bytes(to_json(comparison).encode())
 
-    again = read_comparison(path)
+    assert read_comparison(path) == comparison
+    assert to_json(read_comparison(path)).encode() == path.read_bytes()
+    assert to_content(comparison) == content == json.loads(path.read_bytes())
+    assert list(content)[:2] == ["schema", "title"]
 
-    assert again == comparison
-    assert to_json(again).encode() == path.read_bytes()
 
-
-@pytest.mark.parametrize("name", list(SAMPLES))
-def test_the_content_is_that_of_the_file(name: str) -> None:
-    content = SAMPLES[name]()
-
-    written = to_content(typed(content))
-
-    assert written == content
-    assert json.loads(to_json(typed(content))) == content
-    assert list(written)[:2] == ["schema", "title"]
-    assert {"leaderboard", "differences"} <= set(written)
-    assert not {"scores", "pairs"} & set(written)
+def test_a_comparison_of_replicates_is_read_back() -> None:
+    assert from_content(to_content(trained())) == trained()
 
 
 def test_parts_that_were_not_asked_for_may_be_absent() -> None:
@@ -109,43 +99,29 @@ def test_a_file_from_before_replicates_is_read_without_its_example_users() -> No
     assert from_content(content).replicates is None
 
 
-@pytest.mark.parametrize("content", [[], ["schema"], 3, "schema", None, {}])
-def test_what_is_no_comparison_at_all_is_refused(tmp_path: Path, content: object) -> None:
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        *((text, f"has schema None, and this version reads {SCHEMA}") for text in (b"[]", b'["schema"]', b"3", b'"schema"', b"null", b"{}")),
+        *((text, "is not valid JSON: ") for text in (b"", b"{", b'{"schema": 3,}', b'{"schema": 3} {}', b"schema: 3", b'{"schema": 3, "title": "\xff"}')),
+        (None, "there is no such file"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_comparison_is_refused(
+    tmp_path: Path, file: bytes | None, problem: str
+) -> None:
     path = tmp_path / "comparison.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
+    if file is not None:
+        path.write_bytes(file)
 
-    with pytest.raises(InputError, match=f"has schema None, and this version reads {SCHEMA}"):
+    with pytest.raises(InputError, match=problem) as refused:
         read_comparison(path)
 
-
-@pytest.mark.parametrize("text", ["", "{", '{"schema": 3,}', '{"schema": 3} {}', "schema: 3"])
-def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "comparison.json"
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(InputError, match="is not valid JSON: ") as caught:
-        read_comparison(path)
-
-    assert str(path) in str(caught.value)
-    assert AGAIN in str(caught.value)
+    assert str(path) in str(refused.value)
+    assert AGAIN in str(refused.value)
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "comparison.json"
-    path.write_bytes(b'{"schema": 3, "title": "\xff"}')
-
-    with pytest.raises(InputError, match="is not valid JSON: "):
-        read_comparison(path)
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such file") as caught:
-        read_comparison(tmp_path / "comparison.json")
-
-    assert AGAIN in str(caught.value)
-
-
-REQUIRED = [
+REMOVED: list[tuple[str | int, ...]] = [
     ("title",), ("baseline",), ("primary",), ("confidence",), ("models",), ("metrics",), ("ks",), ("leaderboard",),
     ("differences",), ("metrics", 0, "min_effect"), ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
     ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "stands_for"),
@@ -153,70 +129,48 @@ REQUIRED = [
     ("conventions", "knobs", 0, "value"),
     ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "who"),
 ]  # fmt: skip
+UNKNOWN: list[tuple[str | int, ...]] = [
+    ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
+    ("differences", 0, "colour"), ("segments", 0, "cells", 0, "colour"),
+    ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"), ("provenance", "inputs", 0, "colour"),
+]  # fmt: skip
+INVALID: list[tuple[tuple[str | int, ...], object]] = [
+    (("panel",), None), (("segments",), None), (("tradeoffs",), None), (("distributions",), None),
+    (("best",), None), (("warnings",), None), (("quality",), None), (("conventions",), None),
+    (("differences", 0, "verdict"), "splendid"), (("warnings", 0, "severity"), "dire"),
+    (("leaderboard", 0, "mean"), "much"), (("ks",), [1.5]), (("models",), "popularity"),
+]  # fmt: skip
+MISSING = object()
 
 
-@pytest.mark.parametrize("path", REQUIRED, ids=lambda path: ".".join(map(str, path)))
-def test_a_missing_key_is_named(path: tuple[str | int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("path", "value", "after"),
+    [
+        *((path, MISSING, ": ") for path in REMOVED),
+        *((path, [], ": ") for path in UNKNOWN),
+        *((path, value, "") for path, value in INVALID),
+    ],
+)
+def test_a_missing_unknown_or_invalid_key_is_named(
+    path: tuple[str | int, ...], value: object, after: str
+) -> None:
     content = sample.five_models()
-    del _inside(content, path)[path[-1]]
+    part: Any = content
+    for step in path[:-1]:
+        part = part[step]
+    if value is MISSING:
+        del part[path[-1]]
+    else:
+        part[path[-1]] = value
 
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as refused:
         from_content(content, "that file")
 
-    (problem,) = caught.value.problems
+    (problem,) = refused.value.problems
     assert problem.where == "that file"
-    assert problem.what.startswith(f"{'.'.join(map(str, path))}: ")
-    assert "required" in problem.what.lower()
+    assert problem.what.startswith(".".join(map(str, path)) + after)
+    assert value is not MISSING or "required" in problem.what.lower()
     assert problem.fix == AGAIN
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
-        ("differences", 0, "colour"), ("segments", 0, "cells", 0, "colour"),
-        ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"), ("provenance", "inputs", 0, "colour"),
-    ],
-    ids=lambda path: ".".join(map(str, path)),
-)  # fmt: skip
-def test_an_unknown_key_is_named(path: tuple[str | int, ...]) -> None:
-    content = sample.five_models()
-    _inside(content, path)[path[-1]] = []
-
-    with pytest.raises(InputError) as caught:
-        from_content(content)
-
-    (problem,) = caught.value.problems
-    assert problem.what.startswith(f"{'.'.join(map(str, path))}: ")
-    assert problem.fix == AGAIN
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("panel",), None), (("segments",), None), (("tradeoffs",), None), (("distributions",), None),
-        (("best",), None), (("warnings",), None), (("quality",), None), (("conventions",), None),
-        (("differences", 0, "verdict"), "splendid"), (("warnings", 0, "severity"), "dire"),
-        (("leaderboard", 0, "mean"), "much"), (("ks",), [1.5]), (("models",), "popularity"),
-    ],
-)  # fmt: skip
-def test_a_value_of_another_kind_is_named(path: tuple[str | int, ...], value: object) -> None:
-    content = sample.five_models()
-    _inside(content, path)[path[-1]] = value
-
-    with pytest.raises(InputError) as caught:
-        from_content(content)
-
-    (problem,) = caught.value.problems
-    assert problem.what.startswith(".".join(map(str, path)))
-    assert problem.fix == AGAIN
-
-
-def _inside(content: Content, path: tuple[str | int, ...]) -> Any:
-    found: Any = content
-    for step in path[:-1]:
-        found = found[step]
-    return found
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))
@@ -236,14 +190,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 
 
 OF_REQUESTS = {"unit", "n_requests"}  # keys that are there only where requests are the unit
-OF_GAPS = {
-    "ratio",
-    "difference",
-    "diff_low",
-    "diff_high",
-    "p",
-    "p_adjusted",
-}  # where they are compared
+OF_GAPS = {*("ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted")}  # where compared
 
 
 def of_requests() -> Comparison:

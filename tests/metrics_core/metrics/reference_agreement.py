@@ -51,8 +51,7 @@ def concordant_pairs(user: Any) -> Number:
 
 
 def bpref(user: Any) -> Number:
-    truth = _visible(user)
-    relevant = {x for x, g in truth.items() if _is_relevant(user, g)}
+    truth, relevant = user.judged, user.relevant
     n_relevant, n_other = len(relevant), len(truth) - len(relevant)
     total, above, seen = Fraction(0), 0, set()
     for i, x in enumerate(user.ranked, 1):
@@ -74,11 +73,10 @@ def hlu(user: Any, *, halflife: float) -> Number:
     def left(i: int) -> float:
         return float(2 ** (-(i - 1) / (halflife - 1)))
 
-    known = {x: g for x, g in _visible(user).items() if _is_relevant(user, g)}
     earned = math.fsum(worth(g) * left(i) for i, g in judged(user) if _is_relevant(user, g))
     if user.pinned.hlu_norm == "none":
         return earned
-    best = math.fsum(worth(g) * left(i) for i, g in enumerate(sorted(known.values(), reverse=True), 1))  # fmt: skip
+    best = math.fsum(worth(g) * left(i) for i, g in enumerate(sorted(user.relevant.values(), reverse=True), 1))  # fmt: skip
     return earned / best if best else math.nan
 
 
@@ -93,13 +91,6 @@ def auc(user: Any) -> Number:
 def judged_share(user: Any) -> Number:
     length = min(user.cutoff, user.n)
     return Fraction(len(judged(user)), length) if length else 0
-
-
-def _visible(user: Any) -> dict[Any, float]:
-    known = user.truth or {}
-    if user.pinned.truth_visible == "all":
-        return dict(known)
-    return {x: g for x, g in known.items() if x in user.ranked}
 
 
 def _is_relevant(user: Any, grade: float) -> bool:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.conventions.conventions import KNOBS, Conventions
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
+from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.metrics import reference
 
 Labels = dict[str, tuple[str, int | None, dict[str, float]]]  # label: (name, k, parameters)
@@ -78,6 +79,14 @@ def _labels() -> Labels:
 
 
 LABELS = _labels()
+
+
+def label_of(metric: Metric, k: int | None = None, *, judged_only: bool = False) -> str:
+    """Return a metric's label with the parameters that it needs, cut at k if it takes a cutoff."""
+    inside = [{"p": "p=0.8", "halflife": "halflife=5"}[name] for name in metric.parameters]
+    inside += ["judged_only=true"] if judged_only else []
+    cutoff = f"@{k}" if k is not None and metric.takes_k else ""
+    return metric.name + (f"({','.join(inside)})" if inside else "") + cutoff
 
 
 @dataclass(frozen=True)

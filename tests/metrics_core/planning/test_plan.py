@@ -9,10 +9,11 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparing.gate import guarded
-from concord.metrics_core.comparison.gate import Guardrail, Measured
-from concord.metrics_core.planning.parts import PlannedGuardrail, PlannedPair
+from concord.metrics_core.comparison.gate import Measured
+from concord.metrics_core.planning.parts import PlannedPair
 from concord.metrics_core.statistics.needed import users_needed
 from concord.metrics_core.statistics.power import Spread, different, equivalent, not_worse
+from tests.metrics_core.defined import defined
 from tests.metrics_core.planning import shop
 
 
@@ -45,8 +46,7 @@ def test_the_spread_is_that_of_users_differences(
 
 def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
     found = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
-    assert found.sd is not None
-    spread, tests = Spread(found.sd), 3 * 2  # pairs of three models x primary metrics
+    spread, tests = Spread(defined(found.sd)), 3 * 2  # pairs of three models x primary metrics
 
     assert found.tests == tests
     assert found.effect == found.min_effect == 0.01
@@ -55,14 +55,12 @@ def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
     assert found.users_needed_corrected == corrected
     assert found.users_equivalent == users_needed(equivalent(0.01, 0.05), 0, spread, power=0.9)
     assert found.users_better is None  # a difference of min_effect is not above it
-    assert found.smallest is not None
-    by_hand = (1.96 + 1.2816) * found.sd / math.sqrt(300)
+    by_hand = (1.96 + 1.2816) * spread.of_users / math.sqrt(300)
     assert found.smallest == pytest.approx(by_hand, rel=0.01)
 
 
 def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
-    baseline = comparison.score("popularity", "R@5").mean
-    assert baseline is not None
+    baseline = defined(comparison.score("popularity", "R@5").mean)
 
     assert row(cc.plan(comparison), label="R@5", model="als").effect == baseline * 2 / 100
     asked = cc.plan(comparison, metrics=["R@5"], effect="50%")
@@ -135,14 +133,12 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     found = {(g.model, g.label, g.segment): g for g in plan.guardrails}
 
     tight, wide = found["als", "nDCG@5", None], found["als", "R@5", None]
-    assert tight.sd is not None
-    needed = users_needed(not_worse(0.001, 0.05), 0, Spread(tight.sd), power=0.8)
+    spread = Spread(defined(tight.sd))
+    needed = users_needed(not_worse(0.001, 0.05), 0, spread, power=0.8)
     assert (tight.outlook, tight.users_needed) == ("cannot", needed)
-    assert tight.chance is not None
-    assert tight.chance < 0.1
+    assert defined(tight.chance) < 0.1
     assert wide.outlook == "shown"
-    assert wide.users_needed is not None
-    assert wide.users_needed <= 300
+    assert defined(wide.users_needed) <= 300
     coverage = found["als", "Coverage@5", None]
     assert (coverage.outlook, coverage.chance, coverage.users_needed) == ("shown", None, None)
     assert {key[2] for key in found} == {None, "no", "se"}
@@ -152,7 +148,6 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     assert {each.tests for each in plan.success} == {2}
     gains = {(each.model, each.label): each for each in plan.success}
     assert gains["als", "nDCG@5"].effect == 0.01
-    spread = Spread(tight.sd)
     assert gains["als", "nDCG@5"].users_needed == users_needed(different(0.025), 0.01, spread, power=0.8)  # fmt: skip
 
 
@@ -160,21 +155,16 @@ def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
     comparison: cc.Comparison,
 ) -> None:
     """The gate itself, on the same users and spread, with a measured difference of 0."""
-    assert comparison.gate is not None
-    measured = {m.model: m.guardrails for m in comparison.gate.models}
+    measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
     for planned in cc.plan(comparison).guardrails:
-        (there,) = [g for g in measured[planned.model] if _same(g, planned)]
+        place = (planned.label, planned.segmentation, planned.segment)
+        (there,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == place]  # fmt: skip
         if planned.half_width is None or there.test == "jackknife":
             continue
         level = there.__class__(**{**vars(there), "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
         base = {k: v for k, v in vars(level).items() if k not in {"asked", "margin", "outcome", "why"}}  # fmt: skip
         told = guarded(Measured(**base), planned.asked, planned.margin)
         assert (told.outcome == "pass") == (planned.outlook != "cannot")
-
-
-def _same(guardrail: Guardrail, planned: PlannedGuardrail) -> bool:
-    where = (guardrail.label, guardrail.segmentation, guardrail.segment)
-    return where == (planned.label, planned.segmentation, planned.segment)
 
 
 def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
@@ -186,20 +176,19 @@ def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
     assert "no number of users is enough" in plan.lines[0]
 
 
-def test_a_gate_that_can_be_shown_says_so() -> None:
-    gate = {"guardrails": {"R@5": 0.5}, "undecided": "pass"}
-    plan = cc.plan(shop.compared(gate=gate))
+@pytest.mark.parametrize(
+    ("margin", "line"),
+    [
+        (0.5, "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more."),
+        (0.001, "Undecided guardrails let a model pass here, so that 2 of 2 guardrails hardly guard."),
+    ],
+)  # fmt: skip
+def test_whether_a_gate_can_be_shown_is_the_last_line(margin: float, line: str) -> None:
+    gate = {"guardrails": {"R@5": margin}, "undecided": "pass"}
+    lines = cc.plan(shop.compared(gate=gate)).lines
 
-    assert plan.lines == (
-        "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more.",
-    )
-
-
-def test_what_lets_pass_though_undecided_hardly_guards() -> None:
-    gate = {"guardrails": {"R@5": 0.001}, "undecided": "pass"}
-    plan = cc.plan(shop.compared(gate=gate))
-
-    assert plan.lines[1] == "Undecided guardrails let a model pass here, so that 2 of 2 guardrails hardly guard."  # fmt: skip
+    assert lines[-1] == line
+    assert len(lines) == (1 if margin == 0.5 else 2)
 
 
 def test_trainings_have_a_part() -> None:
@@ -249,23 +238,8 @@ def test_numbers_that_cannot_be_are_refused(name: str) -> None:
     assert "\n  fix: " in str(refused.value)
 
 
-def test_what_a_comparison_knows_itself_is_refused(comparison: cc.Comparison) -> None:
-    with pytest.raises(cc.InputError, match="sd: is given beside a comparison"):
-        cc.plan(comparison, sd=0.1)
-    with pytest.raises(cc.InputError, match="Coverage@5 is one number over all users"):
-        cc.plan(comparison, metrics=["Coverage@5"])
-    with pytest.raises(cc.InputError, match="tests: is given beside a comparison"):
-        cc.plan(comparison, tests=5)
-    with pytest.raises(cc.InputError, match="metrics: 'R@5' is no list"):
-        cc.plan(comparison, metrics="R@5")
-    with pytest.raises(cc.InputError, match="effect: is 20, and no two values of R@5 are"):
-        cc.plan(comparison, metrics=["R@5"], effect=20)
-    with pytest.raises(cc.InputError, match="R@7: was not evaluated"):
-        cc.plan(comparison, metrics=["R@7"])
-
-
 FRAME = pl.DataFrame({"user": ["a", "b"], "R@5": [0.0, 1.0]})
-WRONG: dict[str, tuple[Any, str | None, str]] = {
+OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
     "no models": ({}, "a", "models: is no dict of models"),
     "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
     "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is no frame"),
@@ -274,19 +248,33 @@ WRONG: dict[str, tuple[Any, str | None, str]] = {
     "another label": ({"a": FRAME, "b": FRAME.rename({"R@5": "x"})}, "a", "b: has no numbers"),
     "no label": ({"a": FRAME.drop("R@5"), "b": FRAME}, "b", "metrics: there is none"),
     "text": ({"a": FRAME.cast({"R@5": pl.String}), "b": FRAME}, "b", "a: has no numbers in a"),
+    "one model": ({"a": FRAME}, "a", "models: there is no model beside the baseline"),
 }
 
 
-@pytest.mark.parametrize("name", list(WRONG))
-def test_values_that_are_none_are_refused(name: str) -> None:
-    given, baseline, said = WRONG[name]
+@pytest.mark.parametrize("name", list(OF_VALUES))
+def test_values_that_do_not_fit_are_refused(name: str) -> None:
+    models, baseline, words = OF_VALUES[name]
 
     with pytest.raises(cc.InputError) as refused:
-        cc.plan(given, baseline=baseline)
+        cc.plan(models, baseline=baseline)
 
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(words)
 
 
-def test_one_model_has_nothing_to_be_planned() -> None:
-    with pytest.raises(cc.InputError, match="there is no model beside the baseline"):
-        cc.plan({"a": FRAME}, baseline="a")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sd": 0.1}, "sd: is given beside a comparison"),
+        ({"tests": 5}, "tests: is given beside a comparison"),
+        ({"metrics": ["Coverage@5"]}, "Coverage@5 is one number over all users"),
+        ({"metrics": "R@5"}, "metrics: 'R@5' is no list"),
+        ({"metrics": ["R@7"]}, "R@7: was not evaluated"),
+        ({"metrics": ["R@5"], "effect": 20}, "effect: is 20, and no two values of R@5 are"),
+    ],
+)
+def test_options_that_do_not_fit_the_comparison_are_refused(
+    comparison: cc.Comparison, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(cc.InputError, match=words):
+        cc.plan(comparison, **options)

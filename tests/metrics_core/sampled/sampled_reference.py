@@ -34,20 +34,6 @@ def corrected(
     return _solve(left, right)
 
 
-def objective(
-    values: Sequence[float], by_rank: Sequence[float], negatives: int, gamma: float, catalogue: int
-) -> float:
-    """What f minimises, term by term."""
-    total = 0.0
-    for full in range(1, catalogue + 1):
-        p = [float(chance(r, full, negatives, catalogue)) for r in range(1, negatives + 2)]
-        mean = sum(q * f for q, f in zip(p, values, strict=True))
-        square = sum(q * f * f for q, f in zip(p, values, strict=True))
-        aim = by_rank[full - 1] if full <= len(by_rank) else 0.0
-        total += (mean - aim) ** 2 + gamma * (square - mean * mean)
-    return total / catalogue
-
-
 def _solve(left: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
     """Gauss and Jordan."""
     n = len(right)

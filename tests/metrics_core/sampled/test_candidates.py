@@ -52,23 +52,25 @@ BY_RANK = {
 }
 
 
+def _evaluate(metrics: list[str], **changes: Any) -> pl.DataFrame:
+    """Return the values of users with the wanted item at RANKS."""
+    usual = {"recs": lists(RANKS), "truth": truth(len(RANKS)), "conventions": conventions()}
+    options: dict[str, Any] = usual | changes
+    return cc.evaluate(metrics=metrics, **options).per_user
+
+
 @pytest.mark.parametrize("label", BY_RANK)
 def test_a_user_s_value_is_that_of_the_sampled_rank(label: str) -> None:
-    result = cc.evaluate(
-        lists(RANKS), truth(len(RANKS)), metrics=[label], conventions=conventions()
-    )
-
     values = _f(BY_RANK[label])
-    assert result.per_user[label].to_list() == pytest.approx([values[r - 1] for r in RANKS])
+
+    assert _evaluate([label])[label].to_list() == pytest.approx([values[r - 1] for r in RANKS])
 
 
 def test_where_the_gain_differs_each_grade_has_values_of_its_own() -> None:
-    result = cc.evaluate(
-        lists([1, 1, 3, 3]), truth(4, (1.0, 3.0)), metrics=["CG@2"], conventions=conventions()
-    )
+    values = _evaluate(["CG@2"], recs=lists([1, 1, 3, 3]), truth=truth(4, (1.0, 3.0)))["CG@2"]
 
     f = _f([Fraction(1)] * 2)
-    assert result.per_user["CG@2"].to_list() == pytest.approx([f[0], 3 * f[0], f[2], 3 * f[2]])
+    assert values.to_list() == pytest.approx([f[0], 3 * f[0], f[2], 3 * f[2]])
 
 
 @given(
@@ -82,41 +84,36 @@ def test_values_are_those_of_each_user_alone_in_any_order(ranks: list[int], rand
     rows = list(range(len(recs)))
     random.shuffle(rows)
 
-    together = cc.evaluate(recs[rows], known, metrics=labels, conventions=conventions())
+    together = _evaluate(labels, recs=recs[rows], truth=known)
 
     for user in known["user"]:
         mine = pl.col("user") == user
-        alone = cc.evaluate(
-            recs.filter(mine), known.filter(mine), metrics=labels, conventions=conventions()
-        )
-        assert alone.per_user.equals(together.per_user.filter(mine))
+        alone = _evaluate(labels, recs=recs.filter(mine), truth=known.filter(mine))
+        assert alone.equals(together.filter(mine))
 
 
 def test_auc_is_not_touched_for_it_has_no_bias() -> None:
-    found = cc.evaluate(lists(RANKS), truth(len(RANKS)), metrics=["AUC"], conventions=conventions())
-
-    assert found.per_user["AUC"].to_list() == [1, 3 / 4, 2 / 4, 1 / 4, 0, 1]
+    assert _evaluate(["AUC"])["AUC"].to_list() == [1, 3 / 4, 2 / 4, 1 / 4, 0, 1]
 
 
 def test_where_all_items_are_candidates_values_are_those_of_full_lists() -> None:
     metrics = ["nDCG@3", "AP@3", "RR", "Hit@2", "P@3", "ERR@3", "DCG@3"]
     whole = conventions(negatives=NEGATIVES, catalogue=NEGATIVES + 1)
 
-    found = cc.evaluate(lists(RANKS), truth(len(RANKS)), metrics=metrics, conventions=whole)
-    plain = cc.evaluate(lists(RANKS), truth(len(RANKS)), metrics=metrics, conventions="standard")
+    corrected, plain = (_evaluate(metrics, conventions=each) for each in (whole, "standard"))
 
     for label in metrics:
-        assert found.per_user[label].to_list() == pytest.approx(plain.per_user[label].to_list())
+        assert corrected[label].to_list() == pytest.approx(plain[label].to_list())
 
 
 def test_users_without_list_or_relevant_item_follow_their_policies() -> None:
     known = pl.concat([truth(3), pl.DataFrame({"user": ["u3"], "item": [0], "grade": [0.0]})])
     listed = lists([1, 2, 1, 2]).filter(pl.col("user") != "u2")
 
-    found = cc.evaluate(listed, known, metrics=["Hit@3"], conventions=conventions())
+    values = _evaluate(["Hit@3"], recs=listed, truth=known)["Hit@3"]
 
     f = _f([Fraction(1)] * 3)
-    assert found.per_user["Hit@3"].to_list() == pytest.approx([f[0], f[1], 0, np.nan], nan_ok=True)
+    assert values.to_list() == pytest.approx([f[0], f[1], 0, np.nan], nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +133,7 @@ def test_labels_without_a_correction_are_refused(
     items = pl.DataFrame({"item": list(range(NEGATIVES + 1))})
 
     with pytest.raises(ValueError, match=said):
-        cc.evaluate(
-            lists(RANKS), truth(6), metrics=metrics, items=items, conventions=conventions(**knobs)
-        )
+        _evaluate(metrics, items=items, conventions=conventions(**knobs))
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -174,7 +169,7 @@ def test_users_whose_rank_is_not_known_are_refused(
     recs: pl.DataFrame, known: pl.DataFrame, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        cc.evaluate(recs, known, metrics=["nDCG@3"], conventions=conventions())
+        _evaluate(["nDCG@3"], recs=recs, truth=known)
 
 
 @pytest.mark.parametrize(
@@ -211,28 +206,19 @@ def test_conventions_without_candidates_are_what_they_were() -> None:
 def test_explain_shows_how_the_value_came_about() -> None:
     f = _f([Fraction(1)] * 3)
 
-    found = cc.explain(lists(RANKS), truth(6), user="u1", metric="Hit@3", conventions=conventions())
+    both = cc.explain(lists(RANKS), truth(6), user="u1", metric="Hit@3", conventions=conventions(), versus=cc.preset("standard"))  # fmt: skip
 
-    assert found.value == pytest.approx(f[1])
-    assert "rank 2: 0, grade 1: hit  [sampled rank 2 of 5]" in str(found)
-    assert "among 4 of 29 others; uncorrected 1" in str(found)
-    assert f"f(1), f(2), … = {f[0]:.6g}, {f[1]:.6g}" in str(found)
-    assert "at full rank 30 (truly 0)" in str(found)
-    assert "Hit = f(2)" in str(found)
-
-
-def test_explain_versus_shows_what_the_correction_does() -> None:
-    found = cc.explain(
-        lists(RANKS),
-        truth(6),
-        user="u1",
-        metric="Hit@3",
-        conventions=conventions(),
-        versus=cc.preset("standard"),
-    )
-
-    assert found.theirs.value == 1
-    assert found.path.enough == ("candidates",)
+    assert both.ours.value == pytest.approx(f[1])
+    for words in (
+        "rank 2: 0, grade 1: hit  [sampled rank 2 of 5]",
+        "among 4 of 29 others; uncorrected 1",
+        f"f(1), f(2), … = {f[0]:.6g}, {f[1]:.6g}",
+        "at full rank 30 (truly 0)",
+        "Hit = f(2)",
+    ):
+        assert words in str(both.ours)
+    assert both.theirs.value == 1
+    assert both.path.enough == ("candidates",)
 
 
 def _compared(a: list[int], b: list[int], **how: Any) -> cc.Comparison:
@@ -333,23 +319,16 @@ def test_bounds_of_graded_gains_hold_for_each_grade() -> None:
     )
 
     open_orders = [each for each in found.warnings if each.kind == "order_not_identifiable"]
-    assert [each.sentence.split(" at ")[1].split()[0] for each in open_orders] == [
-        "nDCG@5",
-        "DCG@5",
-    ]
+    labels = [each.sentence.split(" at ")[1].split()[0] for each in open_orders]
+    assert labels == ["nDCG@5", "DCG@5"]
 
 
-def test_the_panel_corrects_every_definition() -> None:
-    found = _compared([1, 2, 3, 4, 5] * 20, [2, 3, 4, 5, 1] * 20, negatives=4, catalogue=30)
+def test_the_panel_corrects_every_definition_and_the_report_names_the_convention() -> None:
+    comparison = _compared([1, 2, 3, 4, 5] * 20, [2, 3, 4, 5, 1] * 20, negatives=4, catalogue=30)
 
-    (panel,) = found.panel
+    (panel,) = comparison.panel
     assert len(panel.definitions) >= 1
     assert all((value or 1.0) < 0.5 for d in panel.definitions for value in d.values.values())
-
-
-def test_the_report_names_the_convention() -> None:
-    found = _compared([1, 2] * 20, [2, 1] * 20, negatives=4, catalogue=30)
-
-    knob = {each.name: each for each in found.conventions.knobs}["candidates"]
+    knob = {each.name: each for each in comparison.conventions.knobs}["candidates"]
     assert knob.value == {"negatives": 4, "catalogue": 30, "sampling": "uniform"}
     assert knob.changes == ("DCG", "nDCG")

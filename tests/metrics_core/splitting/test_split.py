@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
-from tests.metrics_core.splitting.reference import Row, divided, is_chosen
+from tests.metrics_core.splitting.reference import Row, divided
 
 DAY = 86_400
 NAMES = ["user", "item", "time", "grade"]
@@ -46,13 +46,9 @@ def test_leave_last_out_by_hand() -> None:
     assert counts["truth_items_unknown_to_train"] == 2  # 12 and 13
     assert counts["train_rows_from_the_first_of_truth_on"] == 1  # that of user 3 at 5, from 3 on
     assert repr(found) == "Split(leave-last-out: train 4, truth 2 rows)"
-
-
-def test_two_are_left_out_of_who_has_three() -> None:
-    found = cc.split(frame(SHOP), "leave-last-out", last=2)
-
-    assert rows_of(found.truth) == [SHOP[1], SHOP[2]]  # users 2 and 3 have two and one
-    assert found.manifest["counts"]["users_with_too_few"] == 2
+    two = cc.split(frame(SHOP), "leave-last-out", last=2)
+    assert rows_of(two.truth) == [SHOP[1], SHOP[2]]  # users 2 and 3 have two and one
+    assert two.manifest["counts"]["users_with_too_few"] == 2
 
 
 def test_a_global_time_with_a_gap_by_hand() -> None:
@@ -92,14 +88,6 @@ def test_the_newest_items_are_cold() -> None:
     assert set(found.truth["item"]) == {12, 13}
     assert set(found.train["item"]) == {10, 11}
     assert found.manifest["method"]["seed"] is None
-
-
-def test_items_are_cold_by_hash() -> None:
-    found = cc.split(frame(SHOP), "cold-items", share=0.5, seed=1)
-
-    cold = {item for item in (10, 11, 12, 13) if is_chosen(item, 0.5, 1)}
-    assert set(found.truth["item"]) == cold
-    assert not cold & set(found.train["item"])
 
 
 def test_what_says_the_same_counts_once_and_is_counted() -> None:

@@ -1,4 +1,4 @@
-"""Holm and Benjamini-Hochberg against examples by hand and scipy."""
+"""Holm, Benjamini-Hochberg and the chance of a false winner against examples by hand and scipy."""
 
 import math
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
+from scipy.stats import binom, false_discovery_control
 
 from concord.metrics_core.statistics.pairs import adjust, benjamini_hochberg, holm
+from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
 
 NAN = math.nan
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -65,10 +66,20 @@ def test_holm_equals_its_definition(p: list[float]) -> None:
     assert holm(np.array(p)) == pytest.approx([expected[value] for value in p], rel=1e-12)
 
 
-@given(P_VALUES)
-def test_adjusting_never_makes_a_p_value_smaller_and_keeps_their_order(p: list[float]) -> None:
-    for method in (holm, benjamini_hochberg):
-        adjusted = method(np.array(p))
-        assert (adjusted >= np.array(p) * (1 - 1e-12)).all()
-        assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
-        assert adjusted.max() <= 1
+def test_the_chance_of_a_false_winner_by_hand() -> None:
+    assert chance_of_false_winner(0, 0.05) == 0
+    assert chance_of_false_winner(1, 0.05) == pytest.approx(0.05 / 2)
+    assert chance_of_false_winner(2, 0.05) == pytest.approx(1 - 0.975 * 0.975)
+    assert chance_of_false_winner(3, 0.2) == pytest.approx(1 - 0.9 * 0.9 * 0.9)
+
+
+@pytest.mark.parametrize("alpha", [0.0001, 0.01, 0.05, 0.5])
+@pytest.mark.parametrize("m", [1, 5, 28, 1_000, 100_000])
+def test_the_chance_of_a_false_winner_is_the_binomial_of_scipy(m: int, alpha: float) -> None:
+    assert chance_of_false_winner(m, alpha) == pytest.approx(binom.sf(0, m, alpha / 2), rel=1e-9)
+
+
+def test_the_severity_grows_at_five_and_at_twenty_eight_comparisons() -> None:
+    severity = {m: severity_of(chance_of_false_winner(m, 0.05)) for m in (1, 4, 5, 27, 28, 500)}
+
+    assert severity == {1: None, 4: None, 5: "notice", 27: "notice", 28: "serious", 500: "serious"}

@@ -1,4 +1,4 @@
-"""Requests of users: means, errors and degrees of freedom against sums by hand, a jackknife in plain Python and statsmodels."""
+"""Requests of users: means, errors and degrees of freedom against sums by hand, and a jackknife in plain Python."""
 
 import math
 from fractions import Fraction
@@ -16,13 +16,6 @@ from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
 
 Requests = list[list[float]]  # of each user
-SHOP: Requests = [
-    [1, 0, 1, 0.5],
-    [0],
-    [0.25, 0.75],
-    [1, 1, 1, 0, 0.5, 0.5, 0, 0, 1, 0.25],
-    [0, 0.5],
-]
 eighths = st.integers(0, 8).map(lambda n: n / 8)
 some_requests = st.lists(st.lists(eighths, min_size=1, max_size=6), min_size=2, max_size=8)
 
@@ -136,17 +129,6 @@ def test_few_heavy_users_are_few_however_many_stand_beside() -> None:
 def test_ids_of_no_request_are_refused() -> None:
     with pytest.raises(ValueError, match=r"unit: 'bob' is the id of no request"):
         Clusters.of(pl.Series(["ann/s1", "bob"]), "requests")
-
-
-def test_errors_are_those_of_statsmodels() -> None:
-    """statsmodels 0.15.0 on SHOP: OLS on a constant with cov_type="cluster" (CR1), and GEE with cov_type="bias_reduced"
-    (Mancl and DeRouen: CR3 without the factor (n - 1) / n)."""
-    ratio = ratio_of(SHOP, "requests")
-    n = len(SHOP)
-
-    assert ratio.value == pytest.approx(0.4868421052631581, abs=1e-15)
-    assert np.std(ratio.linearised, ddof=1) / math.sqrt(n) == pytest.approx(0.056228678404671835)
-    assert ratio.standard_error * math.sqrt(n / (n - 1)) == pytest.approx(0.06830239532392782)
 
 
 @given(st.lists(eighths, min_size=2, max_size=30))

@@ -27,15 +27,6 @@ def _intervals(a: Shown, b: Shown, n_items: int) -> dict[str, tuple[float, float
     return jackknife_intervals(a, b, MEASURES, items=_items(n_items), k=2, confidence=0.95)
 
 
-def test_ten_users_by_hand() -> None:
-    # a shows user n the item n alone, b shows everybody item 0. Coverage of 10 items: 1.0 against 0.1.
-    users = np.arange(10)
-    low, high = _intervals(Shown(users, users), Shown(users, np.zeros(10, dtype=np.int64)), 10)["Coverage@2"]  # fmt: skip
-
-    # without any user a covers 0.9 and b 0.1, always: no spread
-    assert [low, high] == pytest.approx([0.9, 0.9])
-
-
 def test_users_who_share_items_spread_the_interval() -> None:
     # users 0 to 4 get an item each that nobody else gets, users 5 to 9 all get item 9
     item = np.array([0, 1, 2, 3, 4, 9, 9, 9, 9, 9])

@@ -65,15 +65,6 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
     assert kept.n_users == 30
 
 
-def test_identical_values_have_neither_interval_nor_p() -> None:
-    found = one([0.5] * 20, [0.5] * 20)
-
-    assert (found.difference, found.n_users, found.n_nonzero) == (0.0, 20, 0)
-    assert (found.above, found.equal, found.below) == (0.0, 1.0, 0.0)
-    assert math.isnan(found.p)
-    assert math.isnan(found.ci_low)
-
-
 def test_constant_difference_has_an_interval_of_no_width_and_p_0() -> None:
     found = one([0.3] * 20, [0.2] * 20)
 
@@ -87,6 +78,7 @@ def test_fewer_than_ten_users_who_differ_give_no_interval(differing: int) -> Non
     found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
     assert found.n_nonzero == differing
+    assert found.equal == 500 / (differing + 500)
     assert found.difference == differing / (differing + 500)
     assert math.isnan(found.ci_low)
     assert math.isnan(found.p)
@@ -175,30 +167,6 @@ def test_the_order_of_the_users_changes_no_bit(both: tuple[Floats, Floats], rand
     random.shuffle(order)
 
     assert repr(one(a[order], b[order])) == repr(one(a, b))
-
-
-@given(columns(), st.sampled_from([0.5, 2.0, 1024.0]))
-def test_scaling_by_a_power_of_two_scales_the_interval_exactly(
-    both: tuple[Floats, Floats], factor: float
-) -> None:
-    a, b = both
-    plain, scaled = one(a, b), one(factor * a, factor * b)
-
-    assert same(scaled.ci_low, factor * plain.ci_low)
-    assert same(scaled.p, plain.p)
-    assert same(scaled.effect_size, plain.effect_size)
-
-
-@given(columns(), st.integers(-4, 4))
-def test_a_shift_of_both_models_changes_no_difference(
-    both: tuple[Floats, Floats], shift: int
-) -> None:
-    grid = [np.round(column * 64) / 64 for column in both]  # so that the shift is exact
-    plain, shifted = one(grid[0], grid[1]), one(grid[0] + shift, grid[1] + shift)
-
-    assert same(shifted.difference, plain.difference)
-    assert same(shifted.ci_low, plain.ci_low)
-    assert same(shifted.p, plain.p)
 
 
 def same(x: float, y: float) -> bool:

@@ -25,6 +25,7 @@ from concord.metrics_core.statistics.power import (
     variances,
 )
 from concord.metrics_core.statistics.verdict import verdict
+from tests.metrics_core.defined import defined
 from tests.metrics_core.statistics import power_reference as reference
 
 ALPHA = 0.05
@@ -60,30 +61,6 @@ def test_published_examples_of_r() -> None:
     assert users_needed(different(ALPHA), 10.0, Spread(10 * math.sqrt(2)), power=0.85) == 20
     found = chance(different(ALPHA), 0.3, Spread(0.28), users=12)
     assert found == pytest.approx(0.9210877, abs=5e-8)
-
-
-# statsmodels 0.15.0: TTestPower().solve_power(effect_size=d, alpha=alpha, power=power)
-@pytest.mark.parametrize(
-    ("d", "alpha", "power", "n"),
-    [
-        (0.5, 0.05, 0.8, 33.36713118431779),
-        (0.1, 0.05, 0.9, 1052.664547339556),
-        (0.03, 0.01, 0.8, 12979.948853656575),
-        (0.025, 0.0025, 0.8, 23905.268669691868),
-    ],
-)
-def test_users_needed_are_those_of_statsmodels(
-    d: float, alpha: float, power: float, n: float
-) -> None:
-    assert users_needed(different(alpha), d, ONE, power=power) == math.ceil(n)
-
-
-# statsmodels 0.15.0: TTestPower().power(d, n, alpha / 2, alternative="larger"), and solve_power(nobs=n, …, power=0.8)
-def test_power_and_smallest_difference_are_those_of_statsmodels() -> None:
-    assert chance(different(0.05), 0.5, ONE, users=20) == pytest.approx(0.5644828966786231)
-    assert chance(different(0.01), 0.1, ONE, users=1000) == pytest.approx(0.7194460178573031)
-    found = [smallest_effect(different(a), ONE, power=0.8, users=1192) for a in (0.05, 0.0025)]
-    assert found == pytest.approx([0.08121114249973406, 0.1121609052735392], rel=5e-6)
 
 
 def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
@@ -152,15 +129,6 @@ def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_two_ways_of_one_bound_agree() -> None:
-    """The same bound twice goes by the spreads that may be found, once by the noncentral t."""
-    for users in (5, 30, 3000):
-        effect = 3 / math.sqrt(users)
-        once, twice = Claim(((0.0, ALPHA),)), Claim(((0.0, ALPHA), (0.0, ALPHA)))
-        found = chance(twice, effect, ONE, users=users)
-        assert found == pytest.approx(chance(once, effect, ONE, users=users), abs=1e-6)
-
-
 def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
     """With 3 seeds t(2) = 4.303: half of the interval is 4.303 · 0.01 / √3 = 0.025 however many users there are."""
     spread = Spread(0.2, 0.01)
@@ -173,13 +141,9 @@ def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
     enough = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds)
     few = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds - 1)
     assert few < 0.8 <= enough
-    needed = users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)
-    assert needed is not None
-    assert needed <= 1192
-
-
-def test_no_number_of_seeds_is_enough_where_users_vary_too_much() -> None:
-    assert seeds_needed(different(ALPHA), 0.001, Spread(0.2, 0.01), power=0.8, users=1192) is None
+    too_small = seeds_needed(different(ALPHA), 0.001, spread, power=0.8, users=1192)
+    assert too_small is None  # the users vary too much for any number of seeds
+    assert defined(users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)) <= 1192
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 10, 30])
@@ -193,20 +157,17 @@ def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds:
         assert alone == pytest.approx(ALPHA / 2)
 
 
-def test_a_difference_at_its_bound_is_never_shown() -> None:
+def test_where_nothing_can_be_shown_or_is_certain() -> None:
+    # at its bound a difference is never shown
     assert users_needed(better(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
     assert users_needed(not_worse(0.0, ALPHA), 0.0, ONE, power=0.8) is None
     assert chance(not_worse(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
     assert chance(different(ALPHA), 0.0, ONE, users=MOST_USERS) == pytest.approx(ALPHA / 2)
-
-
-def test_without_a_spread_a_difference_is_what_it_is() -> None:
+    # without a spread it is what it is
     assert users_needed(different(ALPHA), 0.1, Spread(0.0), power=0.8) == 2
     assert users_needed(different(ALPHA), 0.0, Spread(0.0), power=0.8) is None
     assert chance(equivalent(0.1, ALPHA), 0.2, Spread(0.0), users=10) == 0
-
-
-def test_one_user_or_one_training_shows_nothing() -> None:
+    # one user or one training shows nothing
     assert chance(different(ALPHA), 1.0, ONE, users=1) == 0
     assert chance(different(ALPHA), 1.0, Spread(0.1, 0.1), users=100, seeds=1) == 0
     assert smallest_effect(different(ALPHA), ONE, power=0.8, users=1) is None
@@ -233,20 +194,11 @@ def test_smallest_effect_and_users_needed_answer_each_other(
 ) -> None:
     """With the smallest effect of n users, n users are needed, and no fewer."""
     claim = better(margin, alpha, alpha)
-    effect = smallest_effect(claim, Spread(sd), power=power, users=users)
+    effect = defined(smallest_effect(claim, Spread(sd), power=power, users=users))
 
-    assert effect is not None
     assert effect > margin
     assert chance(claim, effect, Spread(sd), users=users) >= power
     assert chance(claim, effect * 0.9999, Spread(sd), users=users) < power
-
-
-@pytest.mark.parametrize("name", ["better", "not worse", "equivalent"])
-def test_more_users_never_show_less(name: str) -> None:
-    effect = 0.0 if name == "equivalent" else 0.3
-    found = [chance(CLAIMS[name], effect, ONE, users=n) for n in range(2, 400, 3)]
-
-    assert found == sorted(found)
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.02, 0.2), (0.012, 0.2), (0.0, 0.05), (0.02, 0.05)])

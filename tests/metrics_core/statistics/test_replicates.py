@@ -19,6 +19,7 @@ from concord.metrics_core.statistics.replicates import (
     mean_of_defined,
     turned,
 )
+from tests.metrics_core.defined import defined
 
 NAN = math.nan
 # Shrout & Fleiss (1979), Psychological Bulletin 86(2), 420-428, table 2: four judges (here trainings) rate six targets
@@ -160,11 +161,7 @@ def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
 
     assert 0.01 < found.p < 0.1
     assert found.half(1 - found.p) == pytest.approx(0.02, rel=1e-9)
-    assert OverTrainings(0.0, *_parts()).p == 1.0
-
-
-def _parts() -> tuple[Part, tuple[Part, ...]]:
-    return Part(0.00004, 500), (Part(0.00002, 5),)
+    assert OverTrainings(0.0, Part(0.00004, 500), (Part(0.00002, 5),)).p == 1.0
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -183,33 +180,30 @@ def test_one_side_alone_gives_its_own_t_interval() -> None:
     assert of_trainings.half(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
 
 
-def test_how_many_users_or_trainings_would_settle_it() -> None:
-    found = OverTrainings(0.02, Part(0.0001, 100), (Part(0.00008, 4),))
-    users, trainings = users_needed(found, 0.95), trainings_needed(found, 0.95)
+@pytest.mark.parametrize(
+    ("of_users", "of_trainings", "are_users_needed"),
+    [
+        (0.0001, 0.00008, False),  # t(3) x 0.0089 = 0.028 > 0.02: no number of users is enough
+        (0.0004, 0.000002, True),  # t(99) x 0.02 > 0.02: no number of trainings is enough
+    ],
+)
+def test_how_many_users_or_trainings_would_settle_it(
+    of_users: float, of_trainings: float, are_users_needed: bool
+) -> None:
+    """A difference of 0.02 between 4 trainings of 100 users."""
+    over = OverTrainings(0.02, Part(of_users, 100), (Part(of_trainings, 4),))
+    users, trainings = users_needed(over, 0.95), trainings_needed(over, 0.95)
 
-    assert users is None  # t(3) x 0.0089 = 0.028 > 0.02: no number of users is enough
-    assert trainings is not None
+    def half(n: int, r: int) -> float:
+        part_of_users = student.ppf(0.975, n - 1) ** 2 * of_users * 100 / n
+        return math.sqrt(part_of_users + student.ppf(0.975, r - 1) ** 2 * of_trainings * 4 / r)
 
-    def half(r: int) -> float:
-        of_users = student.ppf(0.975, 99) ** 2 * 0.0001
-        return math.sqrt(of_users + student.ppf(0.975, r - 1) ** 2 * 0.00008 * 4 / r)
-
-    assert half(trainings) < 0.02 <= half(trainings - 1)
-
-
-def test_users_that_are_too_few_can_be_told_how_many_are_needed() -> None:
-    found = OverTrainings(0.02, Part(0.0004, 100), (Part(0.000002, 4),))
-    users = users_needed(found, 0.95)
-    assert users is not None
-
-    def half(n: int) -> float:
-        of_users = student.ppf(0.975, n - 1) ** 2 * 0.0004 * 100 / n
-        return math.sqrt(of_users + student.ppf(0.975, 3) ** 2 * 0.000002)
-
-    assert half(users) < 0.02 <= half(users - 1)
-    assert (
-        trainings_needed(found, 0.95) is None
-    )  # t(99) x 0.02 > 0.02: no number of trainings is enough
+    if are_users_needed:
+        assert half(defined(users), 4) < 0.02 <= half(defined(users) - 1, 4)
+        assert trainings is None
+    else:
+        assert half(100, defined(trainings)) < 0.02 <= half(100, defined(trainings) - 1)
+        assert users is None
 
 
 def test_how_often_the_order_turns() -> None:

@@ -52,23 +52,26 @@ def test_verdict(interval: tuple[float, float], p: float, min_effect: float, exp
     assert _verdict(found(low, high), p, min_effect, higher_is_better=False) == mirrored
 
 
-def test_few_informative_users_give_no_verdict() -> None:
-    assert _verdict(found(0.006, 0.020, n_nonzero=9), math.nan, 0.005) == "too_few_users"
-    assert _verdict(found(0.006, 0.020, n_nonzero=10), 0.001, 0.005) == "better"
-    assert _verdict(found(math.nan, math.nan, n_nonzero=0), math.nan, 0.005) == "identical"
-    assert (
-        _verdict(found(math.nan, math.nan, n_users=0, n_nonzero=0), math.nan, 0.0)
-        == "too_few_users"
-    )
+NAN = math.nan
 
 
-def test_a_pooled_mean_has_no_interval_and_no_verdict() -> None:
-    assert _verdict(found(0.006, 0.020).of_means(0.4, 0.3), math.nan, 0.005) == "no_interval"
-
-
-def test_a_threshold_that_does_not_exist_cannot_be_passed() -> None:
-    assert _verdict(found(0.006, 0.020), 0.001, math.nan) == "better_below_threshold"
-    assert _verdict(found(-0.006, 0.020), 0.300, math.nan) == "undecided"
+@pytest.mark.parametrize(
+    ("paired", "p", "min_effect", "expected"),
+    [
+        (found(0.006, 0.020, n_nonzero=9), NAN, 0.005, "too_few_users"),
+        (found(0.006, 0.020, n_nonzero=10), 0.001, 0.005, "better"),
+        (found(NAN, NAN, n_nonzero=0), NAN, 0.005, "identical"),
+        (found(NAN, NAN, n_users=0, n_nonzero=0), NAN, 0.0, "too_few_users"),
+        (found(0.006, 0.020).of_means(0.4, 0.3), NAN, 0.005, "no_interval"),  # a pooled mean
+        # a threshold that does not exist cannot be passed
+        (found(0.006, 0.020), 0.001, NAN, "better_below_threshold"),
+        (found(-0.006, 0.020), 0.300, NAN, "undecided"),
+    ],
+)
+def test_verdict_without_enough_users_or_threshold(
+    paired: Paired, p: float, min_effect: float, expected: str
+) -> None:
+    assert _verdict(paired, p, min_effect) == expected
 
 
 def _verdict(paired: Paired, p: float, min_effect: float, *, higher_is_better: bool = True) -> str:

@@ -1,13 +1,17 @@
-"""Friedman's test and ranks: on paper, Demšar's published table, and SciPy."""
+"""Rank tests over data sets, Friedman's and Wilcoxon's: on paper, all signs one by one, and published examples."""
 
 import math
+from collections.abc import Sequence
 from itertools import permutations, product
 
 import pytest
-from scipy.stats import friedmanchisquare
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import wilcoxon
 
 from concord.metrics_core.studying.friedman import critical_difference, friedman
 from concord.metrics_core.studying.ranks import average_ranks, groups_alike, rank_intervals
+from concord.metrics_core.studying.signed_rank import signed_rank_p, smallest_p
 
 # Demšar (2006), JMLR 7, table 6: AUC of C4.5 with parameters m and cf tuned or not, on 14 data sets.
 DEMSAR = (
@@ -62,12 +66,6 @@ def test_demsars_published_example() -> None:
     assert round(critical_difference(14, 4, confidence=0.90), 2) == 1.12
 
 
-def test_scipy_finds_the_same_chi_squared() -> None:
-    expected = friedmanchisquare(*zip(*DEMSAR, strict=True)).statistic
-
-    assert friedman(RANKS).chi2 == pytest.approx(expected)
-
-
 # Demšar (2006), table 5(a): q of Nemenyi's test for 2 to 10 models, at 0.05 and 0.10
 @pytest.mark.parametrize(
     ("confidence", "published"),
@@ -84,22 +82,14 @@ def test_demsars_critical_values(confidence: float, published: tuple[float, ...]
         )
 
 
-def test_where_all_data_sets_agree_p_is_exact() -> None:
-    found = friedman([[1, 2, 3]] * 5)
+@pytest.mark.parametrize("ranks", [(1, 2, 3), (1.5, 1.5, 3)])  # ties leave fewer orders
+def test_where_all_data_sets_agree_p_is_exact(ranks: tuple[float, ...]) -> None:
+    result = friedman([[*ranks]] * 5)
 
-    orders = list(permutations((1, 2, 3)))  # every way the other four could rank, against the first
-    agree = sum(all(o == (1, 2, 3) for o in others) for others in product(orders, repeat=4))
-    assert math.isinf(found.f)
-    assert found.p == pytest.approx(agree / 6**4)
-
-
-def test_where_all_data_sets_agree_ties_leave_fewer_orders() -> None:
-    found = friedman([[1.5, 1.5, 3]] * 5)
-
-    orders = set(permutations((1.5, 1.5, 3)))  # 3! / 2!: only who is last
-    agree = sum(all(o == (1.5, 1.5, 3) for o in rest) for rest in product(orders, repeat=4))
-    assert math.isinf(found.f)
-    assert found.p == pytest.approx(agree / 3**4)
+    orders = set(permutations(ranks))  # every way the other four could rank, against the first
+    agree = sum(all(order == ranks for order in others) for others in product(orders, repeat=4))
+    assert math.isinf(result.f)
+    assert result.p == pytest.approx(agree / len(orders) ** 4)
 
 
 def test_models_that_are_equal_everywhere_are_not_told_apart() -> None:
@@ -118,3 +108,43 @@ def test_bars_join_the_longest_runs_without_a_pair_told_apart() -> None:
 
     assert groups_alike("abcde", apart) == [("a", "b"), ("b", "c", "d"), ("c", "d", "e")]
     assert groups_alike("ab", [frozenset("ab")]) == []
+
+
+# Hollander & Wolfe: depression before and after, on nine patients; R's help page of wilcox.test has p = 0.0391.
+BEFORE = (1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30)
+AFTER = (0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29)
+
+
+def _one_by_one(differences: Sequence[float]) -> float:
+    """Every choice of signs, with ranks by counting."""
+    sizes = [abs(d) for d in differences if d]
+    ranks = [sum(o < s for o in sizes) + (sum(o == s for o in sizes) + 1) / 2 for s in sizes]
+    w = abs(sum(r if d > 0 else -r for r, d in zip(ranks, filter(None, differences), strict=True)))
+    sums = [
+        abs(sum(s * r for s, r in zip(signs, ranks, strict=True)))
+        for signs in product((-1, 1), repeat=len(ranks))
+    ]
+    return sum(each >= w for each in sums) / len(sums)
+
+
+def test_signed_ranks_of_three_data_sets_on_paper() -> None:
+    # Ranks 1, 2, 3, all positive: of the 8 choices of signs +++ and --- are as far out.
+    assert signed_rank_p([0.1, 0.2, 0.3]) == 2 / 8 == smallest_p(3)
+    # w = 3 + 2 - 1 = 4; |±1 ± 2 ± 3| >= 4 for +++ (6), -++ (4) and their mirror images.
+    assert signed_rank_p([-0.1, 0.2, 0.3]) == 4 / 8
+
+
+def test_signed_ranks_of_a_published_example() -> None:
+    differences = [b - a for b, a in zip(BEFORE, AFTER, strict=True)]
+
+    assert signed_rank_p(differences) == pytest.approx(0.0390625)
+    assert wilcoxon(differences, method="exact").pvalue == pytest.approx(0.0390625)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=8).filter(any))
+def test_p_of_signed_ranks_is_the_share_of_all_signs_as_far_out(differences: list[int]) -> None:
+    assert signed_rank_p(differences) == pytest.approx(_one_by_one(differences))
+
+
+def test_no_difference_gives_no_p_of_signed_ranks() -> None:
+    assert signed_rank_p([0.0, 0.0]) is None

@@ -43,18 +43,14 @@ def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
     assert {round(each[0], 12) for each in found.shrunk} == {round(found.mu, 12)}
 
 
-def test_differences_that_are_equal_keep_their_own_errors() -> None:
-    found = random_effects([0.1, 0.1, 0.1], [0.2, 0.2, 0.2], confidence=0.95)
+@pytest.mark.parametrize("differences", [[0.1] * 3, [0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50]])
+def test_differences_that_are_equal_but_for_rounding_keep_their_own_errors(
+    differences: list[float],
+) -> None:
+    effects = random_effects(differences, [0.2] * 3, confidence=0.95)
 
-    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0
-    assert found.ci_low < 0 < found.p
-
-
-def test_rounding_does_not_make_equal_differences_certain() -> None:
-    found = random_effects([0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50], [0.2] * 3, confidence=0.95)
-
-    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))
-    assert found.ci_low < 0
+    assert effects.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0
+    assert effects.ci_low < 0 < effects.p
 
 
 def test_the_published_trials_of_the_vaccine() -> None:
