@@ -68,6 +68,15 @@ def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> N
 
 
 @pytest.mark.usefixtures("files")
+def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
+    with workspace() as connection:
+        load(connection, params_of("lists.csv", conventions=CONVENTIONS[0]), "m")
+
+    rows = pl.read_parquet("results/lists/m.parquet").select("user", "ranking", "rank").rows()
+    assert rows == [(user, ranking, rank) for user in USERS for ranking in (0, 1) for rank in range(1, 7)]  # fmt: skip
+
+
+@pytest.mark.usefixtures("files")
 def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
     scores = (
         pl.read_csv("lists.csv")
