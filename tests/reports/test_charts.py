@@ -1,19 +1,35 @@
-"""Charts of differences, curves and pairs: colours, shapes, what a hover tells, scales."""
+"""Charts: schema, colours, shapes, scales, room for names."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from altair.utils import schemapi
 
+import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.bump import bump_chart
 from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
 from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.distributions import distribution_chart
 from concord.reports.charts.heatmap import pair_heatmap
+from concord.reports.charts.history import history_chart
 from concord.reports.charts.palette import COLOURS
+from concord.reports.charts.power import plan_picture
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.tradeoffs import entries as tradeoffs
+from concord.reports.charts.tradeoffs import tradeoff_chart
+from concord.reports.charts.trainings import training_chart
+from concord.reports.sections.panel import entries
+from tests.metrics_core.planning import shop
 from tests.reports.samples import sample
+from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
+
+LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
@@ -21,23 +37,32 @@ def five() -> Comparison:
     return typed(sample.five_models())
 
 
-def _colours(svg: str) -> set[str]:
-    root = ElementTree.fromstring(svg)
-    painted = (element.get(paint) for element in root.iter() for paint in ("fill", "stroke"))
-    return {colour for colour in painted if colour not in {None, "none", "transparent"}}
+CHARTS: dict[str, Callable[[Comparison], str]] = {
+    "differences, narrow": lambda five: difference_chart(five, LABEL, narrow=True),
+    "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
+    "curves": lambda five: curve_chart(five, "nDCG"),
+    "pairs": lambda five: pair_heatmap(five, LABEL),
+    "distributions": lambda five: distribution_chart(five, LABEL, narrow=False),
+    "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
+    "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
+    "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
+    "trainings": lambda _: training_chart(trained(), "nDCG@3", narrow=False),
+    "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
+    "plan": lambda _: plan_picture(cc.plan(shop.compared()), "nDCG@5"),
+}
 
 
-def test_charts_use_only_colours_that_follow_the_scheme_and_name_no_font(five: Comparison) -> None:
-    narrow, wide = (difference_chart(five, "nDCG@10", narrow=narrow) for narrow in (True, False))
-    charts = [narrow, wide, curve_chart(five, "nDCG"), pair_heatmap(five, "nDCG@10")]
-    light = {colours[0] for colours in COLOURS.values()}
-    for chart in charts:
-        assert _colours(chart) <= light
-        assert "font-family" not in chart
-    assert 'width="350"' in narrow  # of a phone
-    row = five.difference("ease", "popularity", "nDCG@10")
-    assert row is not None
-    assert f"ease: +{row.difference:.3f} (+{row.ci_low:.3f} to +{row.ci_high:.3f})" in wide
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_passes_the_schema_and_uses_only_colours_that_follow_the_scheme(
+    five: Comparison, name: str
+) -> None:
+    with schemapi.debug_mode(True):
+        chart = CHARTS[name](five)
+
+    root = ElementTree.fromstring(chart)
+    colours = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
+    assert colours - {None, "none", "transparent"} <= {light for light, _ in COLOURS.values()}
+    assert ("font-family" in chart) == (name == "plan")  # which stands alone
 
 
 def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparison) -> None:

@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 import pytest
 
 import concord as cc
-from concord.reports.charts.palette import COLOURS
 from concord.reports.charts.power import MOST_MODELS, plan_picture
 from tests.metrics_core.planning import shop
 
@@ -18,14 +17,6 @@ def plan() -> cc.Plan:
 def texts(svg: str) -> list[str]:
     every = (element.text or "" for element in ElementTree.fromstring(svg).iter())
     return [text for text in every if text.strip()]
-
-
-def test_it_has_only_colours_of_the_page(plan: cc.Plan) -> None:
-    root = ElementTree.fromstring(plan_picture(plan, "nDCG@5"))
-
-    painted = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
-    light = {colours[0] for colours in COLOURS.values()}
-    assert painted - {None, "none", "transparent"} <= light
 
 
 def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
