@@ -105,16 +105,21 @@ def attempt_process(
     project: Path, *command: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in the project as a process, with the environment's own programs first."""
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
     return subprocess.run(
         command,
         cwd=project,
-        env={**os.environ, **quiet, **_site_cache(project), **environment},
+        env=process_environment(project, **environment),
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def process_environment(project: Path, **environment: str) -> dict[str, str]:
+    """Return the environment of processes in the project: the programs of the tests first, nothing is reported."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
+    return {**os.environ, **quiet, **_site_cache(project), **environment}
 
 
 def _site_cache(project: Path) -> dict[str, str]:
