@@ -7,12 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.read import read_params
 from tests import in_process
 from tests.in_process import run_concord, run_dvc
 
@@ -79,6 +82,16 @@ def change_params(project: Path, change: Mapping[str, Any]) -> None:
             section = section[part]
         section[last] = value
     yaml.dump(content, project / "params.yaml")
+
+
+def params_refusal(project: Path, change: Mapping[str, Any]) -> str:
+    """Return the message with which the params.yaml of a project is refused after a change."""
+    before = (project / "params.yaml").read_bytes()
+    change_params(project, change)
+    with chdir(project), pytest.raises(InputError) as refused:
+        read_params()
+    (project / "params.yaml").write_bytes(before)
+    return str(refused.value)
 
 
 def run(project: Path, *command: str, **environment: str) -> str:

@@ -182,20 +182,6 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     assert "Gate:" not in text
 
 
-@pytest.mark.whole
-def test_other_conventions_are_named_and_not_decided_on(
-    request_: PullRequest, tmp_path: Path
-) -> None:
-    run(request_.project, "git", "fetch", "-q", "--depth=1", "origin", request_.base)
-    change_params(request_.project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    code, text = _text(request_.base, tmp_path)
-
-    assert code == 2
-    assert "## Gate: no decision" in text
-    assert "gain was 'linear' and is 'exp2'" in text
-    assert text == _text(request_.base, tmp_path)[1]
-
-
 def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
     """Run the last step of the action on a comment that is written."""
     (step,) = [each for each in action()["runs"]["steps"] if each["name"] == "comment"]

@@ -24,10 +24,10 @@ from concord.metrics_core.scoring.partition import Task
 from concord.metrics_core.scoring.summary import summarise_catalogue
 from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
 from concord.pipeline.evaluating.engines import polars as polars_engine
-from tests.library import compared_as_pinned
+from tests.library import assert_library_gives_the_same, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored
-from tests.project import change_params, copied, run, run_all_stages
+from tests.project import run
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
 NAMED = {"items": {"group": "maker"}}
@@ -392,43 +392,33 @@ def test_gaps_are_those_of_fairlearn() -> None:
 
 
 @pytest.mark.whole
-def test_stages_give_what_the_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    project, data = copied(tmp_path), shop(80)
-    data["items"].write_csv(project / "items.csv")
-    users = list(data["truth"])
-    pl.DataFrame({"user": users, "tier": ["old", "new"] * 40}).write_csv(project / "users.csv")
+def test_stages_give_what_the_library_gives(tmp_path: Path) -> None:
+    data = shop(80)
     judged = [(u, i) for u, held in data["truth"].items() for i in held]
-    pl.DataFrame(judged, ["user", "item"], orient="row").write_csv(project / "truth.csv")
+    tables = {
+        "items": data["items"],
+        "users": pl.DataFrame({"user": list(data["truth"]), "tier": ["old", "new"] * 40}),
+        "truth": pl.DataFrame(judged, ["user", "item"], orient="row"),
+    }
     for name, lists in data["models"].items():
         rows = [(u, i, r) for u, shown in lists.items() for r, i in enumerate(shown, 1)]
-        pl.DataFrame(rows, ["user", "item", "rank"], orient="row").write_csv(project / f"{name}.csv")  # fmt: skip
-    change_params(
-        project,
-        {
-            "data.truth": {"path": "truth.csv"},
-            "models": {model: {"path": f"{model}.csv"} for model in data["models"]},
-            "background": {
-                "items": {"path": "items.csv", "columns": {"group": "maker"}},
-                "users": {"path": "users.csv"},
-            },
-            "evaluation.metrics": ["nDCG", "AWRF", "EED", "EER", "EEL"],
-            "evaluation.ks": [5],
-            "evaluation.rows_per_partition": 150,
-            "comparison.baseline": "even",
-            "comparison.primary": ["nDCG@5", "AWRF@5"],
-            "comparison.resamples": 99,
-            "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
-            "conventions.fairness_target": "catalogue",
-        },
-    )
-    run_all_stages(project, last="report")
-    monkeypatch.chdir(project)
+        tables[name] = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
+    changes = {
+        "background.items.columns": {"group": "maker"},
+        "evaluation.metrics": ["nDCG", "AWRF", "EED", "EER", "EEL"],
+        "evaluation.ks": [5],
+        "evaluation.rows_per_partition": 150,
+        "comparison.baseline": "even",
+        "comparison.primary": ["nDCG@5", "AWRF@5"],
+        "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
+        "conventions.fairness_target": "catalogue",
+    }
+    project = evaluated_project(tmp_path, tables, changes)
 
-    stored = (project / "results/comparison/comparison.json").read_text(encoding="utf-8")
-    assert to_json(compared_as_pinned(project)) == stored
+    assert_library_gives_the_same(project)
     report = (project / "results/report/report.html").read_text(encoding="utf-8")
     assert "Gap against even" in report
     assert "fairness_target" in report
     explained = run(project, "concord", "explain", "u07", "AWRF@5", "--model", "popular")
-    values = dict(pl.read_parquet("results/per_user/popular.parquet").select("user", "AWRF@5").iter_rows())  # fmt: skip
-    assert f"AWRF@5 = {values['u07']:.6g}" in explained
+    values = pl.read_parquet(project / "results/per_user/popular.parquet")
+    assert f"AWRF@5 = {dict(values.select('user', 'AWRF@5').iter_rows())['u07']:.6g}" in explained

@@ -5,7 +5,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from tests.project import (
@@ -113,30 +112,3 @@ def test_the_spark_engine_gives_the_same_bytes(project: Path, expected: dict[str
 
     assert {name: digest for name, digest in expected.items() if name in found} == found
     assert "per_user/als.parquet" in found
-
-
-def test_shuffled_rows_give_the_same_numbers(project: Path, expected: dict[str, str]) -> None:
-    """Hashes of the inputs differ, and what carries them; lists, values and metrics do not."""
-    demo = project / "data" / "demo"
-    for name in ("truth.parquet", "item-knn.parquet"):
-        pl.read_parquet(demo / name).sample(fraction=1.0, shuffle=True, seed=7).write_parquet(
-            demo / name
-        )
-    header, *rows = (demo / "popularity.csv").read_text().splitlines(keepends=True)
-    (demo / "popularity.csv").write_text(header + "".join(reversed(rows)))
-    run_stages(project, *LOAD)
-    _evaluate_again(project)
-    numbers = (
-        "data/",
-        "lists/",
-        "per_user/",
-        "metrics/",
-        "comparison/leaderboard",
-        "comparison/differences",
-    )
-
-    found = _digests(project)
-
-    assert {name: d for name, d in found.items() if name.startswith(numbers)} == {
-        name: d for name, d in expected.items() if name.startswith(numbers)
-    }

@@ -170,14 +170,6 @@ def test_markdown_holds_no_tag_link_or_picture_of_theirs(folder: Path) -> None:
         assert len(widths) == 1
 
 
-def test_latex_holds_no_command_of_theirs(folder: Path) -> None:
-    text = (folder / "table.tex").read_text(encoding="utf-8")
-    assert not {"input", "write", "href", "url"} & set(re.findall(r"\\([a-zA-Z]+)", text))
-    plain = re.sub(r"\\[\\{}$&#%_]", "", text)
-    assert plain.count("{") == plain.count("}")
-    assert not any("%" in line or "#" in line for line in plain.splitlines()[1:])
-
-
 def test_plots_hold_nothing_of_theirs(folder: Path) -> None:
     text = (folder / "plots.html").read_text(encoding="utf-8")
     assert "window.ran" not in text

@@ -11,16 +11,12 @@ import concord as cc
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
-from tests.spark.tables import Tables, frame, on_one_machine, on_spark, tables
+from tests.spark.tables import MARKS, Tables, frame, on_one_machine, on_spark, tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = MARKS
 
 METRICS = ["nDCG@10", "P@5"]
 SAMPLED = (

@@ -5,21 +5,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import concord as cc
-from tests.spark.tables import assert_same, frame, on_one_machine, on_spark
+from tests.spark.tables import MARKS, assert_same, frame, on_one_machine, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = MARKS
 
 METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]
 USERS, ITEMS = st.integers(0, 5), st.integers(0, 4)

@@ -40,13 +40,6 @@ def test_secrets_are_found_when_params_are_read() -> None:
     assert KEY not in str(found)
 
 
-def test_a_scheme_of_hadoop_is_found_when_params_are_read() -> None:
-    found = _found("s3a://b/lists.csv")
-
-    assert found[0][1] == "s3a://b/lists.csv begins with s3a://, as Hadoop calls S3"
-    assert found[0][2] == "write s3://b/lists.csv"
-
-
 def test_results_are_written_on_this_machine() -> None:
     (finding,) = _found("lists.csv", lists="s3://b/lists")
 
@@ -65,11 +58,7 @@ def test_dvc_has_to_know_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "params.yaml: models.m.path: begins with gcs://, which DVC does not know" in scheme[1]
     assert "write gs://b/lists.csv" in scheme[1]
     assert not [*unwatched_by_dvc(params_of("lists.csv"))]
-
-
-def test_with_its_plugin_dvc_watches_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_inputs, "find_spec", lambda name: name == "dvc_azure")
-
     assert not [*unwatched_by_dvc(params_of("azure://c/lists.csv"))]
 
 
