@@ -19,11 +19,6 @@ from tests.project import (
 pytestmark = pytest.mark.whole
 
 MODELS = ("popularity", "item-knn", "ease", "ease-recent", "als")
-LOAD = (
-    "load-truth",
-    *(f"load-background {name}" for name in ("train", "items", "users")),
-    *(f"load {model}" for model in MODELS),
-)
 EVALUATE = (*(f"evaluate {model}" for model in MODELS), "compare")
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 ALL_STAGES = "from tests.project import *; run_all_stages(Path.cwd(), last='report')"

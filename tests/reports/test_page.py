@@ -3,15 +3,25 @@
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+import concord as cc
+from concord.metrics_core.comparison.history import Changed
 from concord.metrics_core.comparison.parts import MIRROR
-from concord.reports.page import prose
+from concord.reports.history_page import render_history
+from concord.reports.page import prose, render_html
 from concord.reports.writing.verdicts import VERDICTS
+from tests.metrics_core.studying.samples import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
+from tests.reports.samples.sample_cases import cases
+from tests.reports.samples.sample_history import FIRST, HISTORY, standing
+from tests.reports.samples.sample_study import MEANS
+from tests.reports.samples.trained import trained
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +84,49 @@ def test_no_time_host_or_absolute_path_is_in_the_page(page: str) -> None:
     assert not re.search(r"\b20\d\d-\d\d-\d\d\b", page)
 
 
-def test_nothing_is_fetched_and_the_policy_admits_the_one_script_by_its_hash(page: str) -> None:
+def _history_with(name: str) -> str:
+    revision = replace(
+        FIRST,
+        name=name,
+        tags=(name,),
+        subject=name,
+        standings=(standing(name, 0.3, "better"),),
+        changed=(Changed("truth", name),),
+    )
+    return render_history(replace(HISTORY, title=name, revisions=(FIRST, revision), notes=(name,)))
+
+
+def _study_with(name: str) -> str:
+    means = {f"{model}{name}": mean for model, mean in MEANS.items()}
+    comparisons = {
+        f"d{i}{name}": comparison_of(means | {f"only {i}{name}": 0.1}, i, title=name)
+        for i in range(5)
+    }
+    return cc.study(comparisons, title=name, sources=dict.fromkeys(comparisons, name)).to_html()
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    "report": lambda _: html(sample.hostile_names()),
+    "trainings": lambda name: render_html(trained(names=(name, "a|b*c*", "pop&amp;"))),
+    "cases": lambda name: cases(name=name, title=name).to_html(),
+    "history": _history_with,
+    "study": _study_with,
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_names_become_no_markup_and_a_page_fetches_nothing_and_runs_its_one_script(
+    kind: str,
+) -> None:
+    hostile = '<script>alert("x")</script><img src=x onerror=alert(1)>`\'"&'
+    page = PAGES[kind](hostile)
     markup = Markup(page)
+
+    assert markup.unclosed == []
+    assert hostile not in page
+    assert not markup.all("img")
     for attributes in (a for _, a in markup.tags):
+        assert not [key for key in attributes if key.startswith("on")]
         for key in ("src", "href", "xlink:href", "srcset", "action", "data"):
             assert str(attributes.get(key, "#")).startswith(("#", "data:,"))
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page)
