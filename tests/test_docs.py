@@ -92,20 +92,21 @@ def test_the_readme_compares_two_models_in_seven_lines() -> None:
     assert lines[-1] == "comparison"
 
 
-def test_the_examples_of_the_library_page_run() -> None:
-    examples = _examples(ROOT / "docs" / "how-to" / "library.md")
-
-    names: dict[str, object] = {}
-    for example in examples:
+def _names_after(page: Path) -> dict[str, Any]:
+    """Run the examples of a page; return what they define."""
+    names: dict[str, Any] = {}
+    for example in _examples(page):
         exec(example, names)
-    assert "result" in names
+    return names
+
+
+def test_the_examples_of_the_library_page_run() -> None:
+    assert "result" in _names_after(ROOT / "docs" / "how-to" / "library.md")
 
 
 def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:
     page = ROOT / "docs" / "how-to" / "sampled.md"
-    names: dict[str, Any] = {}
-    for example in _examples(page):
-        exec(example, names)
+    names = _names_after(page)
 
     for model in ("broad", "sharp"):
         numbers = (names[kind][model] for kind in ("true", "plain", "corrected"))
@@ -136,11 +137,8 @@ def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
 def test_the_demo_by_visits_gives_the_numbers_of_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     page = ROOT / "docs" / "how-to" / "sessions.md"
-    names: dict[str, Any] = {}
-    for example in _examples(page):
-        exec(example, names)
 
-    for over, result in names["means"].items():
+    for over, result in _names_after(page)["means"].items():
         (of,) = result.summary.to_dicts()
         row = f"| {over} | {of['mean']:.4f} | {of['ci_low']:.4f} to {of['ci_high']:.4f} |"
         assert row in page.read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from tests.project import (
     run_stages,
     stages_to_run,
 )
+from tests.test_units import train
 
 FOLDS = (1, 2, 3)
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -46,11 +47,6 @@ def lists(model: str, fold: int) -> pl.DataFrame:
     scores[wanted["user"].to_numpy(), wanted["item"].to_numpy()] += SKILLS[model] + fold / 20
     best = np.argsort(-scores, axis=1)[:, :K]
     return pl.DataFrame({"user": np.repeat(np.arange(N_USERS), K), "item": best.ravel(), "rank": np.tile(np.arange(1, K + 1), N_USERS)})  # fmt: skip
-
-
-def train() -> pl.DataFrame:
-    users = np.repeat(np.arange(N_USERS), 4)
-    return pl.DataFrame({"user": users, "item": (users * users + np.tile([0, 1, 2, 17], N_USERS)) % N_ITEMS}).unique()  # fmt: skip
 
 
 def recalls(model: str) -> list[list[float]]:

@@ -203,12 +203,9 @@ RUN_AGAIN = {  # a file of a room that is changed -> the stages that run their c
     "metrics_core/conventions/presets.py": EVERY - {"report"},
     "metrics_core/checking/row_checks.py": EVERY,
     "metrics_core/reading/ranking.py": {*LOADING, "compare"},
-    "metrics_core/reading/formats/jsonl.py": {*LOADING, "compare"},
     "metrics_core/comparing/differences.py": {"compare"},
     "metrics_core/comparison/parts.py": {"compare", "report", "log"},
     "metrics_core/scoring/score.py": {"evaluate", "compare"},
-    "metrics_core/statistics/paired.py": {"compare"},
-    "metrics_core/explaining/versus.py": {"compare"},
     "pipeline/params/model.py": EVERY,
     "pipeline/running/outputs.py": EVERY,
     "pipeline/loading/load.py": LOADING,
@@ -220,8 +217,6 @@ RUN_AGAIN = {  # a file of a room that is changed -> the stages that run their c
     "pipeline/commands/cli.py": set(),
     "reports/page.py": {"report"},
     "reports/charts/curves.py": {"report"},
-    "reports/sections/wins.py": {"report"},
-    "reports/writing/numbers.py": {"report"},
 }
 
 

@@ -18,26 +18,6 @@ pytestmark = pytest.mark.whole
 NAME = "concord_eval-0.1.0"
 
 
-@pytest.fixture(scope="module")
-def held(wheel: Path) -> dict[str, bytes]:
-    """What the wheel holds."""
-    with ZipFile(wheel) as files:
-        return {name: files.read(name) for name in files.namelist()}
-
-
-@pytest.fixture(scope="module")
-def told(wheel: Path) -> PathDistribution:
-    """What the wheel tells of itself."""
-    return PathDistribution(InZip(wheel, f"{NAME}.dist-info/"))
-
-
-@pytest.fixture(scope="module")
-def source(sdist: Path) -> list[tarfile.TarInfo]:
-    """What the sdist holds."""
-    with tarfile.open(sdist) as files:
-        return files.getmembers()
-
-
 def _code() -> set[str]:
     """The files of the package, where the checkout has them."""
     found = {f"concord/{path.name}" for path in (ROOT / "concord").iterdir() if path.is_file()}
@@ -47,14 +27,19 @@ def _code() -> set[str]:
     return {name for name in found if "__pycache__" not in name}
 
 
-def test_the_wheel_holds_one_package(held: dict[str, bytes]) -> None:
+def test_the_wheel_holds_one_package(wheel: Path) -> None:
+    with ZipFile(wheel) as files:
+        held = {name: files.read(name) for name in files.namelist()}
+
     assert {name.split("/")[0] for name in held} == {"concord", f"{NAME}.dist-info"}
     assert {name for name in held if name.startswith("concord/")} == _code()
     assert {"concord/py.typed", "concord/pipeline/project/templates/dvc.yaml.j2"} <= set(held)
     assert held[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_sdist_holds_one_package_and_no_links(source: list[tarfile.TarInfo]) -> None:
+def test_the_sdist_holds_one_package_and_no_links(sdist: Path) -> None:
+    with tarfile.open(sdist) as files:
+        source = files.getmembers()
     names = {file.name.removeprefix(f"{NAME}/") for file in source}
     beside = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
 
@@ -73,8 +58,9 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_metadata_name_commands_extras_and_needs_without_pins(told: PathDistribution) -> None:
+def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -> None:
     """Each need has a lower bound; tests/installed/test_extras.py shows what an extra is enough for."""
+    told = PathDistribution(InZip(wheel, f"{NAME}.dist-info/"))
     commands: EntryPoints = told.entry_points
     needs = [Requirement(need) for need in told.requires or []]
     extras = set(told.metadata.get_all("Provides-Extra") or [])

@@ -20,28 +20,6 @@ SAMPLES = {
 }
 
 
-def _rows(text: str) -> dict[str, list[str]]:
-    """Name of the model -> its cells."""
-    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
-    rows = [line.removesuffix(" \\\\").split(" & ") for line in body.splitlines()]
-    return {row[0].split("$")[0]: row[1:] for row in rows}
-
-
-def test_lower_is_better_is_bold_for_the_lowest() -> None:
-    content = sample.five_models()
-    label = content["primary"][0]
-    metric = next(m for m in content["metrics"] if m["label"] == label)
-    metric["higher_is_better"] = False
-    rows = [row for row in content["leaderboard"] if row["label"] == label]
-    for row in rows:
-        row["best"] = row["mean"] == min(other["mean"] for other in rows)
-    text = latex(content)
-
-    bold = [name for name, cells in _rows(text).items() if cells[0].startswith("\\textbf")]
-    assert bold == [row["model"] for row in rows if row["best"]]
-    assert f"{label} $\\downarrow$" in text
-
-
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_the_table_is_well_formed_whatever_the_names(name: str) -> None:
     text = latex(SAMPLES[name])

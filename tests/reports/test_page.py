@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.history import Changed
+from concord.metrics_core.comparison.history import Changed, History
 from concord.metrics_core.comparison.parts import MIRROR
+from concord.reports.charts.history import history_chart, turned
 from concord.reports.history_page import render_history
 from concord.reports.page import prose, render_html
 from concord.reports.writing.verdicts import VERDICTS
@@ -19,7 +20,7 @@ from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
 from tests.reports.samples.sample_cases import cases
-from tests.reports.samples.sample_history import FIRST, HISTORY, standing
+from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 from tests.reports.samples.sample_study import MEANS
 from tests.reports.samples.trained import trained
 
@@ -181,3 +182,31 @@ def test_many_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: str)
 
 def test_code_in_a_sentence_is_escaped() -> None:
     assert prose("a `b_c: d` <i> `<b>`") == "a <code>b_c: d</code> &lt;i&gt; `&lt;b&gt;`"
+
+
+def test_a_serious_warning_comes_first_in_a_history() -> None:
+    page = render_history(replace(HISTORY, reuse=replace(REUSE, severity="serious")))
+
+    assert page.index("Read this first") < page.index('<section id="metric-1">')
+
+
+def test_lines_break_where_conventions_did_and_verdicts_that_turned_are_marked() -> None:
+    chart = str(history_chart(HISTORY, "R@1", narrow=False))
+    unbroken = str(history_chart(replace(HISTORY, revisions=(FIRST, SECOND)), "R@1", narrow=False))
+
+    assert turned(HISTORY, "R@1") == {"better", "worse"}
+    assert chart.count("stroke-dasharray") == 1
+    assert "stroke-dasharray" not in unbroken
+    assert "<title>bbb2222, als: 0.250 (0.240 to 0.260), worse</title>" in chart
+    assert chart == str(history_chart(HISTORY, "R@1", narrow=False))
+
+
+def test_a_history_of_which_nothing_is_known_says_so() -> None:
+    assert "Nothing is known" in render_history(History("", 0.95, (GONE,), None))
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_a_history_of_one_revision_and_of_many_has_two_charts(n: int) -> None:
+    many = tuple(replace(SECOND, name=f"r{i:06}") for i in range(n))
+
+    assert render_history(replace(HISTORY, revisions=many)).count('class="chart"') == 2

@@ -102,17 +102,6 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
     assert effect.endswith(f" (2\N{NO-BREAK SPACE}% of {content['baseline']})")
 
 
-def test_wins_are_described_by_the_direction_of_the_metric() -> None:
-    content = sample.two_models()
-    (metric,) = (metric for metric in content["metrics"] if metric["label"] == LABEL)
-    metric["higher_is_better"] = False
-
-    lede = re.sub("<[^>]*>", "", _section(html(content), "wins"))
-
-    assert "has a better, the same and a worse value than popularity" in lede
-    assert f"{LABEL} ↓, lower is better" in lede
-
-
 @pytest.mark.parametrize(
     ("checked", "words"),
     [

@@ -15,6 +15,7 @@ from concord.reports.commenting.comment import Comment, render_comment
 from concord.reports.history_page import render_history
 from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook
+from concord.reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, latex, markdown
@@ -22,7 +23,7 @@ from tests.reports.samples.sample_cases import cases, in_a_report, one_user
 from tests.reports.samples.sample_comment import comment
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
 from tests.reports.samples.sample_study import study
-from tests.reports.samples.trained import trained, trained_page
+from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -37,9 +38,11 @@ TEXTS: dict[str, Callable[[], str]] = {
     **{f"comment, {name}.md": partial(comment, name) for name in COMMENTS},
     "one.page": lambda: Markup(html(sample.one_model())).lines(),
     "one.md": lambda: markdown(sample.one_model()),
+    "lower.page": lambda: Markup(html(sample.lower_is_better())).lines(),
+    "lower.tex": lambda: latex(sample.lower_is_better()),
     "many.md": lambda: markdown(sample.many_models()),
     "many.tex": lambda: latex(sample.many_models()),
-    "trained.page": lambda: Markup(trained_page()).lines(),
+    "trained.page": lambda: Markup(render_html(trained())).lines(),
     "trained.notebook": lambda: Markup(render_notebook(trained())).lines(),
     "trained.md": lambda: render_markdown(trained()),
     "trained, comment.md": lambda: render_comment(Comment("", trained(), None)),

@@ -17,6 +17,7 @@ from concord.metrics_core.scoring.partition import Part, Task
 from concord.pipeline.evaluating.engines import duckdb
 from concord.pipeline.evaluating.engines import spark as spark_engine
 from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
+from tests.test_own_metrics import REVENUE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,23 +132,12 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     assert {label: found[label] for label in labels} == {label: alone[label] for label in labels}
 
 
-METRICS = '''
-import concord
-
-
-@concord.metric(high=float("inf"), columns=["price"], source="the shop")
-def revenue(lists: concord.Judged, k):
-    """revenue@k = sum of the prices of the hits in the top k."""
-    return lists.total(lists.hit_column("price"), k)
-'''
-
-
 def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr(own, "_known", own._Registry())
     given, files = tables(text=False), _files(tmp_path, text=False)
     items = given.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")
-    (tmp_path / "my_metrics.py").write_text(METRICS, encoding="utf-8")
+    (tmp_path / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
     labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]
     how: dict[str, Any] = {"metrics": labels, "conventions": "standard", "items": items, "columns": {"items": {"price": "price"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.google import GoogleStore, google_store
-from tests.stores.server import Store, environment, store
+from tests.stores.server import GoogleStore, Store, environment, google_store, store
 
 
 @pytest.fixture(scope="session")

@@ -119,15 +119,6 @@ def test_the_library_says_it_too(s3: Store, monkeypatch: pytest.MonkeyPatch) -> 
             concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
 
 
-def test_nobody_listens_at_the_endpoint(s3: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-
-    message = refusal(f"s3://{BUCKET}/lists.csv", allow_outside=True)
-
-    assert "there was no connection, or it was cut" in message
-    assert "AWS_ENDPOINT_URL, AWS_REGION" in message
-
-
 def test_who_may_not_read_is_told_which_variables_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -23,8 +23,7 @@ from tests.pipeline.loading.load_project import (
     loaded_truth,
     refusal,
 )
-from tests.stores.google import GoogleStore
-from tests.stores.server import BUCKET, Line, Store, environment
+from tests.stores.server import BUCKET, GoogleStore, Line, Store, environment
 from tests.stores.tables import FORMS, LISTS, TRUTH, written
 
 
