@@ -35,7 +35,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "five.md": lambda: markdown(sample.gated()),
     "five.tex": lambda: latex(sample.gated()),
     "five.notebook": lambda: Markup(render_notebook(typed(sample.gated()))).lines(),
-    **{f"comment, {name}.md": partial(comment, name) for name in COMMENTS},
+    **{f"comment.{name.replace(' ', '_')}.md": partial(comment, name) for name in COMMENTS},
     "one.page": lambda: Markup(html(sample.one_model())).lines(),
     "one.md": lambda: markdown(sample.one_model()),
     "lower.page": lambda: Markup(html(sample.lower_is_better())).lines(),
@@ -45,17 +45,17 @@ TEXTS: dict[str, Callable[[], str]] = {
     "trained.page": lambda: Markup(render_html(trained())).lines(),
     "trained.notebook": lambda: Markup(render_notebook(trained())).lines(),
     "trained.md": lambda: render_markdown(trained()),
-    "trained, comment.md": lambda: render_comment(Comment("", trained(), None)),
+    "trained.comment.md": lambda: render_comment(Comment("", trained(), None)),
     "cases.page": lambda: Markup(cases().to_html()).lines(),
-    "cases, one item.page": lambda: Markup(
+    "cases.one_item.page": lambda: Markup(
         cases(segment="channel=app", item="iu1").to_html()
     ).lines(),
-    "cases, one user.page": lambda: Markup(one_user().to_html()).lines(),
-    "cases, in a report.page": lambda: Markup(f"<section>{in_a_report(behind=2)}").lines(),
-    "cases, ahead in a report.page": lambda: Markup(f"<section>{in_a_report(behind=0)}").lines(),
+    "cases.one_user.page": lambda: Markup(one_user().to_html()).lines(),
+    "cases.in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=2)}").lines(),
+    "cases.ahead_in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=0)}").lines(),
     "study.page": lambda: Markup(study().to_html()).lines(),
     "history.page": lambda: Markup(render_history(HISTORY)).lines(),
-    "history, gone.page": lambda: Markup(
+    "history.gone.page": lambda: Markup(
         render_history(replace(HISTORY, revisions=(FIRST, GONE), reuse=None))
     ).lines(),
 }
