@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 
 from benchmarks.killing import Outcome, reference, trial
-from tests.faults.tiny import keep_two_models
+from tests.faults.small import demo_of_two_models
 from tests.project import copied
 
 ROOT = Path(__file__).parents[1]
@@ -118,9 +118,7 @@ def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
     for job in range(jobs):
         own = folder / str(job)
         own.mkdir()
-        projects.append(copied(own))
-        if not whole_demo:
-            keep_two_models(projects[-1])
+        projects.append(copied(own) if whole_demo else demo_of_two_models(own))
     return projects
 
 

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.tiny import digests, forget, leftovers, start
+from tests.faults import small
 from tests.project import attempt
 
 WITHIN = 300  # seconds, for any `dvc repro`
@@ -83,13 +83,13 @@ def trial(
     began = time.monotonic()
     wrong = [each for strike in struck for each in strike.wrong] + _complete(project, expected)
     seconds = time.monotonic() - began
-    return Outcome(number, begin, struck, seconds, wrong, len(leftovers(project)))
+    return Outcome(number, begin, struck, seconds, wrong, len(small.parts(project)))
 
 
 def _strike(project: Path, chance: random.Random, longest: float) -> Strike:
     kill = chance.choice(sorted(KILLS))
     after = chance.uniform(0.2, longest)
-    running = start(project, "dvc", "repro")
+    running = small.start(project, "dvc", "repro")
     with suppress(subprocess.TimeoutExpired):
         running.wait(timeout=after)
     struck = _stage(running.pid) or ("between stages" if running.poll() is None else "the end")
@@ -142,6 +142,22 @@ def _broken_objects(project: Path) -> list[str]:
         if hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
         != path.parent.name + path.name.removesuffix(".dir")
     ]
+
+
+def digests(project: Path) -> dict[str, str]:
+    """Return the hash of every result but the ids of MLflow's runs, and of dvc.lock."""
+    lock = project / "dvc.lock"
+    content = lock.read_bytes() if lock.exists() else b""
+    results = {k: v for k, v in small.digests(project).items() if not k.endswith("/runs.json")}
+    return {**results, "dvc.lock": hashlib.sha256(content).hexdigest()}
+
+
+def forget(project: Path) -> None:
+    """Remove all that ever ran here."""
+    for name in ("results", ".dvc/cache", ".dvc/tmp", "mlruns"):
+        shutil.rmtree(project / name, ignore_errors=True)
+    for name in ("dvc.lock", "mlflow.db"):
+        (project / name).unlink(missing_ok=True)
 
 
 def _kept(project: Path) -> Path:

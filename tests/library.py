@@ -1,36 +1,92 @@
-"""The library, asked what params.yaml of a project asks."""
+"""Projects of small tables, and the library with the arguments that params.yaml of a project gives."""
 
+from collections.abc import Mapping
+from contextlib import chdir
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import polars as pl
 from ruamel.yaml import YAML
 
 import concord as cc
 from concord.metrics_core.comparing.evidence.replicating import named_by
+from concord.metrics_core.comparison.stored import to_json
 from concord.metrics_core.metrics.catalogue import expand
+from tests.project import change_params, copied, run_all_stages
+
+COMPARISON = "results/comparison/comparison.json"
+
+
+def evaluated_project(
+    folder: Path,
+    tables: Mapping[str, pl.DataFrame],
+    changes: Mapping[str, Any],
+    *,
+    files: Mapping[str, str] = MappingProxyType({}),
+    last: str = "report",
+) -> Path:
+    """Return a project of these tables after its stages: `truth`, `train`, `items`, `users`, and models."""
+    project = copied(folder)
+    for name, text in files.items():
+        (project / name).write_text(text, encoding="utf-8")
+    paths = {name: {"path": f"{name}.parquet"} for name in tables}
+    for name, table in tables.items():
+        table.write_parquet(project / paths[name]["path"])
+    background = {name: paths.pop(name) for name in ("train", "items", "users") if name in paths}
+    change_params(
+        project,
+        {
+            "data.truth": paths.pop("truth"),
+            "models": paths,
+            "background": background,
+            "comparison.resamples": 99,
+            "segments": {},
+            **changes,
+        },
+    )
+    run_all_stages(project, last=last)
+    return project
+
+
+def assert_library_gives_the_same(project: Path) -> None:
+    """The stages and `cc.compare` give the same bytes."""
+    stored = (project / COMPARISON).read_text(encoding="utf-8")
+
+    assert to_json(compared_as_pinned(project)) == stored
 
 
 def compared_as_pinned(project: Path) -> cc.Comparison:
-    """`cc.compare` on the files that params.yaml names; the project must be the working directory."""
+    """Return `cc.compare` of the files that params.yaml names."""
     params = _params(project)
     evaluation, comparison = params["evaluation"], dict(params["comparison"])
     models, truth = _lists_and_truth(params, comparison.pop("replicates", {}))
-    return cc.compare(
-        models,
-        truth,
-        metrics=[str(label) for label in expand(evaluation["metrics"], evaluation["ks"])],
-        panel=evaluation["panel"],
-        **_how(params),
-        **comparison,
-    )
+    with chdir(project):
+        labels = [str(label) for label in expand(evaluation["metrics"], evaluation["ks"])]
+        return cc.compare(
+            models,
+            truth,
+            metrics=labels,
+            panel=evaluation["panel"],
+            **_options(params),
+            **comparison,
+        )
 
 
 def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
-    """`cc.cases` of two models of params.yaml."""
+    """Return `cc.cases` of two models of params.yaml."""
     params = _params(project)
     comparison = params["comparison"]
     models, truth = _lists_and_truth(params, comparison.get("replicates", {}))
-    return cc.cases(models, truth, model=model, versus=versus, metrics=comparison["primary"], **_how(params))  # fmt: skip
+    with chdir(project):
+        return cc.cases(
+            models,
+            truth,
+            model=model,
+            versus=versus,
+            metrics=comparison["primary"],
+            **_options(params),
+        )
 
 
 def _params(project: Path) -> dict[str, Any]:
@@ -48,12 +104,12 @@ def _lists_and_truth(params: dict[str, Any], replicates: dict[str, Any]) -> tupl
     return models, {"replicates": folds} if folds else at["path"]
 
 
-def _how(params: dict[str, Any]) -> dict[str, Any]:
+def _options(params: dict[str, Any]) -> dict[str, Any]:
     background = params["background"]
     tables = {**params["models"], **background, "truth": params["data"]["truth"]}
     return {
         "conventions": params["conventions"],
-        **{name: entry["path"] for name, entry in background.items()},
+        **{name: entry["path"] for name, entry in background.items() if name != "metrics"},
         "columns": {name: entry["columns"] for name, entry in tables.items() if "columns" in entry},
         "segments": params["segments"],
         "title": params["report"]["title"],

@@ -7,12 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
+from concord.metrics_core.checking.problems import InputError
+from concord.pipeline.params.read import read_params
 from tests import in_process
 from tests.in_process import run_concord, run_dvc
 
@@ -81,6 +84,16 @@ def change_params(project: Path, change: Mapping[str, Any]) -> None:
     yaml.dump(content, project / "params.yaml")
 
 
+def params_refusal(project: Path, change: Mapping[str, Any]) -> str:
+    """Return the message with which the params.yaml of a project is refused after a change."""
+    before = (project / "params.yaml").read_bytes()
+    change_params(project, change)
+    with chdir(project), pytest.raises(InputError) as refused:
+        read_params()
+    (project / "params.yaml").write_bytes(before)
+    return str(refused.value)
+
+
 def run(project: Path, *command: str, **environment: str) -> str:
     """Run a command in the project; its output, or a failed test that shows it."""
     return _output(attempt(project, *command, **environment))
@@ -105,16 +118,21 @@ def attempt_process(
     project: Path, *command: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in the project as a process, with the environment's own programs first."""
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
     return subprocess.run(
         command,
         cwd=project,
-        env={**os.environ, **quiet, **_site_cache(project), **environment},
+        env=process_environment(project, **environment),
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def process_environment(project: Path, **environment: str) -> dict[str, str]:
+    """Return the environment of processes in the project: the programs of the tests first, nothing is reported."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
+    return {**os.environ, **quiet, **_site_cache(project), **environment}
 
 
 def _site_cache(project: Path) -> dict[str, str]:

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import concord
+from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.project import ROOT
 
 README = ROOT / "README.md"
@@ -89,20 +92,21 @@ def test_the_readme_compares_two_models_in_seven_lines() -> None:
     assert lines[-1] == "comparison"
 
 
-def test_the_examples_of_the_library_page_run() -> None:
-    examples = _examples(ROOT / "docs" / "how-to" / "library.md")
-
-    names: dict[str, object] = {}
-    for example in examples:
+def _names_after(page: Path) -> dict[str, Any]:
+    """Run the examples of a page; return what they define."""
+    names: dict[str, Any] = {}
+    for example in _examples(page):
         exec(example, names)
-    assert "result" in names
+    return names
+
+
+def test_the_examples_of_the_library_page_run() -> None:
+    assert "result" in _names_after(ROOT / "docs" / "how-to" / "library.md")
 
 
 def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:
     page = ROOT / "docs" / "how-to" / "sampled.md"
-    names: dict[str, Any] = {}
-    for example in _examples(page):
-        exec(example, names)
+    names = _names_after(page)
 
     for model in ("broad", "sharp"):
         numbers = (names[kind][model] for kind in ("true", "plain", "corrected"))
@@ -133,11 +137,54 @@ def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
 def test_the_demo_by_visits_gives_the_numbers_of_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     page = ROOT / "docs" / "how-to" / "sessions.md"
-    names: dict[str, Any] = {}
-    for example in _examples(page):
-        exec(example, names)
 
-    for over, result in names["means"].items():
+    for over, result in _names_after(page)["means"].items():
         (of,) = result.summary.to_dicts()
         row = f"| {over} | {of['mean']:.4f} | {of['ci_low']:.4f} to {of['ci_high']:.4f} |"
         assert row in page.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Any]:
+    """Return what the last line of the example shows in a real notebook, by MIME type."""
+    (code,) = _examples(README)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])  # type: ignore[no-untyped-call]
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}})
+    client.execute()
+    (output,) = [each for each in notebook.cells[0].outputs if each.output_type == "execute_result"]
+    data: dict[str, Any] = output.data
+    return data
+
+
+def test_the_example_of_the_readme_shows_leaderboard_verdicts_and_plot(
+    shown: dict[str, Any],
+) -> None:
+    page = shown["text/html"]
+
+    assert page.count("<table") == 1
+    assert page.count("<svg") == 1
+    assert re.search(r"<li>ease (is best on|has the highest) nDCG@10: 0\.\d+", page)
+    assert "als" in page
+
+
+def test_its_notebook_needs_no_network_and_no_script(shown: dict[str, Any]) -> None:
+    page = shown["text/html"].replace("http://www.w3.org/2000/svg", "")
+
+    assert "<script" not in page
+    assert "http" not in page
+    assert "@import" not in page
+
+
+def test_its_terminal_shows_one_line(shown: dict[str, Any]) -> None:
+    assert shown["text/plain"].startswith("<Comparison of 2 models on nDCG@10: ease ")
+    assert "\n" not in shown["text/plain"]
+
+
+def test_every_row_has_a_test_and_every_marked_test_a_row() -> None:
+    shown = collected()
+
+    assert {row for row, _, _ in shown["bad_input"]} == set(BAD_INPUTS)
+    assert {row for row, _, _ in shown["fault"]} == set(FAULTS)
+    assert set(range(1, 57)) <= set(BAD_INPUTS)
+    assert set(FAULTS) == set(range(1, 25))
+    assert all(behaviour for rows in shown.values() for _, _, behaviour in rows)

@@ -17,17 +17,10 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import to_json
-from concord.metrics_core.evaluate import labels_of
-from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.scoring.background import Background
-from concord.metrics_core.scoring.partition import Task
-from concord.metrics_core.scoring.summary import summarise_catalogue
-from concord.pipeline.evaluating.engines import duckdb as duckdb_engine
-from concord.pipeline.evaluating.engines import polars as polars_engine
-from tests.library import compared_as_pinned
+from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored
-from tests.project import change_params, copied, run, run_all_stages
+from tests.project import change_params, copied_from, run, run_stages
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
 NAMED = {"items": {"group": "maker"}}
@@ -280,32 +273,6 @@ def test_other_labels_keep_their_draws() -> None:
     assert ours.p == theirs.p
 
 
-def test_engines_and_ranges_give_the_same_bits(tmp_path: Path) -> None:
-    data = shop()
-    recs = data["models"]["popular"]
-    rows = [(u, i, r) for u, shown in sorted(recs.items()) for r, i in enumerate(shown, 1)]
-    pl.DataFrame(rows, ["user", "item", "rank"], orient="row").write_parquet(tmp_path / "lists.parquet", row_group_size=50)  # fmt: skip
-    judged = [(u, i, 1.0) for u, held in sorted(data["truth"].items()) for i in sorted(held)]
-    pl.DataFrame(judged, ["user", "item", "grade"], orient="row").write_parquet(tmp_path / "truth.parquet")  # fmt: skip
-    data["items"].rename({"maker": "group"}).write_parquet(tmp_path / "items.parquet")
-    files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
-    task = Task(labels_of(LABELS), pinned())
-    background = Background(None, tmp_path / "items.parquet")
-
-    parts = list(duckdb_engine.partitions(*files, task, 50, background))
-    (whole,) = polars_engine.partitions(*files, task, background)
-
-    found = cc.evaluate(recs, data["truth"], metrics=LABELS, conventions=pinned(), items=data["items"], columns=NAMED)  # fmt: skip
-    assert len(parts) > 3
-    assert pl.concat([part.values for part in parts])["AWRF@5"].equals(whole.values["AWRF@5"])
-    for label in task.labels[1:]:
-        exposure: Exposure = parts[0].exposures[str(label)]
-        for part in parts[1:]:
-            exposure += part.exposures[str(label)]
-        summed = summarise_catalogue(label, exposure, task.conventions)
-        assert summed.mean == found[str(label)]
-
-
 def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, Any]]:
     """Two models and three groups of users, of which the last is too small; hits at rank 1 as drawn."""
     even, leaning = groups()
@@ -391,44 +358,46 @@ def test_gaps_are_those_of_fairlearn() -> None:
     assert cells | gaps | ratios == pytest.approx(theirs)
 
 
-@pytest.mark.whole
-def test_stages_give_what_the_library_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    project, data = copied(tmp_path), shop(80)
-    data["items"].write_csv(project / "items.csv")
-    users = list(data["truth"])
-    pl.DataFrame({"user": users, "tier": ["old", "new"] * 40}).write_csv(project / "users.csv")
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = shop(80)
     judged = [(u, i) for u, held in data["truth"].items() for i in held]
-    pl.DataFrame(judged, ["user", "item"], orient="row").write_csv(project / "truth.csv")
+    tables = {
+        "items": data["items"],
+        "users": pl.DataFrame({"user": list(data["truth"]), "tier": ["old", "new"] * 40}),
+        "truth": pl.DataFrame(judged, ["user", "item"], orient="row"),
+    }
     for name, lists in data["models"].items():
         rows = [(u, i, r) for u, shown in lists.items() for r, i in enumerate(shown, 1)]
-        pl.DataFrame(rows, ["user", "item", "rank"], orient="row").write_csv(project / f"{name}.csv")  # fmt: skip
-    change_params(
-        project,
-        {
-            "data.truth": {"path": "truth.csv"},
-            "models": {model: {"path": f"{model}.csv"} for model in data["models"]},
-            "background": {
-                "items": {"path": "items.csv", "columns": {"group": "maker"}},
-                "users": {"path": "users.csv"},
-            },
-            "evaluation.metrics": ["nDCG", "AWRF", "EED", "EER", "EEL"],
-            "evaluation.ks": [5],
-            "evaluation.rows_per_partition": 150,
-            "comparison.baseline": "even",
-            "comparison.primary": ["nDCG@5", "AWRF@5"],
-            "comparison.resamples": 99,
-            "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
-            "conventions.fairness_target": "catalogue",
-        },
-    )
-    run_all_stages(project, last="report")
-    monkeypatch.chdir(project)
+        tables[name] = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
+    changes = {
+        "background.items.columns": {"group": "maker"},
+        "evaluation.metrics": ["nDCG", "AWRF", "EED", "EER", "EEL"],
+        "evaluation.ks": [5],
+        "evaluation.rows_per_partition": 150,
+        "comparison.baseline": "even",
+        "comparison.primary": ["nDCG@5", "AWRF@5"],
+        "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
+        "conventions.fairness_target": "catalogue",
+    }
+    return evaluated_project(tmp_path_factory.mktemp("fairness"), tables, changes)
 
-    stored = (project / "results/comparison/comparison.json").read_text(encoding="utf-8")
-    assert to_json(compared_as_pinned(project)) == stored
+
+@pytest.mark.whole
+def test_stages_give_what_the_library_gives(project: Path) -> None:
+    assert_library_gives_the_same(project)
     report = (project / "results/report/report.html").read_text(encoding="utf-8")
     assert "Gap against even" in report
     assert "fairness_target" in report
     explained = run(project, "concord", "explain", "u07", "AWRF@5", "--model", "popular")
-    values = dict(pl.read_parquet("results/per_user/popular.parquet").select("user", "AWRF@5").iter_rows())  # fmt: skip
-    assert f"AWRF@5 = {values['u07']:.6g}" in explained
+    values = pl.read_parquet(project / "results/per_user/popular.parquet")
+    assert f"AWRF@5 = {dict(values.select('user', 'AWRF@5').iter_rows())['u07']:.6g}" in explained
+
+
+@pytest.mark.whole
+def test_all_users_at_once_give_the_bits_of_ranges(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"evaluation.engine": "polars"})
+    run_stages(copy, "evaluate even", "evaluate popular", "compare")
+
+    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()

@@ -11,19 +11,20 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
-from concord.metrics_core.comparison.stored import read_comparison, to_json
-from tests.library import compared_as_pinned
+from concord.metrics_core.comparison.stored import read_comparison
+from tests.library import COMPARISON, assert_library_gives_the_same
 from tests.project import (
-    attempt,
     change_params,
     commit_results,
     copied,
     copied_from,
+    params_refusal,
     run,
     run_all_stages,
     run_stages,
     stages_to_run,
 )
+from tests.test_units import train
 
 FOLDS = (1, 2, 3)
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -48,11 +49,6 @@ def lists(model: str, fold: int) -> pl.DataFrame:
     return pl.DataFrame({"user": np.repeat(np.arange(N_USERS), K), "item": best.ravel(), "rank": np.tile(np.arange(1, K + 1), N_USERS)})  # fmt: skip
 
 
-def train() -> pl.DataFrame:
-    users = np.repeat(np.arange(N_USERS), 4)
-    return pl.DataFrame({"user": users, "item": (users * users + np.tile([0, 1, 2, 17], N_USERS)) % N_ITEMS}).unique()  # fmt: skip
-
-
 def recalls(model: str) -> list[list[float]]:
     """R@10 of every user in each fold, counted by hand."""
     found = []
@@ -64,16 +60,16 @@ def recalls(model: str) -> list[list[float]]:
 
 
 def compared(**settings: Any) -> cc.Comparison:
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
+        "models": {model: {"replicates": {f: lists(model, f) for f in FOLDS}} for model in SKILLS},
+        "truth": {"replicates": {fold: truth(fold) for fold in FOLDS}},
         "metrics": [LABEL],
         "baseline": "popularity",
         "conventions": "standard",
         "paired_replicates": True,
         "resamples": 99,
     }
-    models = {model: {"replicates": {f: lists(model, f) for f in FOLDS}} for model in SKILLS}
-    given = {"replicates": {fold: truth(fold) for fold in FOLDS}}
-    return cc.compare(settings.pop("models", models), settings.pop("truth", given), **how, **settings)  # fmt: skip
+    return cc.compare(**options | settings)
 
 
 def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
@@ -134,18 +130,8 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     ],
 )  # fmt: skip
 def test_folds_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) -> None:
-    how = {"paired_replicates": True, **settings}
-    models = {model: {"replicates": {f: lists(model, f) for f in FOLDS}} for model in SKILLS}
-    given = {"replicates": {fold: truth(fold) for fold in FOLDS}}
     with pytest.raises(ValueError, match=r"fix: ") as refused:
-        cc.compare(
-            how.pop("models", models),
-            how.pop("truth", given),
-            metrics=[LABEL],
-            baseline="popularity",
-            conventions="standard",
-            **how,
-        )
+        compared(**settings)
 
     assert said in str(refused.value)
 
@@ -193,34 +179,25 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.whole
-def test_the_pipeline_and_the_library_give_the_same_comparison(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project)
-    stored = project / "results" / "comparison" / "comparison.json"
-
-    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")
-    found = read_comparison(stored)
+def test_stages_give_what_the_library_gives(project: Path) -> None:
+    assert_library_gives_the_same(project)
+    found = read_comparison(project / COMPARISON)
     assert found.score("als", LABEL).mean == pytest.approx(fmean(map(fmean, recalls("als"))))
+    explained = run(project, "concord", "explain", "--model", "als-3", "5", LABEL)
+    assert f"{LABEL} = {recalls('als')[2][5]:g}" in explained
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_engines_judge_by_the_truth_of_the_fold(project: Path, tmp_path: Path, engine: str) -> None:
+def test_engines_evaluate_by_the_truth_of_the_fold(
+    project: Path, tmp_path: Path, engine: str
+) -> None:
     copy = copied_from(project, tmp_path)
-    before = (copy / "results/comparison/comparison.json").read_bytes()
 
     change_params(copy, {"evaluation.engine": engine})
     run_stages(copy, *(f"evaluate {m}-{f}" for m in SKILLS for f in FOLDS), "compare")
 
-    assert (copy / "results/comparison/comparison.json").read_bytes() == before
-
-
-@pytest.mark.whole
-def test_one_list_is_explained_by_the_truth_of_its_fold(project: Path) -> None:
-    shown = run(project, "concord", "explain", "--model", "als-3", "5", LABEL)
-
-    assert f"{LABEL} = {recalls('als')[2][5]:g}" in shown
+    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
 
 
 @pytest.mark.whole
@@ -236,7 +213,7 @@ def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: 
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"comparison.paired_replicates": False}, "comparison.paired_replicates: is false"),
         ({"models.als-2.fold": 3}, "models.als-2.fold: is 3, and the lists are training 2"),
@@ -246,12 +223,6 @@ def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: 
     ],
 )  # fmt: skip
 def test_params_that_do_not_fit_are_refused(
-    project: Path, tmp_path: Path, change: dict[str, Any], said: str
+    project: Path, change: dict[str, Any], message: str
 ) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, change)
-
-    refused = attempt(copy, "concord", "validate")
-
-    assert refused.returncode != 0
-    assert said in refused.stdout + refused.stderr
+    assert message in params_refusal(project, change)

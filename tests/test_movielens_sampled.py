@@ -1,5 +1,6 @@
 """MovieLens: lists of sampled candidates, drawn from full rankings whose metrics are known, in library and pipeline."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,11 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.stored import read_comparison
-from tests.project import attempt, change_params, copied, movielens, run, run_stages
-from tests.trained import MODELS
+from tests.library import assert_library_gives_the_same, evaluated_project
+from tests.project import ROOT, attempt, change_params, movielens, run
+
+sys.path.insert(0, str(ROOT / "data" / "demo"))
+from recommenders import als
 
 Frames = dict[str, pl.DataFrame]
 NEGATIVES, DRAWS = 100, 2
@@ -30,7 +33,7 @@ def rankings() -> tuple[Frames, pl.DataFrame, int]:
     )
     truth = liked.sort("user", "timestamp", "item").group_by("user", maintain_order=True).first()
     popular = np.tile(weights.sum(axis=0), (len(users), 1))
-    scores = {"als": MODELS["als"](weights, np.random.default_rng(1)), "popularity": popular}
+    scores = {"als": als(weights, np.random.default_rng(1)), "popularity": popular}
     catalogue = round(float((weights == 0).sum(axis=1).mean()))
     ranked = {
         model: _ranked(each, weights, users, items).join(truth, on="user", how="semi")
@@ -149,38 +152,19 @@ def test_the_stages_say_what_the_library_says(
     rankings: tuple[Frames, pl.DataFrame, int], tmp_path: Path
 ) -> None:
     ranked, truth, catalogue = rankings
-    project = copied(tmp_path)
-    lists = _sampled(ranked, truth, 1)
-    for name, frame in {**lists, "wanted": truth}.items():
-        frame.write_parquet(project / f"{name}.parquet")
-    change_params(
-        project,
-        {
-            "data.truth": {"path": "wanted.parquet"},
-            "background": {},
-            "models": {model: {"path": f"{model}.parquet"} for model in lists},
-            "evaluation.metrics": ["nDCG", "Hit"],
-            "evaluation.ks": [10],
-            "comparison.primary": ["nDCG@10"],
-            "comparison.min_effect": 0.0,
-            "segments": {},
-            "conventions.relevance_threshold": 4,
-            "conventions.err_max_grade": 5,
-            "conventions.candidates": _declared(catalogue),
-        },
-    )
-    run_stages(
-        project, "load-truth", "load als", "load popularity", "evaluate als", "evaluate popularity", "compare", "report"
-    )  # fmt: skip
+    changes = {
+        "evaluation.metrics": ["nDCG", "Hit"],
+        "evaluation.ks": [10],
+        "comparison.primary": ["nDCG@10"],
+        "comparison.min_effect": 0.0,
+        "conventions.relevance_threshold": 4,
+        "conventions.err_max_grade": 5,
+        "conventions.candidates": _declared(catalogue),
+    }
+    tables = {**_sampled(ranked, truth, 1), "truth": truth}
+    project = evaluated_project(tmp_path, tables, changes)
 
-    found = read_comparison(project / "results/comparison/comparison.json")
-    expected = _compared(lists, truth, catalogue)
-
-    assert found.warnings == expected.warnings
-    assert [(s.model, s.label, s.mean) for s in found.scores] == [
-        (s.model, s.label, s.mean) for s in expected.scores
-    ]
-    assert found.conventions.fingerprint == _conventions(catalogue).fingerprint
+    assert_library_gives_the_same(project)
     page = (project / "results/report/report.html").read_text(encoding="utf-8")
     assert "is not identifiable from 100 sampled negatives" in page
 

@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from ruamel.yaml import YAML
 
 import concord as cc
-from concord.metrics_core.comparison.stored import read_comparison, to_json
 from concord.metrics_core.metrics import own
+from tests.library import assert_library_gives_the_same, evaluated_project
 from tests.project import (
     attempt,
     change_params,
     commit_results,
-    copied,
     copied_from,
+    params_refusal,
     run,
-    run_all_stages,
     run_stages,
     stages_to_run,
 )
@@ -220,53 +218,40 @@ def test_the_direction_is_heard_and_the_catalogue_is_not_checked(file: Path) -> 
 N_USERS, N_ITEMS, K = 80, 30, 5
 
 
-def _tables(folder: Path) -> None:
-    rng = np.random.default_rng(5)
-    wanted = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)[:, :4]
-    users = np.repeat(np.arange(N_USERS), 4)
-    pl.DataFrame({"user": users, "item": wanted.ravel(), "grade": 1.0}).sample(
-        fraction=1, shuffle=True, seed=1
-    ).write_parquet(folder / "truth.parquet")
-    for model, skill in (("plain", 0.0), ("sharp", 0.3)):
-        scores = rng.random((N_USERS, N_ITEMS))
-        scores[users, wanted.ravel()] += skill
-        shown = np.argsort(-scores, axis=1)[:, :10]
-        ranks = np.tile(np.arange(1, 11), N_USERS)
-        rows = pl.DataFrame({"user": np.repeat(np.arange(N_USERS), 10), "item": shown.ravel(), "rank": ranks})  # fmt: skip
-        rows.write_parquet(folder / f"{model}.parquet")
-    pl.DataFrame({"item": np.arange(N_ITEMS), "eur": rng.integers(1, 900, N_ITEMS) / 7}).write_parquet(folder / "shelf.parquet")  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = copied(tmp_path_factory.mktemp("own"))
-    _tables(project)
-    (project / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
-    change_params(
-        project,
-        {
-            "data.truth": {"path": "truth.parquet"},
-            "models": {model: {"path": f"{model}.parquet"} for model in ("plain", "sharp")},
-            "background": {
-                "items": {"path": "shelf.parquet", "columns": {"price": "eur"}},
-                "metrics": {"path": "my_metrics.py"},
-            },
-            "evaluation.metrics": ["nDCG", "./my_metrics.py:revenue", "revenueShare"],
-            "evaluation.ks": [K, 10],
-            "comparison.baseline": "plain",
-            "comparison.primary": [f"revenue@{K}"],
-            "comparison.min_effect": 0.5,
-            "comparison.resamples": 99,
-            "segments": {},
-        },
+    rng = np.random.default_rng(5)
+    wanted = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)[:, :4].ravel()
+    users = np.repeat(np.arange(N_USERS), 4)
+    truth = pl.DataFrame({"user": users, "item": wanted, "grade": 1.0})
+    prices = rng.integers(1, 900, N_ITEMS) / 7
+    tables = {
+        "truth": truth.sample(fraction=1, shuffle=True, seed=1),
+        "items": pl.DataFrame({"item": np.arange(N_ITEMS), "eur": prices}),
+    }
+    for model, skill in (("plain", 0.0), ("sharp", 0.3)):
+        scores = rng.random((N_USERS, N_ITEMS))
+        scores[users, wanted] += skill
+        rows = {"user": np.repeat(np.arange(N_USERS), 10), "item": np.argsort(-scores, axis=1)[:, :10].ravel(), "rank": np.tile(np.arange(1, 11), N_USERS)}  # fmt: skip
+        tables[model] = pl.DataFrame(rows)
+    changes = {
+        "background.items.columns": {"price": "eur"},
+        "background.metrics": {"path": "my_metrics.py"},
+        "evaluation.metrics": ["nDCG", "./my_metrics.py:revenue", "revenueShare"],
+        "evaluation.ks": [K, 10],
+        "comparison.baseline": "plain",
+        "comparison.primary": [f"revenue@{K}"],
+        "comparison.min_effect": 0.5,
+    }
+    files = {"my_metrics.py": REVENUE}
+    return evaluated_project(
+        tmp_path_factory.mktemp("own"), tables, changes, files=files, last="log"
     )
-    run_all_stages(project)
-    return project
 
 
 def _revenue(project: Path, model: str) -> list[float]:
     """Added up without Concord."""
-    price = dict(pl.read_parquet(project / "shelf.parquet").iter_rows())
+    price = dict(pl.read_parquet(project / "items.parquet").iter_rows())
     wanted = {row[:2] for row in pl.read_parquet(project / "truth.parquet").iter_rows()}
     shown = pl.read_parquet(project / f"{model}.parquet").filter(pl.col("rank") <= K)
     total = dict.fromkeys(range(N_USERS), 0.0)
@@ -276,40 +261,14 @@ def _revenue(project: Path, model: str) -> list[float]:
 
 
 @pytest.mark.whole
-def test_stages_give_what_the_library_gives(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project)
-    stored = read_comparison(project / "results/comparison/comparison.json")
-    values = pl.read_parquet(project / "results/per_user/sharp.parquet")
-    labels = [f"{stem}@{k}" for stem in ("nDCG", "revenue", "revenueShare") for k in (K, 10)]
-
-    found = cc.compare(
-        {model: f"{model}.parquet" for model in ("plain", "sharp")},
-        "truth.parquet",
-        metrics=[f"my_metrics.py:{labels[2]}", *labels[:2], *labels[3:]],
-        baseline="plain",
-        primary=[f"revenue@{K}"],
-        min_effect=0.5,
-        resamples=99,
-        seed=20261121,
-        items="shelf.parquet",
-        columns={"items": {"price": "eur"}},
-        conventions=YAML(typ="safe").load(project / "params.yaml")["conventions"],
-        title=stored.title,
-    )
-
-    assert values[f"revenue@{K}"].to_list() == pytest.approx(_revenue(project, "sharp"), abs=1e-12)
-    assert found.differences.equals(stored.differences)
-    assert found.conventions.fingerprint == stored.conventions.fingerprint
-    assert to_json(found) == (project / "results/comparison/comparison.json").read_text("utf-8")
-
-
-@pytest.mark.whole
-def test_report_mlflow_and_explain_follow(project: Path) -> None:
+def test_stages_give_what_the_library_gives(project: Path) -> None:
+    assert_library_gives_the_same(project)
+    values = pl.read_parquet(project / "results/per_user/sharp.parquet")[f"revenue@{K}"]
+    assert values.to_list() == pytest.approx(_revenue(project, "sharp"), abs=1e-12)
     page = (project / "results/report/report.html").read_text(encoding="utf-8")
     explained = run(project, "concord", "explain", "3", f"revenue@{K}", "--model", "sharp")
     listed = run(project, "concord", "metrics")
     receipt = json.loads((project / "results/mlflow/receipt.json").read_text(encoding="utf-8"))
-
     assert "sum of the prices of the hits in the top k" in page
     assert f"revenue@{K} = {_revenue(project, 'sharp')[3]:.6g}" in explained
     assert "revenueShare@k = revenue@k / the prices of all that was wanted" in listed
@@ -351,21 +310,25 @@ def test_another_file_evaluates_again(project: Path, tmp_path: Path) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"background.metrics": {"path": "no.py"}}, "background.metrics.path: no.py: there is no such file"),
-        ({"background": {"items": {"path": "shelf.parquet"}}}, "names a file that `background.metrics` does not"),
+        ({"background": {"items": {"path": "items.parquet"}}}, "names a file that `background.metrics` does not"),
         ({"background.items.columns": {"price": "eur", "titel": "eur"}}, "background.items.columns.titel: is a column that nothing reads"),
-        ({"background.items.columns": {}}, "needs items with price"),
     ],
 )  # fmt: skip
 def test_params_that_do_not_fit_are_refused(
-    project: Path, tmp_path: Path, change: dict[str, Any], said: str
+    project: Path, change: dict[str, Any], message: str
 ) -> None:
+    assert message in params_refusal(project, change)
+
+
+@pytest.mark.whole
+def test_validate_names_columns_that_a_metric_needs(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
-    change_params(copy, change)
+    change_params(copy, {"background.items.columns": {}})
 
     refused = attempt(copy, "concord", "validate")
 
     assert refused.returncode == 2
-    assert said in refused.stdout + refused.stderr
+    assert "needs items with price" in refused.stdout + refused.stderr

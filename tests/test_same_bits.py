@@ -5,7 +5,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from tests.project import (
@@ -20,12 +19,6 @@ from tests.project import (
 pytestmark = pytest.mark.whole
 
 MODELS = ("popularity", "item-knn", "ease", "ease-recent", "als")
-LOAD = (
-    "load-truth",
-    *(f"load-background {name}" for name in ("train", "items", "users")),
-    *(f"load {model}" for model in MODELS),
-)
-EVALUATE = (*(f"evaluate {model}" for model in MODELS), "compare")
 THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 ALL_STAGES = "from tests.project import *; run_all_stages(Path.cwd(), last='report')"
 
@@ -38,12 +31,6 @@ def project(tmp_path: Path, demo: Path) -> Path:
 @pytest.fixture(scope="module")
 def expected(demo: Path) -> dict[str, str]:
     return _digests(demo)
-
-
-def _evaluate_again(project: Path) -> None:
-    for name in ("per_user", "panel", "summary", "metrics", "comparison"):
-        shutil.rmtree(project / "results" / name)
-    run_stages(project, *EVALUATE)
 
 
 def _digests(project: Path) -> dict[str, str]:
@@ -85,17 +72,21 @@ def test_hash_seeds_and_threads_change_nothing(
     assert len(expected) > 25
 
 
-@pytest.mark.parametrize("partition", [1_000, pytest.param(7_777, marks=pytest.mark.nightly)])
-def test_partitions_change_nothing(project: Path, expected: dict[str, str], partition: int) -> None:
-    change_params(project, {"evaluation.rows_per_partition": partition})
-    _evaluate_again(project)
-
-    assert _digests(project) == expected
-
-
-def test_the_polars_engine_gives_the_same_bytes(project: Path, expected: dict[str, str]) -> None:
-    change_params(project, {"evaluation.engine": "polars"})
-    _evaluate_again(project)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"evaluation.rows_per_partition": 1_000},
+        {"evaluation.engine": "polars"},
+        pytest.param({"evaluation.rows_per_partition": 7_777}, marks=pytest.mark.nightly),
+    ],
+)
+def test_partitions_and_the_polars_engine_change_nothing(
+    project: Path, expected: dict[str, str], change: dict[str, object]
+) -> None:
+    change_params(project, change)
+    for name in ("per_user", "panel", "summary", "metrics", "comparison"):
+        shutil.rmtree(project / "results" / name)
+    run_stages(project, *(f"evaluate {model}" for model in MODELS), "compare")
 
     assert _digests(project) == expected
 
@@ -113,30 +104,3 @@ def test_the_spark_engine_gives_the_same_bytes(project: Path, expected: dict[str
 
     assert {name: digest for name, digest in expected.items() if name in found} == found
     assert "per_user/als.parquet" in found
-
-
-def test_shuffled_rows_give_the_same_numbers(project: Path, expected: dict[str, str]) -> None:
-    """Hashes of the inputs differ, and what carries them; lists, values and metrics do not."""
-    demo = project / "data" / "demo"
-    for name in ("truth.parquet", "item-knn.parquet"):
-        pl.read_parquet(demo / name).sample(fraction=1.0, shuffle=True, seed=7).write_parquet(
-            demo / name
-        )
-    header, *rows = (demo / "popularity.csv").read_text().splitlines(keepends=True)
-    (demo / "popularity.csv").write_text(header + "".join(reversed(rows)))
-    run_stages(project, *LOAD)
-    _evaluate_again(project)
-    numbers = (
-        "data/",
-        "lists/",
-        "per_user/",
-        "metrics/",
-        "comparison/leaderboard",
-        "comparison/differences",
-    )
-
-    found = _digests(project)
-
-    assert {name: d for name, d in found.items() if name.startswith(numbers)} == {
-        name: d for name, d in expected.items() if name.startswith(numbers)
-    }

@@ -12,17 +12,9 @@ from scipy.stats import t as student
 
 import concord as cc
 from concord.metrics_core.checking.units import owners, parts_of, unit_id
-from concord.metrics_core.comparison.stored import read_comparison, to_json
-from tests.library import compared_as_pinned
-from tests.project import (
-    attempt,
-    change_params,
-    copied,
-    copied_from,
-    run,
-    run_all_stages,
-    run_stages,
-)
+from concord.metrics_core.comparison.stored import read_comparison
+from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
+from tests.project import change_params, copied_from, params_refusal, run, run_stages
 
 UNIT = ["user", "session"]
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -390,102 +382,57 @@ def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models, evaluated by request."""
-    project = copied(tmp_path_factory.mktemp("units"))
-    truth().write_parquet(project / "truth.parquet")
-    train().write_parquet(project / "train.parquet")
-    pl.DataFrame({"item": range(N_ITEMS)}).write_parquet(project / "items.parquet")
-    models = {}
-    for model in SKILLS:
-        lists(model).write_csv(project / f"{model}.csv")
-        models[model] = {"path": f"{model}.csv"}
-    change_params(
-        project,
-        {
-            "data.unit": UNIT,
-            "data.truth": {"path": "truth.parquet"},
-            "background": {"train": {"path": "train.parquet"}, "items": {"path": "items.parquet"}},
-            "models": models,
-            "evaluation.metrics": ["nDCG", "R", "Coverage@10"],
-            "evaluation.ks": [10],
-            "evaluation.rows_per_partition": 300,
-            "comparison.primary": [LABEL, "nDCG@10"],
-            "comparison.resamples": 199,
-            "segments": {
-                "activity": {"by": "activity", "edges": [3]},
-                "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
-            },
-            "conventions.unit_mean": "requests",
+    tables = {"truth": truth(), "train": train(), "items": pl.DataFrame({"item": range(N_ITEMS)})}
+    changes = {
+        "data.unit": UNIT,
+        "evaluation.metrics": ["nDCG", "R", "Coverage@10"],
+        "evaluation.ks": [10],
+        "evaluation.rows_per_partition": 300,
+        "comparison.primary": [LABEL, "nDCG@10"],
+        "segments": {
+            "activity": {"by": "activity", "edges": [3]},
+            "wanted items": {"by": "truth_item", "shares": [0.5, 0.8]},
         },
-    )
-    run_all_stages(project, last="report")
-    return project
+        "conventions.unit_mean": "requests",
+    }
+    folder = tmp_path_factory.mktemp("units")
+    return evaluated_project(folder, tables | {model: lists(model) for model in SKILLS}, changes)
 
 
 @pytest.mark.whole
-def test_the_pipeline_and_the_library_give_the_same_comparison(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project)
-    stored = project / "results" / "comparison" / "comparison.json"
-
-    assert to_json(compared_as_pinned(project)) == stored.read_text(encoding="utf-8")
-    score = read_comparison(stored).score("als", LABEL)
+def test_stages_give_what_the_library_gives(project: Path) -> None:
+    assert_library_gives_the_same(project)
+    score = read_comparison(project / COMPARISON).score("als", LABEL)
     assert (score.n_users, score.n_requests) == (N_USERS, len(sessions()))
     assert score.mean == pytest.approx(jackknife(recalls("als"), "requests")[0])
-
-
-@pytest.mark.whole
-def test_the_report_says_what_means_are_over(project: Path) -> None:
-    said = f"{len(sessions())} requests of {N_USERS} users"
-
-    assert said in (project / "results/report/report.md").read_text(encoding="utf-8")
-    assert said in (project / "results/report/report.html").read_text(encoding="utf-8")
+    for page in ("report.md", "report.html"):
+        text = (project / "results/report" / page).read_text(encoding="utf-8")
+        assert f"{len(sessions())} requests of {N_USERS} users" in text
+    explained = run(project, "concord", "explain", "--model", "als", "9/3", LABEL)
+    assert f"{LABEL} = {recalls('als')[9][3]:g}" in explained
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
     copy = copied_from(project, tmp_path)
-    before = (copy / "results/comparison/comparison.json").read_bytes()
 
     change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 5_000_000})
     run_stages(copy, *(f"evaluate {model}" for model in SKILLS), "compare")
 
-    assert (copy / "results/comparison/comparison.json").read_bytes() == before
-
-
-@pytest.mark.whole
-def test_a_request_is_explained_by_its_id(project: Path) -> None:
-    shown = run(project, "concord", "explain", "--model", "als", "9/3", LABEL)
-
-    assert f"{LABEL} = {recalls('als')[9][3]:g}" in shown
-
-
-@pytest.mark.whole
-def test_another_unit_reads_lists_and_truth_again(project: Path, tmp_path: Path) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, {"data.unit": []})
-    refused = attempt(copy, "concord", "validate")
-
-    assert "conventions.unit_mean: is requests, and no unit is named" in refused.stdout + refused.stderr  # fmt: skip
+    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        ({"data.unit": ["user", "visit"]}, "column 'visit': is missing"),
+        ({"data.unit": []}, "conventions.unit_mean: is requests, and no unit is named"),
         ({"data.unit": ["session", "user"]}, "data.unit: is ['session', 'user']"),
         ({"conventions.unit_mean": "sessions"}, "conventions.unit_mean: is 'sessions'"),
     ],
-)
+)  # fmt: skip
 def test_params_that_do_not_fit_are_refused(
-    project: Path, tmp_path: Path, change: dict[str, Any], said: str
+    project: Path, change: dict[str, Any], message: str
 ) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, change)
-
-    refused = attempt(copy, "concord", "validate")
-
-    assert refused.returncode != 0
-    assert said in refused.stdout + refused.stderr
+    assert message in params_refusal(project, change)

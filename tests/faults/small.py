@@ -1,4 +1,4 @@
-"""A project of 30 users, whose stages run inside the test's process in milliseconds."""
+"""A project of 30 users, whose stages run inside the test's process in milliseconds, and a demo of two models for DVC."""
 
 import hashlib
 import io
@@ -6,21 +6,31 @@ import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
 from concord.pipeline.commands.cli import main
 from concord.pipeline.running import signals
 from concord.pipeline.running.announce import LOG
-from tests.faults.tiny import TINY
-from tests.project import ROOT, change_params
+from tests.project import ROOT, change_params, copied, process_environment
 
+TINY: dict[str, Any] = {
+    "background": {},
+    "segments": {},
+    "evaluation.metrics": ["nDCG", "AP"],
+    "evaluation.ks": [5],
+    "evaluation.panel": False,
+    "comparison.primary": ["nDCG@5"],
+    "comparison.resamples": 199,
+}
 MODELS = ("first", "second")
 LOAD = ("load", "first")
 STAGES = (
@@ -129,3 +139,25 @@ def digests(project: Path) -> dict[str, str]:
 def parts(project: Path) -> list[Path]:
     """Return the temporary files that are left."""
     return sorted((project / "results").rglob("*.part"))
+
+
+def demo_of_two_models(folder: Path) -> Path:
+    """Return the checkout without results, cut down to two models and few metrics."""
+    project = copied(folder)
+    models = YAML(typ="safe").load(project / "params.yaml")["models"]
+    kept = {name: models[name] for name in ("popularity", "als")}
+    change_params(project, {**TINY, "models": kept})
+    return project
+
+
+def start(project: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a command in a session of its own, as a terminal gives it."""
+    return subprocess.Popen(
+        command,
+        cwd=project,
+        env=process_environment(project, **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )

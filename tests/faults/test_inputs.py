@@ -34,15 +34,6 @@ def _refused(project: Path) -> str:
     return ended.err
 
 
-@pytest.mark.fault(17, "a truncated file is refused by name")
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.999])
-def test_a_truncated_file_is_refused(project: Path, share: float) -> None:
-    path = _as_parquet(project, checksums=False)
-    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
-
-    assert "data/lists.parquet: is damaged or not complete" in _refused(project)
-
-
 @pytest.mark.fault(17, "a flipped byte is refused where the file has page checksums")
 def test_a_flipped_byte_is_refused_where_the_file_has_checksums(project: Path) -> None:
     path = _as_parquet(project, checksums=True)
@@ -66,19 +57,6 @@ def test_a_flipped_byte_shows_in_the_recorded_hashes(project: Path) -> None:
 
     assert ended.code == 0, ended.err
     assert json.loads(quality.read_text())["sha256"] != before["sha256"]
-
-
-@pytest.mark.fault(17, "a damaged catalogue or users file is refused by name, too")
-@pytest.mark.parametrize("name", ["items", "users"])
-def test_a_damaged_background_file_is_refused(project: Path, name: str) -> None:
-    path = project / "data" / f"{name}.parquet"
-    pl.DataFrame({name[:-1]: [f"x{number}" for number in range(99)]}).write_parquet(path)
-    path.write_bytes(path.read_bytes()[:-40])
-    change_params(project, {"background": {name: {"path": f"data/{name}.parquet"}}})
-    ended = run_stage("load-background", name)
-
-    assert ended.code == 2, ended.err
-    assert f"data/{name}.parquet: is damaged" in ended.err
 
 
 def _grow(path: Path) -> None:

@@ -3,14 +3,60 @@
 import os
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.faults import tiny
-from tests.faults.breaking import broken, wait_for, wait_until_gone
-from tests.faults.small import LOAD, MODELS, digests, parts, run_command, run_stage
-from tests.project import ROOT, attempt_process, run_process
+from tests.faults.small import (
+    LOAD,
+    MODELS,
+    demo_of_two_models,
+    digests,
+    parts,
+    run_command,
+    run_stage,
+    start,
+)
+from tests.project import ROOT, attempt_process, run
+
+HOOK = str(Path(__file__).parent / "hook")
+WITHIN = 30  # seconds
+
+
+def broken(at: int, events: str, do: str, mark: Path | None = None) -> dict[str, str]:
+    """The environment of a process that breaks at the `at`-th event that matches."""
+    marked = {} if mark is None else {"FAULT_MARK": str(mark)}
+    return {
+        "PYTHONPATH": HOOK,
+        "FAULT_AT": str(at),
+        "FAULT_EVENTS": events,
+        "FAULT_DO": do,
+        **marked,
+    }
+
+
+def wait_for(path: Path) -> None:
+    """Until a paused process has come to its mark."""
+    end = time.monotonic() + WITHIN
+    while not path.exists():
+        assert time.monotonic() < end, f"no process came to {path.name}"
+        time.sleep(0.02)
+
+
+def wait_until_gone(pid: int) -> bool:
+    """Whether a process has ended within seconds; a zombie has."""
+    end = time.monotonic() + WITHIN
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.02)
+    return False
+
 
 RENAME = r"os\.rename \S*.*(lists|per_user)\S*\.parquet"
 REPRO = ("dvc", "repro", "-s", "load@popularity")
@@ -43,22 +89,22 @@ def test_a_killed_stage_leaves_final_names_alone(
 @pytest.mark.fault(2, "the stages of a killed `dvc repro` die with it, and the next one completes")
 @pytest.mark.fault(5, "DVC refuses a second `dvc repro` of the same stage")
 def test_a_killed_repro_leaves_no_orphan_and_the_next_one_completes(tmp_path: Path) -> None:
-    project, mark = tiny.tiny_project(tmp_path), tmp_path / "mark"
-    running = tiny.start(project, *REPRO, **broken(1, RENAME, "pause", mark))
+    project, mark = demo_of_two_models(tmp_path), tmp_path / "mark"
+    running = start(project, *REPRO, **broken(1, RENAME, "pause", mark))
     wait_for(mark)
     second = attempt_process(project, *REPRO)
-    writer = int(tiny.leftovers(project)[0].name.split(".")[-2])
+    writer = int(parts(project)[0].name.split(".")[-2])
     os.kill(running.pid, signal.SIGKILL)
     gone = wait_until_gone(writer)
     mark.unlink()
     running.communicate(timeout=60)
-    run_process(project, *REPRO)
+    run(project, *REPRO)
 
     assert second.returncode != 0
     assert str(running.pid) in second.stderr
     assert gone
     assert (project / "results/lists/popularity.parquet").is_file()
-    assert tiny.leftovers(project) == []
+    assert parts(project) == []
 
 
 @pytest.mark.fault(2, "`concord validate` names files of DVC that were cut off, and what to do")
@@ -92,7 +138,7 @@ def test_a_signal_during_the_imports_ends_it_silently(
 ) -> None:
     mark = tmp_path / "mark"
     paused = broken(1, r"^import pydantic", "pause", mark)
-    running = tiny.start(project, "concord", "stage", *LOAD, **paused)
+    running = start(project, "concord", "stage", *LOAD, **paused)
     wait_for(mark)
     running.send_signal(number)
     _, err = running.communicate(timeout=30)
@@ -127,12 +173,12 @@ def test_dying_at_every_write_changes_nothing(
 
 @pytest.mark.nightly
 def test_repro_after_ctrl_c_completes(tmp_path: Path) -> None:
-    project, mark = tiny.tiny_project(tmp_path), tmp_path / "mark"
-    running = tiny.start(project, *REPRO, **broken(1, RENAME, "pause", mark))
+    project, mark = demo_of_two_models(tmp_path), tmp_path / "mark"
+    running = start(project, *REPRO, **broken(1, RENAME, "pause", mark))
     wait_for(mark)
     os.killpg(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
-    run_process(project, *REPRO)
+    run(project, *REPRO)
 
     assert running.returncode != 0
     assert "stopped by SIGINT" in err

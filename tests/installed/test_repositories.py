@@ -118,10 +118,3 @@ def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
     assert "MLflow run in ../out/neighbours.run.json: run_id" in said
     assert parents == {"neighbours": "neighbours", "top_sellers": "top_sellers"}
     assert "neighbours is best" in (shop.root / "evaluation/results/report/report.md").read_text()
-
-
-def test_a_recommender_in_a_folder_of_a_monorepo(evaluated: Evaluated) -> None:
-    """test_pull_requests.py changes it."""
-    report = evaluated("monorepo").root / "recommender/evaluation/results/report/report.md"
-
-    assert "same\\_topic is best on nDCG@10" in report.read_text()

@@ -83,16 +83,6 @@ def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
     assert {part for part in expected if found[part] != expected[part]} == {INTERVALS}
 
 
-@on_3_11
-def test_only_scipy_makes_that_difference(
-    wheel: Path, expected: dict[str, str], tmp_path: Path, python: Path
-) -> None:
-    lowest = environment("lowest-scipy", wheel, "", "scipy>=1.17", python=python, resolution=LOWEST)  # fmt: skip
-
-    assert _versions(lowest)["scipy"] == "1.17.0"
-    assert _digests(lowest, tmp_path) == expected
-
-
 def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
     """Evaluates a small project with all stages; results by name."""
     tiny = Repository("tiny", folder, programs)

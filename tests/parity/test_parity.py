@@ -114,7 +114,7 @@ def _concord_values(expected: pl.DataFrame, preset: str) -> pl.DataFrame:
     for name, labels in by_case.iter_rows():
         groups["integers" in _cases()[name], tuple(labels)].append(name)
     results = [
-        _long(_restrict(result, name), name)
+        _long(result, name)
         for (_, labels), names in groups.items()
         for result in [_evaluate(names, preset, labels)]
         for name in names
@@ -138,15 +138,10 @@ def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Re
     )
 
 
-def _restrict(result: cc.Result, name: str) -> cc.Result:
-    """Return the result of the users of one case."""
-    return replace(
-        result, values=result.values.filter(pl.col("user").is_in(list(_ids(name).values())))
-    )
-
-
 def _long(result: cc.Result, name: str) -> pl.DataFrame:
-    """Return case, label, user (null: the mean) and value."""
+    """Return case, label, user (null: the mean) and value of the users of one case."""
+    of_case = pl.col("user").is_in(list(_ids(name).values()))
+    result = replace(result, values=result.values.filter(of_case))
     users = {user_id: user for user, user_id in _ids(name).items()}
     per_user = result.per_user.unpivot(index="user", variable_name="label")
     per_user = per_user.with_columns(pl.col("user").replace_strict(users, return_dtype=pl.String))

@@ -1,4 +1,4 @@
-"""Charts are checked once, whole: Altair checks each part as it is made, too, which takes a fifth of a page's time."""
+"""Altair checks each part of a chart, which takes a fifth of a page's time: test_charts.py alone lets it."""
 
 from collections.abc import Iterator
 

@@ -207,28 +207,6 @@ def test_the_page_can_be_read_without_scripts(browser: Page, pages: Pages) -> No
 
 
 @pytest.mark.nightly
-def test_hostile_names_stay_text_in_tooltips_and_buttons(browser: Page, pages: Pages) -> None:
-    browser.show(pages("hostile"), width=DESK)
-    tips = browser.run("""
-        [...document.querySelectorAll('#differences .wide [data-tip]')].map(mark => {
-          const box = mark.getBoundingClientRect();
-          const at = {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true};
-          mark.closest('.chart').dispatchEvent(new PointerEvent('pointermove', at));
-          return document.querySelector('.tip').textContent;
-        })""")
-    buttons = browser.run(
-        "[...document.querySelectorAll('#models button')].map(b => b.textContent)"
-    )
-    browser.run("document.querySelectorAll('#models button').forEach(b => b.click())")
-
-    assert any(text.startswith(sample.HOSTILE[0]) for text in tips)
-    assert set(sample.HOSTILE) < set(buttons)
-    assert browser.run("[document.scripts.length, document.images.length]") == [1, 0]
-    assert browser.errors == []
-    assert all(url.startswith(("file:", "data:")) for url in browser.requests)
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "scheme", "width"),
     [

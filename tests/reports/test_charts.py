@@ -1,19 +1,35 @@
-"""Charts of differences, curves and pairs: colours, shapes, what a hover tells, scales."""
+"""Charts: schema, colours, shapes, scales, room for names."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from altair.utils import schemapi
 
+import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.reports.charts.bump import bump_chart
 from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
 from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.distributions import distribution_chart
 from concord.reports.charts.heatmap import pair_heatmap
+from concord.reports.charts.history import history_chart
 from concord.reports.charts.palette import COLOURS
+from concord.reports.charts.power import MOST_MODELS, plan_picture
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.tradeoffs import entries as tradeoffs
+from concord.reports.charts.tradeoffs import tradeoff_chart
+from concord.reports.charts.trainings import training_chart
+from concord.reports.sections.panel import entries
+from tests.metrics_core.planning import shop
 from tests.reports.samples import sample
+from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
+
+LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
@@ -21,23 +37,32 @@ def five() -> Comparison:
     return typed(sample.five_models())
 
 
-def _colours(svg: str) -> set[str]:
-    root = ElementTree.fromstring(svg)
-    painted = (element.get(paint) for element in root.iter() for paint in ("fill", "stroke"))
-    return {colour for colour in painted if colour not in {None, "none", "transparent"}}
+CHARTS: dict[str, Callable[[Comparison], str]] = {
+    "differences, narrow": lambda five: difference_chart(five, LABEL, narrow=True),
+    "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
+    "curves": lambda five: curve_chart(five, "nDCG"),
+    "pairs": lambda five: pair_heatmap(five, LABEL),
+    "distributions": lambda five: distribution_chart(five, LABEL, narrow=False),
+    "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
+    "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
+    "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
+    "trainings": lambda _: training_chart(trained(), "nDCG@3", narrow=False),
+    "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
+    "plan": lambda _: plan_picture(cc.plan(shop.compared()), "nDCG@5"),
+}
 
 
-def test_charts_use_only_colours_that_follow_the_scheme_and_name_no_font(five: Comparison) -> None:
-    narrow, wide = (difference_chart(five, "nDCG@10", narrow=narrow) for narrow in (True, False))
-    charts = [narrow, wide, curve_chart(five, "nDCG"), pair_heatmap(five, "nDCG@10")]
-    light = {colours[0] for colours in COLOURS.values()}
-    for chart in charts:
-        assert _colours(chart) <= light
-        assert "font-family" not in chart
-    assert 'width="350"' in narrow  # of a phone
-    row = five.difference("ease", "popularity", "nDCG@10")
-    assert row is not None
-    assert f"ease: +{row.difference:.3f} (+{row.ci_low:.3f} to +{row.ci_high:.3f})" in wide
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_passes_the_schema_and_uses_only_colours_that_follow_the_scheme(
+    five: Comparison, name: str
+) -> None:
+    with schemapi.debug_mode(True):
+        chart = CHARTS[name](five)
+
+    root = ElementTree.fromstring(chart)
+    colours = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
+    assert colours - {None, "none", "transparent"} <= {light for light, _ in COLOURS.values()}
+    assert ("font-family" in chart) == (name == "plan")  # which stands alone
 
 
 def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparison) -> None:
@@ -103,3 +128,52 @@ def test_ticks_are_round_and_inside() -> None:
 def test_long_names_are_shortened_with_an_ellipsis() -> None:
     assert shortened("als", 5) == "als"
     assert shortened("two-tower", 5) == "two-…"
+
+
+@pytest.fixture(scope="module")
+def plan() -> cc.Plan:
+    return cc.plan(shop.compared())
+
+
+def texts(svg: str) -> list[str]:
+    every = (element.text or "" for element in ElementTree.fromstring(svg).iter())
+    return [text for text in every if text.strip()]
+
+
+def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
+    told = texts(plan_picture(plan, "R@5"))
+
+    assert told[0] == "R@5 against popularity"
+    assert told[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
+    assert {"als", "ease"} <= set(told)
+    assert (
+        sum(text.startswith("Power to find") for text in told) == 2
+    )  # a head, and for those who listen
+
+
+def test_without_an_effect_there_is_no_power_to_show() -> None:
+    told = texts(plan_picture(cc.plan(sd=0.2, users=100), None))
+
+    assert told[0] == "Users' differences with standard deviation 0.2"
+    assert not any(text.startswith("Power to find") for text in told)
+
+
+def test_names_are_text_and_too_many_models_are_left_out() -> None:
+    frame = shop.per_user()["als"].per_user
+    other = shop.per_user()["ease"].per_user
+    names = ['<script>"', *(f"model {n}" for n in range(MOST_MODELS + 3))]
+    plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
+
+    told = texts(plan_picture(plan, "nDCG@5"))
+
+    assert told[0] == "nDCG@5 against a&b"
+    assert '<script>"' in told
+    assert len({text for text in told if text.startswith("model ") and "," not in text}) == MOST_MODELS - 1  # fmt: skip
+
+
+def test_where_nothing_is_known_nothing_is_drawn() -> None:
+    frame = shop.per_user()["als"].per_user
+    plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
+
+    assert plan.pairs[0].sd is None
+    assert texts(plan_picture(plan, "nDCG@5"))[0] == "nDCG@5 against a"

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from concord.reports.latex import escaped, render_latex
-from concord.reports.sections.tables import main_labels
-from concord.reports.writing import numbers
+from concord.reports.latex import escaped
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import latex
-from tests.reports.samples.typed import typed
 
 SAMPLES = {
     "five": sample.five_models(),
@@ -21,65 +18,6 @@ SAMPLES = {
     "hostile": sample.hostile_names(),
     "nothing": sample.without_numbers(),
 }
-
-
-def _rows(text: str) -> dict[str, list[str]]:
-    """Name of the model -> its cells."""
-    body = text.split("\\midrule\n")[1].split("\\bottomrule")[0]
-    rows = [line.removesuffix(" \\\\").split(" & ") for line in body.splitlines()]
-    return {row[0].split("$")[0]: row[1:] for row in rows}
-
-
-def test_the_best_is_bold_and_letters_name_whom_it_beats() -> None:
-    comparison = typed(sample.five_models())
-    rows = _rows(render_latex(comparison))
-    letters = dict(zip(comparison.ranked, "abcde", strict=True))
-
-    assert list(rows) == comparison.ranked
-    for model, cells in rows.items():
-        for label, cell in zip(main_labels(comparison), cells, strict=False):
-            score = comparison.score(model, label)
-            written = numbers.number(score.mean, numbers.digits_of(comparison, label))
-            assert (f"\\textbf{{{written}}}" in cell) == score.best
-            beaten = set()
-            for other in comparison.ranked:
-                row = comparison.difference(model, other, label) if model != other else None
-                if label in comparison.primary and row and row.verdict.startswith("better"):
-                    beaten.add(letters[other])
-            assert set("".join(re.findall(r"\$\^\{(.*?)\}\$", cell))) == beaten
-    assert any("$^{" in cell for cell in rows["ease"])
-
-
-def test_lower_is_better_is_bold_for_the_lowest() -> None:
-    content = sample.five_models()
-    label = content["primary"][0]
-    metric = next(m for m in content["metrics"] if m["label"] == label)
-    metric["higher_is_better"] = False
-    rows = [row for row in content["leaderboard"] if row["label"] == label]
-    for row in rows:
-        row["best"] = row["mean"] == min(other["mean"] for other in rows)
-    text = latex(content)
-
-    bold = [name for name, cells in _rows(text).items() if cells[0].startswith("\\textbf")]
-    assert bold == [row["model"] for row in rows if row["best"]]
-    assert f"{label} $\\downarrow$" in text
-
-
-def test_many_models_have_a_dagger_where_they_beat_the_baseline() -> None:
-    comparison = typed(SAMPLES["many"])
-    text = render_latex(comparison)
-    rows = _rows(text)
-
-    caption = (
-        "A dagger marks a mean that is significantly better than that of popularity, the baseline,"
-    )
-    assert f"{caption} on nDCG@10, R@20" in text
-    assert "\npopularity & " in text  # its name bears no dagger
-    for column, label in enumerate(comparison.primary):
-        gaps = {m: comparison.difference(m, "popularity", label) for m in comparison.challengers}
-        beats = {m for m, gap in gaps.items() if gap and gap.verdict.startswith("better")}
-        assert {m for m, cells in rows.items() if "dagger" in cells[column]} == beats != set()
-    assert len(rows) == 14
 
 
 @pytest.mark.parametrize("name", list(SAMPLES))

@@ -1,4 +1,6 @@
-from dataclasses import dataclass
+"""How numbers are written: decimals, signs, units, and what is missing."""
+
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,95 +20,60 @@ from concord.reports.writing.numbers import (
 )
 
 
-@dataclass(frozen=True)
-class Around:
-    """An interval around 0, or none."""
-
-    half_width: float | None
-
-    @property
-    def ci_low(self) -> float | None:
-        return None if self.half_width is None else -self.half_width
-
-    @property
-    def ci_high(self) -> float | None:
-        return self.half_width
-
-
-def _around(*half_widths: float | None) -> list[Around]:
-    return [Around(half_width) for half_width in half_widths]
-
-
 @pytest.mark.parametrize(
-    ("half_width", "digits"),
-    [(0.0014, 4), (0.014, 3), (0.14, 3), (0.00014, 4), (0.0099, 4), (0.01, 3)],
-)
-def test_two_digits_of_the_half_width_decide_within_three_and_four(
-    half_width: float, digits: int
-) -> None:
-    assert decimals(_around(half_width), [0.5]) == digits
-
-
-def test_the_narrowest_interval_decides_for_all() -> None:
-    assert decimals(_around(0.14, 0.0014, None), [0.5, 0.6, None]) == 4
-
-
-def test_without_intervals_four_decimals_are_shown() -> None:
-    assert decimals(_around(None, 0.0), [0.5]) == 4
-
-
-def test_values_beyond_one_need_no_three_decimals() -> None:
-    assert decimals(_around(12.0), [812.0]) == 0
-    assert decimals(_around(1.2), [81.0]) == 1
-
-
-def test_signed_numbers_have_a_true_minus_and_an_explicit_plus() -> None:
-    assert signed(0.0123, 4) == "+0.0123"
-    assert signed(-0.0123, 4) == f"{MINUS}0.0123"
-
-
-@pytest.mark.parametrize("value", [0.0, -0.0, 0.00004, -0.00004])
-def test_what_rounds_to_nothing_has_no_sign(value: float) -> None:
-    assert signed(value, 4) == "0.0000"
-    assert number(value, 4) == "0.0000"
-
-
-def test_missing_numbers_are_a_dash_and_missing_intervals_are_empty() -> None:
-    assert number(None, 4) == signed(None, 4) == relative(None) == p_value(None) == MISSING
-    assert share(None) == count(None) == MISSING
-    assert interval(None, 0.2, 3) == signed_interval(0.1, None, 3) == ""
-
-
-def test_intervals_are_written_in_words_so_that_signs_stay_readable() -> None:
-    assert interval(0.12, 0.15, 3) == "0.120 to 0.150"
-    assert signed_interval(-0.002, 0.005, 3) == f"{MINUS}0.002 to +0.005"
-
-
-@pytest.mark.parametrize(
-    ("p", "text"),
+    ("half_widths", "values", "digits"),
     [
-        (0.0, "< 0.0001"),
-        (0.00009, "< 0.0001"),
-        (0.0001, "0.0001"),
-        (0.0123, "0.012"),
-        (0.2, "0.20"),
-        (1.0, "1.00"),
+        ([0.0014], [0.5], 4),  # two digits of the half width, within three and four
+        ([0.014], [0.5], 3),
+        ([0.14], [0.5], 3),
+        ([0.00014], [0.5], 4),
+        ([0.0099], [0.5], 4),
+        ([0.01], [0.5], 3),
+        ([0.14, 0.0014, None], [0.5, 0.6, None], 4),  # the narrowest interval decides for all
+        ([None, 0.0], [0.5], 4),
+        ([12.0], [812.0], 0),  # values beyond 1 need no three decimals
+        ([1.2], [81.0], 1),
     ],
 )
-def test_p_is_never_zero(p: float, text: str) -> None:
-    assert p_value(p) == text
+def test_decimals_follow_the_narrowest_interval(
+    half_widths: list[float | None], values: list[float | None], digits: int
+) -> None:
+    intervals = [
+        SimpleNamespace(ci_low=None if half is None else -half, ci_high=half)
+        for half in half_widths
+    ]
+
+    assert decimals(intervals, values) == digits
 
 
-def test_shares_are_percent_and_a_trace_is_not_called_nothing() -> None:
-    assert share(0.25) == "25.0\N{NO-BREAK SPACE}%"
-    assert share(0.0) == "0.0\N{NO-BREAK SPACE}%"
-    assert share(0.0004) == "< 0.1\N{NO-BREAK SPACE}%"
-    assert relative(0.678) == "+67.8\N{NO-BREAK SPACE}%"
-
-
-def test_settings_are_shown_as_they_were_written() -> None:
-    assert [exact(value) for value in (0.005, 95.0, 1)] == ["0.005", "95", "1"]
-
-
-def test_counts_are_grouped() -> None:
-    assert count(1234567) == "1,234,567"
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (signed(0.0123, 4), "+0.0123"),
+        (signed(-0.0123, 4), f"{MINUS}0.0123"),
+        *((f(v, 4), "0.0000") for f in (signed, number) for v in (0.0, -0.0, 0.00004, -0.00004)),
+        (number(None, 4), MISSING),
+        (signed(None, 4), MISSING),
+        *((f(None), MISSING) for f in (relative, p_value, share, count)),
+        (interval(None, 0.2, 3), ""),
+        (signed_interval(0.1, None, 3), ""),
+        (interval(0.12, 0.15, 3), "0.120 to 0.150"),
+        (signed_interval(-0.002, 0.005, 3), f"{MINUS}0.002 to +0.005"),
+        (p_value(0.0), "< 0.0001"),
+        (p_value(0.00009), "< 0.0001"),
+        (p_value(0.0001), "0.0001"),
+        (p_value(0.0123), "0.012"),
+        (p_value(0.2), "0.20"),
+        (p_value(1.0), "1.00"),
+        (share(0.25), "25.0\N{NO-BREAK SPACE}%"),
+        (share(0.0), "0.0\N{NO-BREAK SPACE}%"),
+        (share(0.0004), "< 0.1\N{NO-BREAK SPACE}%"),
+        (relative(0.678), "+67.8\N{NO-BREAK SPACE}%"),
+        (exact(0.005), "0.005"),
+        (exact(95.0), "95"),
+        (exact(1), "1"),
+        (count(1234567), "1,234,567"),
+    ],
+)
+def test_a_number_is_written(written: str, text: str) -> None:
+    assert written == text

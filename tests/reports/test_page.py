@@ -3,15 +3,26 @@
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+import concord as cc
+from concord.metrics_core.comparison.history import Changed, History
 from concord.metrics_core.comparison.parts import MIRROR
-from concord.reports.page import prose
+from concord.reports.charts.history import history_chart, turned
+from concord.reports.history_page import render_history
+from concord.reports.page import prose, render_html
 from concord.reports.writing.verdicts import VERDICTS
+from tests.metrics_core.studying.samples import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
+from tests.reports.samples.sample_cases import cases
+from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
+from tests.reports.samples.sample_study import MEANS
+from tests.reports.samples.trained import trained
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +85,49 @@ def test_no_time_host_or_absolute_path_is_in_the_page(page: str) -> None:
     assert not re.search(r"\b20\d\d-\d\d-\d\d\b", page)
 
 
-def test_nothing_is_fetched_and_the_policy_admits_the_one_script_by_its_hash(page: str) -> None:
+def _history_with(name: str) -> str:
+    revision = replace(
+        FIRST,
+        name=name,
+        tags=(name,),
+        subject=name,
+        standings=(standing(name, 0.3, "better"),),
+        changed=(Changed("truth", name),),
+    )
+    return render_history(replace(HISTORY, title=name, revisions=(FIRST, revision), notes=(name,)))
+
+
+def _study_with(name: str) -> str:
+    means = {f"{model}{name}": mean for model, mean in MEANS.items()}
+    comparisons = {
+        f"d{i}{name}": comparison_of(means | {f"only {i}{name}": 0.1}, i, title=name)
+        for i in range(5)
+    }
+    return cc.study(comparisons, title=name, sources=dict.fromkeys(comparisons, name)).to_html()
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    "report": lambda _: html(sample.hostile_names()),
+    "trainings": lambda name: render_html(trained(names=(name, "a|b*c*", "pop&amp;"))),
+    "cases": lambda name: cases(name=name, title=name).to_html(),
+    "history": _history_with,
+    "study": _study_with,
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_names_become_no_markup_and_a_page_fetches_nothing_and_runs_its_one_script(
+    kind: str,
+) -> None:
+    hostile = '<script>alert("x")</script><img src=x onerror=alert(1)>`\'"&'
+    page = PAGES[kind](hostile)
     markup = Markup(page)
+
+    assert markup.unclosed == []
+    assert hostile not in page
+    assert not markup.all("img")
     for attributes in (a for _, a in markup.tags):
+        assert not [key for key in attributes if key.startswith("on")]
         for key in ("src", "href", "xlink:href", "srcset", "action", "data"):
             assert str(attributes.get(key, "#")).startswith(("#", "data:,"))
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page)
@@ -87,20 +138,6 @@ def test_nothing_is_fetched_and_the_policy_admits_the_one_script_by_its_hash(pag
     assert f"script-src 'sha256-{digest}';" in policy
     assert "unsafe-eval" not in policy
     assert "unsafe-inline' 'sha" not in policy
-
-
-def test_hostile_names_are_shown_as_they_are_and_do_no_harm() -> None:
-    content = sample.hostile_names()
-    markup = Markup(html(content))
-    assert len(markup.all("script")) == len(markup.all("style")) == 1
-    assert not markup.all("img")
-    assert not [key for _, a in markup.tags for key in a if key.startswith("on")]
-    assert not [a for _, a in markup.tags if "javascript:" in str(a.get("href", ""))]
-    text = " ".join(markup.text)
-    assert all(name in text for name in sample.HOSTILE)
-    assert "49" not in re.findall(r"a\|b` \S+ \S+ \S+", text)
-    tags = set(re.findall(r"<[^ >]+>?", markdown(content)))
-    assert tags == {"<details>", "<summary>", "</summary>", "</details>"}
 
 
 def test_every_picture_is_named_and_has_a_table_behind_it(page: str) -> None:
@@ -145,3 +182,31 @@ def test_many_models_are_compared_in_a_heat_map_and_fewer_in_a_matrix(page: str)
 
 def test_code_in_a_sentence_is_escaped() -> None:
     assert prose("a `b_c: d` <i> `<b>`") == "a <code>b_c: d</code> &lt;i&gt; `&lt;b&gt;`"
+
+
+def test_a_serious_warning_comes_first_in_a_history() -> None:
+    page = render_history(replace(HISTORY, reuse=replace(REUSE, severity="serious")))
+
+    assert page.index("Read this first") < page.index('<section id="metric-1">')
+
+
+def test_lines_break_where_conventions_did_and_verdicts_that_turned_are_marked() -> None:
+    chart = str(history_chart(HISTORY, "R@1", narrow=False))
+    unbroken = str(history_chart(replace(HISTORY, revisions=(FIRST, SECOND)), "R@1", narrow=False))
+
+    assert turned(HISTORY, "R@1") == {"better", "worse"}
+    assert chart.count("stroke-dasharray") == 1
+    assert "stroke-dasharray" not in unbroken
+    assert "<title>bbb2222, als: 0.250 (0.240 to 0.260), worse</title>" in chart
+    assert chart == str(history_chart(HISTORY, "R@1", narrow=False))
+
+
+def test_a_history_of_which_nothing_is_known_says_so() -> None:
+    assert "Nothing is known" in render_history(History("", 0.95, (GONE,), None))
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_a_history_of_one_revision_and_of_many_has_two_charts(n: int) -> None:
+    many = tuple(replace(SECOND, name=f"r{i:06}") for i in range(n))
+
+    assert render_history(replace(HISTORY, revisions=many)).count('class="chart"') == 2

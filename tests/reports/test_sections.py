@@ -7,18 +7,14 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import or_nan
-from concord.reports.charts.distributions import at, distribution_chart, drawn, rows, the_same
+from concord.reports.charts.distributions import drawn, rows
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
-from concord.reports.sections import gate
 from concord.reports.sections.costs import costs
 from concord.reports.sections.segments import entries, grids
 from concord.reports.sections.summary import leaders, thresholds, too_close
-from concord.reports.sections.tables import main_labels
 from concord.reports.sections.warnings import no_signs
-from concord.reports.sections.wins import likely, wins
-from concord.reports.writing import numbers
+from concord.reports.sections.wins import likely
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
@@ -42,29 +38,6 @@ def _first_screen(content: sample.Content) -> str:
     found = re.search(r'<header id="answer".*?</header>', html(content), re.DOTALL)
     assert found is not None
     return " ".join("".join(Markup(found[0]).text).split())
-
-
-def test_primary_labels_lead_the_leaderboard_and_others_follow_at_the_main_cutoff(
-    five: Comparison,
-) -> None:
-    assert five.main_k == 10
-    assert main_labels(five)[:2] == ["nDCG@10", "R@20"]
-    others = ("P@10", "R@10", "AP@10", "RR@10", "RBP(p=0.8)@10", "Coverage@10", "ARP@10", "Rprec")
-    assert set(main_labels(five)[2:]) == set(others)
-
-
-def test_segments_show_the_differences_with_verdict_and_interval(five: Comparison) -> None:
-    entry = entries(five)[0]
-    grid = next(grid for grid in grids(five, entry) if grid.label == LABEL)
-    cells = {(c.model, c.segment): c for c in entry.cells if c.label == LABEL}
-
-    assert [line.model for line in grid.lines] == [five.baseline, *five.challengers]
-    for line in grid.lines:
-        for (name, _), cell in zip(grid.heads, line.cells, strict=True):
-            found = cells[line.model, name]
-            shown = numbers.number(found.mean, 3) if line.is_baseline else numbers.signed(found.difference, 3)  # fmt: skip
-            assert (cell.text, cell.turns) == (shown, found.turns)
-            assert line.is_baseline or cell.verdict == found.verdict
 
 
 def test_many_models_show_the_best_and_those_that_turn() -> None:
@@ -91,31 +64,12 @@ def test_gaps_are_between_groups_of_enough_users() -> None:
     )
 
 
-def test_wins_are_the_shares_of_the_differences(five: Comparison) -> None:
-    assert [win.model for win in wins(five, LABEL)] == five.challengers
-    for win in wins(five, LABEL):
-        row = five.difference(win.model, five.baseline, LABEL)
-        assert row is not None
-        assert win.better == pytest.approx(100 * or_nan(row.better))
-        assert win.words == tuple(map(numbers.share, (row.better, row.equal, row.worse)))
-
-
 @pytest.mark.parametrize(
     ("probability", "words"),
     [(0.0, "< 0.1 %"), (1.0, "> 99.9 %"), (0.664, "66.4 %"), (None, "")],
 )
 def test_resamples_give_no_certainty(probability: float | None, words: str) -> None:
     assert likely(probability).replace("\u00a0", " ") == words
-
-
-def test_a_spread_is_drawn_at_its_percentiles(five: Comparison) -> None:
-    (row, *_) = rows(five, LABEL)
-    for narrow in (True, False):
-        chart = str(distribution_chart(five, LABEL, narrow=narrow))
-        for each in drawn(five, LABEL):
-            assert f"{each.a}: percentiles 5 %: {at(five, each, 5)}" in chart
-    assert at(five, row, 50) == numbers.signed(row.quantiles[50], 3)
-    assert the_same(row) == numbers.share(row.n_zero / row.n_users)
 
 
 def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
@@ -148,17 +102,6 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
     assert effect.endswith(f" (2\N{NO-BREAK SPACE}% of {content['baseline']})")
 
 
-def test_wins_are_described_by_the_direction_of_the_metric() -> None:
-    content = sample.two_models()
-    (metric,) = (metric for metric in content["metrics"] if metric["label"] == LABEL)
-    metric["higher_is_better"] = False
-
-    lede = re.sub("<[^>]*>", "", _section(html(content), "wins"))
-
-    assert "has a better, the same and a worse value than popularity" in lede
-    assert f"{LABEL} ↓, lower is better" in lede
-
-
 @pytest.mark.parametrize(
     ("checked", "words"),
     [
@@ -174,13 +117,6 @@ def test_only_checks_that_were_made_are_named(checked: list[str], words: str) ->
     assert (
         no_signs(typed(sample.two_models() | {"warnings": [], "checked": checked})).strip() == words
     )
-
-
-def test_where_nothing_is_wrong_the_checks_are_named_once() -> None:
-    page = html(sample.two_models() | {"warnings": []})
-
-    assert "Read this first" not in page
-    assert page.count("No sign of sampled candidates") == 1
 
 
 @pytest.mark.parametrize(
@@ -231,19 +167,6 @@ def test_without_a_gate_nothing_is_said_of_one() -> None:
     assert "Gate:" not in markdown(sample.five_models())
 
 
-def test_every_guardrail_has_a_line_in_the_words_of_the_sentences_and_the_worst_stand_first() -> (
-    None
-):
-    content = sample.gated()
-    lines = gate.lines(typed(content))
-    outcomes = [line.outcome for line in lines]
-
-    assert len(lines) == 4 * (2 + 3 + 1)
-    assert outcomes == sorted(outcomes, key=["worse", "undecided", "pass"].index)
-    said = content["gate"]["lines"][1]
-    assert [x for x in lines if f"{x.allowed} allowed" in said and x.what in said and x.model in said]  # fmt: skip
-
-
 def test_what_is_let_through_is_no_plain_pass() -> None:
     content = sample.two_models() | {"gate": sample.gated()["gate"]}
     decision = content["gate"]
@@ -253,13 +176,6 @@ def test_what_is_let_through_is_no_plain_pass() -> None:
     decision.update(outcome="pass", undecided_passes=True)
 
     assert "Gate: pass, though undecided" in _first_screen(content)
-
-
-def test_a_leader_that_costs_nothing_is_described_with_what_was_looked_at(five: Comparison) -> None:
-    ((model, cost),) = costs(five)
-
-    assert model == "ease"
-    assert cost.startswith("significantly worse than popularity on none of 19 metrics and cutoffs")
 
 
 def _worse(content: sample.Content, label: str, **other: Any) -> None:

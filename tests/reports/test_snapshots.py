@@ -5,43 +5,59 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from concord.reports.commenting.comment import Comment, render_comment
 from concord.reports.history_page import render_history
+from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook
+from concord.reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, latex, markdown
-from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.sample_cases import cases, in_a_report, one_user
+from tests.reports.samples.sample_comment import comment
+from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
 from tests.reports.samples.sample_study import study
-from tests.reports.samples.trained import trained, trained_page
+from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
-def _comment() -> str:
-    comparison = typed(sample.gated())
-    return render_comment(Comment("evaluation", comparison, comparison.gate))
-
-
+COMMENTS = ("gate", "no gate", "changes", "no segment worse", "other conventions", "no decision", "widened gate")  # fmt: skip
 TEXTS: dict[str, Callable[[], str]] = {
     "five.page": lambda: Markup(html(sample.gated())).lines(),
     "five.md": lambda: markdown(sample.gated()),
     "five.tex": lambda: latex(sample.gated()),
     "five.notebook": lambda: Markup(render_notebook(typed(sample.gated()))).lines(),
-    "comment.md": _comment,
+    **{f"comment.{name.replace(' ', '_')}.md": partial(comment, name) for name in COMMENTS},
     "one.page": lambda: Markup(html(sample.one_model())).lines(),
     "one.md": lambda: markdown(sample.one_model()),
+    "lower.page": lambda: Markup(html(sample.lower_is_better())).lines(),
+    "lower.tex": lambda: latex(sample.lower_is_better()),
     "many.md": lambda: markdown(sample.many_models()),
     "many.tex": lambda: latex(sample.many_models()),
-    "trained.page": lambda: Markup(trained_page()).lines(),
+    "trained.page": lambda: Markup(render_html(trained())).lines(),
     "trained.notebook": lambda: Markup(render_notebook(trained())).lines(),
+    "trained.md": lambda: render_markdown(trained()),
+    "trained.comment.md": lambda: render_comment(Comment("", trained(), None)),
+    "cases.page": lambda: Markup(cases().to_html()).lines(),
+    "cases.one_item.page": lambda: Markup(
+        cases(segment="channel=app", item="iu1").to_html()
+    ).lines(),
+    "cases.one_user.page": lambda: Markup(one_user().to_html()).lines(),
+    "cases.in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=2)}").lines(),
+    "cases.ahead_in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=0)}").lines(),
     "study.page": lambda: Markup(study().to_html()).lines(),
     "history.page": lambda: Markup(render_history(HISTORY)).lines(),
+    "history.gone.page": lambda: Markup(
+        render_history(replace(HISTORY, revisions=(FIRST, GONE), reuse=None))
+    ).lines(),
 }
 
 

@@ -1,8 +1,6 @@
 """The report of a study: its pictures, its words, what it lets a browser do."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +11,6 @@ from concord.reports.studying.critical import critical_chart
 from concord.reports.studying.forest import forest_chart
 from concord.reports.studying.heatmap import heatmap_charts
 from tests.metrics_core.studying.samples import comparison_of
-from tests.reports.samples.markup import Markup
 from tests.reports.samples.sample_study import LABEL, MEANS
 from tests.reports.samples.sample_study import study as stored_study
 
@@ -82,27 +79,3 @@ def test_a_difference_stands_beside_one_winner_and_not_beside_two(study: concord
     assert (found[0].a, found[0].b) == ("c", "base")
     assert told.lead(study, replace(answer, winners=("a", "c"))) is None
     assert told.lead(study, replace(answer, winners=("base",))) is None
-
-
-def test_no_name_becomes_markup(tmp_path: Path) -> None:
-    odd = "<img src=x onerror=alert(1)>`'\"&"
-    means = {f"{name}{odd}": mean for name, mean in MEANS.items()}
-    every = {
-        f"d{i}{odd}": comparison_of(means | {f"only {i}{odd}": 0.1}, i, title=odd) for i in range(5)
-    }
-    page = tmp_path / "page.html"
-    concord.study(every, title=odd, sources=dict.fromkeys(every, odd)).to_html(page)
-
-    assert "<img" not in page.read_text(encoding="utf-8")
-    assert "is left out" in page.read_text(encoding="utf-8")
-    assert Markup(page.read_text(encoding="utf-8")).unclosed == []
-
-
-def test_the_page_runs_its_own_script_alone_and_asks_no_network(study: concord.Study) -> None:
-    page = study.to_html()
-
-    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
-    assert policy.startswith("default-src 'none'")
-    assert not re.search(r'(src|href)="https?:', page)
-    for anchor in re.findall(r'href="#([\w-]+)"', page):
-        assert f'id="{anchor}"' in page

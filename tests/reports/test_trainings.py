@@ -3,30 +3,22 @@
 import re
 from xml.etree import ElementTree
 
-import altair as alt
 import pytest
-from altair.utils import schemapi
 
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.exports import exports
-from concord.reports.charts.palette import COLOURS
-from concord.reports.charts.svg import Layers, picture
 from concord.reports.charts.trainings import training_chart
-from concord.reports.commenting.comment import Comment, render_comment
 from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook
-from concord.reports.page import render_html
 from concord.reports.sections import trainings
 from concord.reports.writing.numbers import difference_digits_of, signed
 from tests.reports.samples import sample
-from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html
-from tests.reports.samples.trained import trained, trained_page
+from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
 
 LABEL = "nDCG@3"
 QUESTION = "Would it hold if trained again?"
-HOSTILE = ("<b>als</b>", "a|b*c*", "pop&amp;")
 
 
 def _gaps(comparison: Comparison, model: str) -> list[str]:
@@ -46,27 +38,6 @@ def test_without_trainings_nothing_is_said_of_them() -> None:
 
     assert not any(QUESTION in text or "trainings" in text for text in texts)
     assert not {"trainings", "retrained"} & set(exports(comparison))
-
-
-def test_the_first_screen_answers_before_the_findings() -> None:
-    shown = " ".join("".join(Markup(trained_page()).text).split())
-
-    assert 'href="#trainings"' in trained_page()
-    assert shown.index(QUESTION) < shown.index(trained().verdicts[1][:30])
-
-
-def test_a_pair_is_described_by_its_numbers() -> None:
-    comparison = trained()
-    pair = comparison.retrained("als", "ease", LABEL)
-    assert pair is not None
-    (row,) = [each for each in trainings.pairs(comparison, LABEL) if each.pair == pair]
-
-    assert row.turned == f"{pair.turned} of {pair.of}" == "3 of 12"
-    assert row.degrees == f"{pair.trainings_df:.1f}"
-    assert row.trainings == "3 and 4"
-    assert row.share == f"{100 * (pair.share or 0):.1f}\N{NO-BREAK SPACE}%"
-    assert row.settles == "neither alone"
-    assert row.over_users != row.over_trainings
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
@@ -102,43 +73,8 @@ def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None
     assert len(trainings.shown(trained((3, 1, 1)), "ease", LABEL)) == 0
 
 
-def test_the_picture_follows_the_scheme_and_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    layers: list[alt.Chart] = []
-
-    def keeping(found: Layers, *rest: object) -> str:
-        layers.extend(found)
-        return picture(found, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("concord.reports.charts.trainings.picture", keeping)
-    root = ElementTree.fromstring(training_chart(trained(), LABEL, narrow=False))
-    painted = {element.get(paint) for element in root.iter() for paint in ("fill", "stroke")}
-
-    assert painted - {None, "none", "transparent"} <= {light for light, _ in COLOURS.values()}
-    assert layers
-    with schemapi.debug_mode(True):
-        for layer in layers:
-            layer.to_dict()
-
-
-def test_names_are_text_wherever_they_stand() -> None:
-    comparison = trained(names=HOSTILE)
-    page = render_html(comparison)
-
-    assert "<b>als</b>" not in page
-    assert Markup(page).unclosed == []
-    assert "<b>als" not in render_markdown(comparison)
-
-
-def test_markdown_and_comment_answer_too() -> None:
-    comparison = trained()
-    texts = [render_markdown(comparison), render_comment(Comment("", comparison, None))]
-
-    for text in texts:
-        assert f"**{QUESTION}** " in text
-        assert "not surely: als need not stay ahead of ease." in text
-    for row in trainings.pairs(comparison, LABEL):
-        assert f"| {row.pair.a} − {row.pair.b} | {row.difference} | {row.over_users}: " in texts[0]
-        assert f"| {row.over_trainings}: " in texts[0]
+def test_names_are_text_in_markdown() -> None:
+    assert "<b>als" not in render_markdown(trained(names=("<b>als</b>", "a|b*c*", "pop&amp;")))
 
 
 def test_the_tables_have_every_training_and_every_difference() -> None:

@@ -7,12 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparison.exports import exports
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.comparing.formulas import without_formulas
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
-from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]
 HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]
@@ -35,17 +32,6 @@ def test_other_text_stays(text: str) -> None:
 def test_numbers_stay_numbers() -> None:
     table = pl.DataFrame({"difference": [-0.5, 1.0], "rank": [-1, 2], "best": [True, None]})
     assert without_formulas(table).equals(table)
-
-
-def test_names_of_the_report_are_quoted_in_every_table() -> None:
-    comparison = sample.five_models()
-    comparison["segments"][0]["name"] = "@segment"
-    comparison["segments"][0]["cells"][0]["segment"] = "-dear"
-    tables = {name: without_formulas(table) for name, table in exports(typed(comparison)).items()}
-
-    assert "'@segment" in tables["segments"]["segmentation"].to_list()
-    assert "'-dear" in tables["segments"]["segment"].to_list()
-    assert tables["segments"]["difference"].dtype == pl.Float64
 
 
 def test_the_stage_quotes_in_csv_and_not_in_parquet_or_json(

@@ -39,12 +39,10 @@ def _parts(frame: pl.DataFrame, path: Path) -> None:
     frame.write_parquet(path / "part[0].parquet")
 
 
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".csv": lambda frame, path: frame.write_csv(path),
     ".tsv": lambda frame, path: frame.write_csv(path, separator="\t"),
-    ".csv.gz": lambda frame, path: _discard(
-        path.write_bytes(gzip.compress(frame.write_csv().encode()))
-    ),
+    ".csv.gz": lambda frame, path: path.write_bytes(gzip.compress(frame.write_csv().encode())),
     ".parquet": lambda frame, path: frame.write_parquet(path),
     ".arrow": lambda frame, path: frame.write_ipc(path),
     ".jsonl": _nested,
@@ -62,10 +60,6 @@ def _crossed(forms: Iterable[str], names: list[str]) -> list[tuple[str, str]]:
     for n, form in enumerate(form for form in forms if form != ".csv"):
         pairs += [(form, names[n % len(names)]), (form, names[(n + 3) % len(names)])]
     return pairs
-
-
-def _discard(_: int) -> None:
-    return None
 
 
 def _lists(item: str) -> pl.DataFrame:

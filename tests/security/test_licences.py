@@ -1,12 +1,8 @@
 """The check of licences: what is permitted, what must be named, and that nothing is left out."""
 
-import subprocess
-import sys
-
 import pytest
 
 from docs.make_licences import NAMED, PAGE, licence, needed, permitted, refused
-from tests.project import ROOT
 
 
 @pytest.mark.parametrize(
@@ -44,14 +40,3 @@ def test_all_that_runs_is_on_the_page_and_nothing_of_the_tests() -> None:
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
     assert [row.split(" | ")[0][2:] for row in rows[1:]] == names
     assert licence("no-such-package") == "unknown"
-
-
-def test_the_page_is_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "docs.make_licences", "--check"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, "")

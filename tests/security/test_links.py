@@ -16,15 +16,6 @@ PRECIOUS = "somebody's thesis\n"
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    """A folder for temporary files that everybody may write to."""
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    return folder
-
-
-@pytest.fixture
 def victim(tmp_path: Path) -> Path:
     path = tmp_path / "thesis.txt"
     path.write_text(PRECIOUS)
@@ -32,8 +23,11 @@ def victim(tmp_path: Path) -> Path:
 
 
 def test_a_link_among_the_folders_for_spilling_leads_nowhere(
-    shared: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)  # everybody may write there
     monkeypatch.setattr(tempfile, "tempdir", str(shared))
     name = f"concord-duckdb-{socket.gethostname()}-999999999-"
     (shared / f"{name}link").symlink_to(victim.parent)

@@ -3,7 +3,7 @@
 import ast
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -42,7 +42,15 @@ FORBIDDEN = {
 OPENING = {"connect", "execute", "sql", "query", "read_parquet", "read_csv", "read_json"}
 
 
-@pytest.fixture(params=["in memory", "shared", "with a file", "workspace"])
+OPENED: dict[str, Callable[[], AbstractContextManager[DuckDBPyConnection]]] = {
+    "in memory": connect,
+    "shared": in_memory,
+    "with a file": lambda: connect(reads=[Path("given.parquet")]),
+    "workspace": workspace,
+}
+
+
+@pytest.fixture(params=OPENED)
 def locked(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DuckDBPyConnection]:
@@ -50,16 +58,8 @@ def locked(
     for name in ("secret.txt", "secret.csv"):
         (tmp_path.parent / name).write_text("secret\n1\n", encoding="utf-8")
     pl.DataFrame({"user": ["a"]}).write_parquet("given.parquet")
-    opened: dict[str, Callable[[], DuckDBPyConnection]] = {
-        "in memory": connect,
-        "with a file": lambda: connect(reads=[Path("given.parquet")]),
-    }
-    with ExitStack() as stack:
-        shared = {"shared": in_memory, "workspace": workspace}
-        if request.param in shared:
-            yield stack.enter_context(shared[request.param]())
-        else:
-            yield opened[request.param]()
+    with OPENED[request.param]() as connection:
+        yield connection
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)

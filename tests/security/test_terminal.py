@@ -8,6 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from concord.pipeline.running.announce import LOG, say, set_up
+from concord.pipeline.terminal.table import console, print_table
+from tests.faults.small import run_in_process
 from tests.pipeline.tracking.log_project import write_project
 from tests.pipeline.tracking.mlflow_server import Fault, FaultyProxy
 from tests.project import ROOT, attempt
@@ -76,34 +79,27 @@ def test_nothing_that_anybody_says_is_obeyed(name: str, flags: list[str]) -> Non
 
 
 def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
-    said = "95\N{NO-BREAK SPACE}% of 1\N{NARROW NO-BREAK SPACE}000 users"
-    script = f"""
-import sys
-from concord.pipeline.running.announce import LOG, say, set_up
-set_up(sys.argv[1:])
-say({said!r})
-LOG.info("%s", {said!r})
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
-    )
+    text = "95\N{NO-BREAK SPACE}% of 1\N{NARROW NO-BREAK SPACE}000 users"
 
-    assert done.stdout == done.stderr == f"{said}\n"
+    def work() -> None:
+        set_up([])
+        say(text)
+        LOG.info("%s", text)
+
+    ended = run_in_process(work, "concord")
+
+    assert ended.out == ended.err == f"{text}\n"
 
 
 def test_tables_obey_no_file(tmp_path: Path) -> None:
     pl.DataFrame({"user": [EVIL]}).write_csv(tmp_path / "evil.csv")
-    script = f"""
-import polars as pl
-from concord.pipeline.terminal.table import console, print_table
-evil = pl.read_csv({str(tmp_path / "evil.csv")!r})["user"][0]
-print_table(("user",), [(evil,)])
-console().print(evil)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False
-    )
+    evil = pl.read_csv(tmp_path / "evil.csv")["user"][0]
 
-    assert done.returncode == 0
-    assert done.stdout.count(b"owned") == 2
-    assert _obeyed(done.stdout.decode()) == []
+    def work() -> None:
+        print_table(("user",), [(evil,)])
+        console().print(evil)
+
+    ended = run_in_process(work, "concord")
+
+    assert ended.out.count("owned") == 2
+    assert _obeyed(ended.out) == []

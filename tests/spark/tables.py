@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.evaluate import Result, evaluate, labels_of, pinned_by
@@ -15,6 +16,11 @@ from concord.metrics_core.spark.result import SparkResult
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MARKS = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 USERS, LENGTH, ITEMS = 120, 12, 50
 ACCURACY = ["nDCG@10", "AP@10", "P@5", "R@10", "RR", "ERR@10", "RBP(p=0.8)@10", "Kendall@10"]
 BEYOND = ["Coverage@10", "Gini@10", "Entropy@5", "Novelty@10", "Serendipity@10", "ILD@5"]

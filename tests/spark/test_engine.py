@@ -11,20 +11,18 @@ from concord.metrics_core.evaluate import labels_of
 from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.scoring.background import NONE, Background
+from concord.metrics_core.scoring.buckets.spread import partition_keys, spark_hash
 from concord.metrics_core.scoring.evaluation import panels_of, task_of
 from concord.metrics_core.scoring.partition import Part, Task
 from concord.pipeline.evaluating.engines import duckdb
 from concord.pipeline.evaluating.engines import spark as spark_engine
-from tests.spark.tables import ACCURACY, BEYOND, tables
+from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
+from tests.test_own_metrics import REVENUE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = MARKS
 
 
 def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
@@ -48,6 +46,17 @@ def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
     return pl.concat([part.values for part in parts]), counts
 
 
+def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: Background) -> list[Part]:
+    """Return the parts that Spark gives, after they were compared with those of DuckDB."""
+    parts = list(spark_engine.partitions(*files, task, 500, background))
+    values, exposures = _whole(parts)
+    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
+
+    assert values.cast(expected.schema).equals(expected, null_equal=True)
+    assert exposures == exposed
+    return parts
+
+
 @pytest.mark.parametrize("text", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_the_values_of_labels_and_panel(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bool
@@ -58,13 +67,7 @@ def test_the_values_of_labels_and_panel(
     task = task_of(labels, pinned, panels_of(labels, ["nDCG@10"], pinned))
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
-    found = list(spark_engine.partitions(*files, task, 500, background))
-
-    values, exposures = _whole(found)
-    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
-    assert len(found) > 2
-    assert values.cast(expected.schema).equals(expected, null_equal=True)
-    assert exposures == exposed
+    assert len(_assert_as_duckdb(files, task, background)) > 2
 
 
 def test_requests_stand_beside_the_train_of_their_user(
@@ -84,11 +87,7 @@ def test_requests_stand_beside_the_train_of_their_user(
     task = Task(labels_of([*ACCURACY, *BEYOND]), cc.preset("standard", unit_mean="users"))
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
-    found, exposures = _whole(list(spark_engine.partitions(*files, task, 500, background)))
-    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
-
-    assert found.cast(expected.schema).equals(expected, null_equal=True)
-    assert exposures == exposed
+    _assert_as_duckdb(files, task, background)
 
 
 def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> None:
@@ -98,11 +97,7 @@ def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> No
     task = task_of(labels, pinned, panels_of(labels, ["R@10"], pinned))
     background = Background(tmp_path / "train.parquet")
 
-    found, _ = _whole(list(spark_engine.partitions(*files, task, 500, background)))
-    expected, _ = _whole(list(duckdb.partitions(*files, task, 500, background)))
-
-    assert "#counts>=1" in expected.columns
-    assert found.cast(expected.schema).equals(expected, null_equal=True)
+    assert "#counts>=1" in _assert_as_duckdb(files, task, background)[0].values.columns
 
 
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
@@ -128,27 +123,13 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
     task, background = Task(labels_of(labels), pinned), Background(None, tmp_path / "items.parquet")
 
-    values, exposures = _whole(list(spark_engine.partitions(*files, task, 500, background)))
-    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
     how: dict[str, Any] = {"metrics": labels, "conventions": pinned, "items": items, "columns": {"items": {"group": "group"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
 
-    assert values.cast(expected.schema).equals(expected, null_equal=True)
-    assert exposures == exposed
+    _assert_as_duckdb(files, task, background)
     found = cc.evaluate(lists.drop("score"), truth, **how)
     alone = cc.evaluate(files[0], files[1], **how)
     assert {label: found[label] for label in labels} == {label: alone[label] for label in labels}
-
-
-METRICS = '''
-import concord
-
-
-@concord.metric(high=float("inf"), columns=["price"], source="the shop")
-def revenue(lists: concord.Judged, k):
-    """revenue@k = sum of the prices of the hits in the top k."""
-    return lists.total(lists.hit_column("price"), k)
-'''
 
 
 def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
@@ -156,7 +137,7 @@ def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: 
     given, files = tables(text=False), _files(tmp_path, text=False)
     items = given.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")
-    (tmp_path / "my_metrics.py").write_text(METRICS, encoding="utf-8")
+    (tmp_path / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
     labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]
     how: dict[str, Any] = {"metrics": labels, "conventions": "standard", "items": items, "columns": {"items": {"price": "price"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
@@ -164,9 +145,23 @@ def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: 
     found, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
     task = Task(labels_of(["revenue@5"]), cc.preset("standard"))
     background = Background(None, tmp_path / "items.parquet")
-    values, _ = _whole(list(spark_engine.partitions(*files, task, 500, background)))
-    expected, _ = _whole(list(duckdb.partitions(*files, task, 500, background)))
 
     assert alone["revenue@5"] > 0
     assert found["revenue@5"] == alone["revenue@5"]
-    assert values.cast(expected.schema).equals(expected, null_equal=True)
+    _assert_as_duckdb(files, task, background)
+
+
+@pytest.mark.parametrize("buckets", [1, 14])
+def test_no_two_buckets_meet_in_a_task(spark: "SparkSession", buckets: int) -> None:
+    from pyspark.sql import functions as sf
+
+    keys = partition_keys(buckets)
+    rows = spark.createDataFrame([(key,) for key in keys], "bucket int")
+
+    placed = rows.repartition(buckets, "bucket").select("bucket", sf.spark_partition_id())
+
+    assert sorted(map(tuple, placed.collect())) == sorted(zip(keys, range(buckets), strict=True))
+
+
+def test_hashes_are_those_of_spark() -> None:
+    assert [spark_hash(0), spark_hash(1)] == [933211791, -559580957]

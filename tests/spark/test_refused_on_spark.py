@@ -1,5 +1,6 @@
 """Spark refuses what one machine refuses, in the same words, and names the file or partition and the row."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,18 +12,15 @@ import concord as cc
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
-from tests.spark.tables import Tables, frame, on_one_machine, on_spark, tables
+from tests.spark.tables import MARKS, Tables, frame, on_one_machine, on_spark, tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = MARKS
 
 METRICS = ["nDCG@10", "P@5"]
+GIVEN = tables()
 SAMPLED = (
     "score_is_missing",
     "space_before_id",
@@ -81,123 +79,89 @@ ALWAYS = {
 }
 
 
+def _refusal(evaluate: Callable[..., Any], *tables: Any, **options: Any) -> str:
+    with pytest.raises(ValueError) as refused:
+        evaluate(*tables, **{"metrics": METRICS, "conventions": "standard"} | options)
+    return str(refused.value)
+
+
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=() if c in ALWAYS else pytest.mark.nightly) for c in CASES]
 )
 def test_the_same_words(spark: "SparkSession", case: str) -> None:
     made, knobs = CASES[case]
-    recs, truth = made(tables())
-    how = METRICS, cc.preset("standard", **knobs)
-    with pytest.raises(ValueError) as expected:
-        on_one_machine(recs, truth, *how)
+    held, conventions = made(GIVEN), cc.preset("standard", **knobs)
+    frames = (frame(spark, table).coalesce(1) for table in held)
 
-    with pytest.raises(ValueError) as refused:
-        on_spark(frame(spark, recs).coalesce(1), frame(spark, truth).coalesce(1), *how, buckets=3)
+    refused = _refusal(on_spark, *frames, conventions=conventions, buckets=3)
 
-    assert str(refused.value) == str(expected.value)
+    assert refused == _refusal(on_one_machine, *held, conventions=conventions)
 
 
 @pytest.mark.parametrize("bad", SAMPLE, ids=lambda bad: bad.id)
 def test_bad_inputs_of_the_table(spark: "SparkSession", bad: BadInput) -> None:
     held = {"recs": LISTS, "truth": TRUTH}
     held[bad.table] = pl.read_csv(str(bad.content).encode(), schema_overrides={"item": pl.String})
-    options = METRICS, cc.preset("standard", **bad.conventions)
-    with pytest.raises(ValueError) as expected:
-        on_one_machine(held["recs"], held["truth"], *options)
+    conventions = cc.preset("standard", **bad.conventions)
+    frames = (frame(spark, table).coalesce(1) for table in held.values())
 
-    recs, truth = (frame(spark, table).coalesce(1) for table in held.values())
-    with pytest.raises(ValueError) as refused:
-        on_spark(recs, truth, *options, buckets=3)
+    refused = _refusal(on_spark, *frames, conventions=conventions, buckets=3)
 
-    assert str(refused.value) == str(expected.value)
+    assert refused == _refusal(on_one_machine, *held.values(), conventions=conventions)
 
 
 def test_rows_are_named_by_partition(spark: "SparkSession") -> None:
-    given = tables()
-    recs = _set(given.recs, [1400], score=NAN)
+    recs = frame(spark, _set(GIVEN.recs, [1400], score=NAN)).repartitionByRange(2, "user")
 
-    with pytest.raises(ValueError, match=r"recs: partition 1, row \d+, column 'score' \(user 116"):
-        on_spark(
-            frame(spark, recs).repartitionByRange(2, "user"),
-            frame(spark, given.truth),
-            METRICS,
-            "standard",
-        )
+    refused = _refusal(on_spark, recs, frame(spark, GIVEN.truth))
+
+    assert re.search(r"recs: partition 1, row \d+, column 'score' \(user 116", refused)
 
 
 def test_a_wrong_row_in_one_part_of_a_hundred(spark: "SparkSession", tmp_path: Path) -> None:
-    given = tables()
     folder = tmp_path / "lists of a model"
     folder.mkdir()
     for number in range(100):
-        part = given.recs[number : number + 1] if number < 99 else given.recs[99:]
+        part = GIVEN.recs[number : number + 1] if number < 99 else GIVEN.recs[99:]
         if number in (73, 99):
             part = _set(part, [0], score=NAN)
         part.write_parquet(folder / f"part-{number:05}.parquet")
-    how = METRICS, cc.preset("standard")
-    with pytest.raises(ValueError) as expected:
-        on_one_machine(folder, given.truth, *how)
 
-    with pytest.raises(ValueError) as refused:
-        on_spark(spark.read.parquet(str(folder)), frame(spark, given.truth), *how)
+    refused = _refusal(on_spark, spark.read.parquet(str(folder)), frame(spark, GIVEN.truth))
 
-    assert "part-00073.parquet, row 1, column 'score'" in str(refused.value)
-    assert str(refused.value) == str(expected.value).replace(str(folder), "recs")
+    assert "part-00073.parquet, row 1, column 'score'" in refused
+    expected = _refusal(on_one_machine, folder, GIVEN.truth)
+    assert refused == expected.replace(str(folder), "recs")
 
 
 def test_items_beyond_the_catalogue(spark: "SparkSession") -> None:
-    given = tables()
-    items = given.items.filter(pl.col("item") > 4)
-    how = METRICS, cc.preset("standard")
-    with pytest.raises(ValueError) as expected:
-        on_one_machine(given.recs, given.truth, *how, items=items)
+    items = GIVEN.items.filter(pl.col("item") > 4)
+    frames = (frame(spark, table) for table in (GIVEN.recs, GIVEN.truth))
 
-    with pytest.raises(ValueError) as refused:
-        on_spark(frame(spark, given.recs), frame(spark, given.truth), *how, items=items, buckets=3)
+    refused = _refusal(on_spark, *frames, items=items, buckets=3)
 
-    assert str(refused.value) == str(expected.value)
+    assert refused == _refusal(on_one_machine, GIVEN.recs, GIVEN.truth, items=items)
 
 
-def test_nobody_of_those_named_is_there(spark: "SparkSession") -> None:
-    given = tables()
+def test_what_spark_alone_refuses(spark: "SparkSession") -> None:
+    recs, truth, train = (frame(spark, t) for t in (GIVEN.recs, GIVEN.truth, GIVEN.train))
+    known = cc.preset("standard", propensity={"popularity": 0.5, "clip": 0.1, "fewest": 1})
 
-    with pytest.raises(ValueError, match="users: none of them is in the lists or in the truth"):
-        on_spark(
-            frame(spark, given.recs), frame(spark, given.truth), METRICS, "standard", users=[99_999]
-        )
+    unknown_users = _refusal(on_spark, recs, truth, users=[99_999])
+    another_kind = _refusal(on_spark, recs, GIVEN.truth)
+    weighed = _refusal(cc.evaluate, recs, truth, metrics=["R@5"], conventions=known, train=train)
 
-
-def test_a_table_of_another_kind(spark: "SparkSession") -> None:
-    given = tables()
-
-    with pytest.raises(
-        ValueError, match="truth: is DataFrame, and other tables are Spark DataFrames"
-    ):
-        on_spark(frame(spark, given.recs), given.truth, METRICS, "standard")
+    assert "users: none of them is in the lists or in the truth" in unknown_users
+    assert "truth: is DataFrame, and other tables are Spark DataFrames" in another_kind
+    assert "conventions: propensity: is given, and lists or truth" in weighed
 
 
-@pytest.mark.parametrize("case", ["users without a list are refused"])
-def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession", case: str) -> None:
-    made, knobs = CASES[case]
-    recs, truth = made(tables())
+def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession") -> None:
     spark.catalog.clearCache()
 
-    with pytest.raises(ValueError):
-        on_spark(frame(spark, recs), frame(spark, truth), METRICS, cc.preset("standard", **knobs))
+    refuse_users = cc.preset("standard", user_no_recs="error")
+    _refusal(
+        on_spark, frame(spark, GIVEN.recs), frame(spark, GIVEN.truth), conventions=refuse_users
+    )
 
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
-
-
-def test_propensities_are_for_files(spark: "SparkSession") -> None:
-    given = tables()
-    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
-    recs, truth, train = (frame(spark, each) for each in (given.recs, given.truth, given.train))
-
-    with pytest.raises(ValueError, match="conventions: propensity: is given, and lists or truth"):
-        cc.evaluate(
-            recs,
-            truth,
-            metrics=["R@5"],
-            conventions=cc.preset("standard", propensity=known),
-            train=train,
-        )

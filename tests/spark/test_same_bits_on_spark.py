@@ -1,14 +1,19 @@
 """Spark gives the bits of one machine, whatever the buckets, the partitions, the order of the rows and the types of ids."""
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import concord as cc
 from tests.spark.tables import (
     ACCURACY,
     BEYOND,
+    MARKS,
     assert_same,
     frame,
     on_one_machine,
@@ -19,53 +24,49 @@ from tests.spark.tables import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = MARKS
 
 
-@pytest.mark.parametrize("buckets", [1, 3, pytest.param(17, marks=pytest.mark.nightly)])
-def test_any_number_of_buckets_gives_the_same_bits(spark: "SparkSession", buckets: int) -> None:
-    given = tables()
-    how = ACCURACY, cc.preset("standard")
+GIVEN, COPIES = tables(), tables(copies=True)
+STANDARD = cc.preset("standard")
+AS_FLOATS = (
+    GIVEN.recs.with_columns(pl.col("user").cast(pl.Float64)),
+    GIVEN.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String)),
+)
+NESTED = GIVEN.recs.sort("user", "score").group_by("user", maintain_order=True).agg(items="item")
 
-    found = on_spark(frame(spark, given.recs), frame(spark, given.truth), *how, buckets=buckets)
 
-    assert_same(found, on_one_machine(given.recs, given.truth, *how))
+@pytest.mark.parametrize(
+    ("recs", "truth", "options"),
+    [
+        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 1}, id="1 bucket"),
+        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 3}, id="3 buckets"),
+        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 17}, marks=pytest.mark.nightly, id="17 buckets"),
+        pytest.param(tables(text=True).recs, tables(text=True).truth, {}, id="text as ids"),
+        pytest.param(tables(text=True).recs, GIVEN.truth, {}, id="text and integers as ids"),
+        pytest.param(*AS_FLOATS, {}, id="floats as ids"),
+        pytest.param(GIVEN.recs, GIVEN.truth, {"users": [3, 5, 7, 125, 4000]}, id="named users"),
+        pytest.param(NESTED.rename({"user": "u id"}), GIVEN.truth, {"columns": {"recs": {"user": "u id"}}}, id="nested lists"),
+    ],
+)  # fmt: skip
+def test_spark_gives_the_bits_of_one_machine(
+    spark: "SparkSession", recs: pl.DataFrame, truth: pl.DataFrame, options: dict[str, Any]
+) -> None:
+    found = on_spark(frame(spark, recs), frame(spark, truth), ACCURACY, STANDARD, **options)
+
+    options.pop("buckets", None)
+    assert_same(found, on_one_machine(recs, truth, ACCURACY, STANDARD, **options))
 
 
 def test_shuffled_rows_and_partitions_leave_no_trace(spark: "SparkSession") -> None:
-    given = tables()
-    how = ACCURACY, cc.preset("standard")
-    recs, truth = [
-        frame(spark, t.sample(fraction=1.0, shuffle=True, seed=3)).repartition(5)
-        for t in (given.recs, given.truth)
-    ]
-
-    assert_same(on_spark(recs, truth, *how), on_one_machine(given.recs, given.truth, *how))
-
-
-@pytest.mark.parametrize(("lists", "judged"), [(True, True), (True, False)])
-def test_ids_of_any_type_meet(spark: "SparkSession", lists: bool, judged: bool) -> None:
-    recs, truth = tables(text=lists).recs, tables(text=judged).truth
-    how = ACCURACY, cc.preset("standard")
-
-    assert_same(
-        on_spark(frame(spark, recs), frame(spark, truth), *how), on_one_machine(recs, truth, *how)
+    recs, truth = (
+        frame(spark, table.sample(fraction=1.0, shuffle=True, seed=3)).repartition(5)
+        for table in (GIVEN.recs, GIVEN.truth)
     )
 
+    found = on_spark(recs, truth, ACCURACY, STANDARD)
 
-def test_ids_that_a_float_wrote_meet(spark: "SparkSession") -> None:
-    given = tables()
-    recs = given.recs.with_columns(pl.col("user").cast(pl.Float64))
-    truth = given.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String))
-    how = ACCURACY, cc.preset("standard")
-
-    assert_same(
-        on_spark(frame(spark, recs), frame(spark, truth), *how), on_one_machine(recs, truth, *how)
-    )
+    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, ACCURACY, STANDARD))
 
 
 @pytest.mark.parametrize(
@@ -79,60 +80,76 @@ def test_ids_that_a_float_wrote_meet(spark: "SparkSession") -> None:
     ],
 )  # fmt: skip
 def test_ties_copies_and_policies(spark: "SparkSession", knobs: dict[str, Any]) -> None:
-    given = tables(copies=True)
-    how = ACCURACY, cc.preset("standard", **knobs)
-    recs, truth = (frame(spark, t).coalesce(1) for t in (given.recs, given.truth))
+    conventions = cc.preset("standard", **knobs)
+    recs, truth = (frame(spark, table).coalesce(1) for table in (COPIES.recs, COPIES.truth))
 
-    assert_same(
-        on_spark(recs, truth, *how, buckets=4), on_one_machine(given.recs, given.truth, *how)
-    )
+    found = on_spark(recs, truth, ACCURACY, conventions, buckets=4)
+
+    assert_same(found, on_one_machine(COPIES.recs, COPIES.truth, ACCURACY, conventions))
 
 
 def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> None:
-    given = tables()
-    how = [*ACCURACY, *BEYOND], cc.preset("standard")
-    held: Any = {"train": frame(spark, given.train), "items": frame(spark, given.items)}
-
-    found = on_spark(frame(spark, given.recs), frame(spark, given.truth), *how, buckets=5, **held)
-
-    expected = on_one_machine(given.recs, given.truth, *how, train=given.train, items=given.items)
-    assert_same(found, expected)
-
-
-def test_users_who_are_named(spark: "SparkSession") -> None:
-    given = tables()
-    how = ACCURACY, cc.preset("standard")
-    users = [3, 5, 7, 125, 4000]
-
-    found = on_spark(frame(spark, given.recs), frame(spark, given.truth), *how, users=users)
-
-    assert_same(found, on_one_machine(given.recs, given.truth, *how, users=users))
-
-
-def test_lists_within_rows_and_columns_of_other_names(spark: "SparkSession") -> None:
-    given = tables()
-    lists = (
-        given.recs.sort("user", "score")
-        .group_by("user", maintain_order=True)
-        .agg("item")
-        .rename({"user": "u id", "item": "items"})
+    recs, truth, train, items = (
+        frame(spark, table) for table in (GIVEN.recs, GIVEN.truth, GIVEN.train, GIVEN.items)
     )
-    how = ACCURACY, cc.preset("standard")
-    named = {"recs": {"user": "u id"}}
+    metrics = [*ACCURACY, *BEYOND]
 
-    found = on_spark(frame(spark, lists), frame(spark, given.truth), *how, columns=named)
+    found = on_spark(recs, truth, metrics, STANDARD, buckets=5, train=train, items=items)
 
-    assert_same(found, on_one_machine(lists, given.truth, *how, columns=named))
+    background = {"train": GIVEN.train, "items": GIVEN.items}
+    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, metrics, STANDARD, **background))
 
 
-def test_the_library_takes_spark_frames(spark: "SparkSession") -> None:
-    given = tables()
-    how: dict[str, Any] = {
-        "metrics": ["nDCG@10"],
-        "conventions": "standard",
-        "input": {"negative_grade": "zero"},
+METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]
+USERS, ITEMS = st.integers(0, 5), st.integers(0, 4)
+ROWS = st.lists(
+    st.tuples(USERS, ITEMS, st.sampled_from([0.0, 0.5, 1.0, math.nan, -0.0])),
+    min_size=1,
+    max_size=14,
+)
+JUDGED = st.lists(
+    st.tuples(USERS, ITEMS, st.sampled_from([0.0, 1.0, 2.0, -1.0])), min_size=1, max_size=10
+)
+KNOBS = st.fixed_dictionaries(
+    {
+        "ties": st.sampled_from(["item_asc", "item_desc", "input"]),
+        "duplicates": st.sampled_from(["keep", "first", "drop", "error"]),
+        "user_recs_only": st.sampled_from(["drop", "zero", "error"]),
+        "undefined": st.sampled_from(["skip", "zero"]),
     }
+)  # fmt: skip
+POLICIES = st.fixed_dictionaries(
+    {
+        "nan_score": st.sampled_from(["error", "last"]),
+        "negative_grade": st.sampled_from(["error", "zero", "unjudged"]),
+        "repeated_grade": st.sampled_from(["error", "first", "highest"]),
+    }
+)
 
-    found = cc.evaluate(frame(spark, given.recs), frame(spark, given.truth), **how)
 
-    assert found["nDCG@10"] == cc.evaluate(given.recs, given.truth, **how)["nDCG@10"]
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.tuples(ROWS, JUDGED), asked=st.tuples(KNOBS, POLICIES), buckets=st.integers(1, 3))
+def test_values_or_refusals(spark: "SparkSession", rows: Any, asked: Any, buckets: int) -> None:
+    recs, truth = (
+        pl.DataFrame(held, schema=["user", "item", value], orient="row")
+        for held, value in zip(rows, ("score", "grade"), strict=True)
+    )
+    knobs, policies = asked
+    how = METRICS, cc.preset("standard", **knobs)
+    lists, judged = (frame(spark, table).coalesce(1) for table in (recs, truth))
+
+    expected = _told(lambda: on_one_machine(recs, truth, *how, policies=policies))
+    found = _told(lambda: on_spark(lists, judged, *how, policies=policies, buckets=buckets))
+
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        assert_same(found, expected)
+
+
+def _told(evaluate: Callable[[], Any]) -> Any:
+    """The result, or why there is none."""
+    try:
+        return evaluate()
+    except ValueError as error:
+        return str(error)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.server import Store, environment, store
+from tests.stores.server import GoogleStore, Store, environment, google_store, store
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +19,18 @@ def s3(server: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return server
+
+
+@pytest.fixture(scope="session")
+def google_server() -> Iterator[GoogleStore]:
+    pytest.importorskip("gcp_storage_emulator")
+    with google_store() as started:
+        yield started
+
+
+@pytest.fixture
+def gs(google_server: GoogleStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> GoogleStore:
+    """A server that speaks as Google's store does, in the environment of this process."""
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{google_server.host}")
+    monkeypatch.chdir(tmp_path)
+    return google_server

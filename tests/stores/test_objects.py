@@ -1,7 +1,5 @@
 """What lies in an object store is read as what lies on this machine: the same rows, the same refusals."""
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -25,59 +23,20 @@ from tests.pipeline.loading.load_project import (
     loaded_truth,
     refusal,
 )
-from tests.stores.server import Line, Store, environment
+from tests.stores.server import BUCKET, GoogleStore, Line, Store, environment
+from tests.stores.tables import FORMS, LISTS, TRUTH, written
 
-USERS, LENGTH = 400, 20
-SEED = np.random.default_rng(20261122)
-LISTS = pl.DataFrame(
-    {
-        "user": [f"u{user:03}" for user in range(USERS) for _ in range(LENGTH)],
-        "item": np.concatenate([SEED.permutation(90)[:LENGTH] for _ in range(USERS)]).astype(str),
-        "score": np.tile(np.arange(LENGTH, 0, -1.0), USERS),
-        "unused": ["x" * 40] * (USERS * LENGTH),
-    }
+
+@pytest.mark.parametrize(
+    ("store", "form"),
+    [*(("s3", form) for form in FORMS), *(("gs", form) for form in ("parquet", "csv", "parts"))],
 )
-TRUTH = LISTS.select("user", "item").filter(pl.int_range(pl.len()) % 7 == 3)
-
-
-def _parts(folder: Path) -> Path:
-    for number, day in enumerate(("2026-01", "2026%2F02", "2026-03")):
-        part = folder / "lists" / f"day={day}" / f"k={number}" / "part-0.parquet"
-        part.parent.mkdir(parents=True)
-        LISTS[number * 3000 : (number + 1) * 3000].write_parquet(part)
-    (folder / "lists" / "_SUCCESS").touch()
-    return folder / "lists"
-
-
-def _file(folder: Path, form: str) -> Path:
-    path = folder / f"a [1].{form.removesuffix(' stream')}"
-    if form == "parquet":
-        LISTS.write_parquet(path, row_group_size=700)
-    elif form == "csv":
-        LISTS.write_csv(path)
-    elif form == "csv.gz":
-        path.write_bytes(gzip.compress(LISTS.write_csv().encode(), mtime=0))
-    elif form == "jsonl":
-        LISTS.write_ndjson(path)
-    elif form == "arrow":
-        LISTS.write_ipc(path)
-    elif form == "arrow stream":
-        LISTS.write_ipc_stream(path)
-    else:
-        rows = (
-            f"{u} Q0 {i} {n % LENGTH + 1} {s} x\n" for n, (u, i, s, _) in enumerate(LISTS.rows())
-        )
-        path.write_text("".join(rows), encoding="utf-8")
-    return path
-
-
-FORMS = ("parquet", "parts", "csv", "csv.gz", "jsonl", "arrow", "arrow stream", "run")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_objects_give_the_values_and_bytes_of_files(s3: Store, tmp_path: Path, form: str) -> None:
-    local = _parts(tmp_path) if form == "parts" else _file(tmp_path, form)
-    address = s3.put(local, f"same/{form}/{local.name}")
+def test_objects_give_the_values_and_bytes_of_files(
+    request: pytest.FixtureRequest, store: str, form: str
+) -> None:
+    server = request.getfixturevalue(store)
+    local = written(form)
+    address = server.put(local, f"same/{form}/{local.name}")
 
     options: dict[str, Any] = {"metrics": ["nDCG@10", "AP@10"], "conventions": "standard"}
     here, there = (concord.evaluate(lists, TRUTH, **options) for lists in (local, address))
@@ -93,6 +52,7 @@ def test_objects_give_the_values_and_bytes_of_files(s3: Store, tmp_path: Path, f
         k: v for k, v in quality.items() if k not in hashes_of
     }
     assert (remote["path"], remote["sha256"], remote["md5"]) == (address, None, None)
+    assert remote["etag"] == hashes(place_of(address)).etag
     assert quality["sha256"]
 
 
@@ -125,7 +85,7 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
 def test_an_object_is_known_by_its_etag_and_a_folder_by_those_in_it(
     s3: Store, tmp_path: Path
 ) -> None:
-    one, parts = _file(tmp_path, "csv"), _parts(tmp_path)
+    one, parts = written("csv"), written("parts")
     file, folder = s3.put(one, "etag/lists.csv"), s3.put(parts, "etag/lists")
 
     of_file = loaded(file, allow_outside=True)[1]
@@ -176,9 +136,32 @@ def test_bad_objects_are_refused_as_files_are(s3: Store, bad: BadInput) -> None:
     assert message.replace(address, bad.file) == refusal(bad.file)
 
 
-def test_missing_object_is_refused(s3: Store) -> None:
-    message = refusal(f"s3://{s3.bucket}/nothing.csv", allow_outside=True)
-    assert "nothing.csv: there is no such object, nor a folder of that name" in message
+@pytest.mark.parametrize(
+    ("store", "variables"),
+    [
+        ("s3", "AWS_ENDPOINT_URL, AWS_REGION"),
+        ("gs", "GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST"),
+    ],
+)
+def test_a_missing_object_and_a_missing_bucket_are_refused(
+    request: pytest.FixtureRequest, store: str, variables: str
+) -> None:
+    request.getfixturevalue(store)
+    no_object = refusal(f"{store}://{BUCKET}/nothing.csv", allow_outside=True)
+    no_bucket = refusal(f"{store}://no-such-bucket/lists.csv", allow_outside=True)
+
+    assert "nothing.csv: there is no such object, nor a folder of that name" in no_object
+    assert "lists.csv: the bucket 'no-such-bucket' does not exist\n" in no_bucket
+    assert f"fix: check its name and {variables}" in no_bucket
+
+
+def test_another_content_has_another_etag_in_googles_store(gs: GoogleStore) -> None:
+    address = gs.put(written("csv"), "etag.csv")
+    before = hashes(place_of(address)).etag
+    gs.put(written("csv", LISTS[:1]), "etag.csv")
+
+    assert before
+    assert before != hashes(place_of(address)).etag
 
 
 def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
@@ -201,19 +184,10 @@ def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: 
     assert there.per_user.equals(here.per_user, null_equal=True)
 
 
-def test_a_missing_bucket_is_refused_as_such(s3: Store) -> None:
-    message = refusal("s3://no-such-bucket/lists.csv", allow_outside=True)
-
-    assert message.startswith(
-        "s3://no-such-bucket/lists.csv: the bucket 'no-such-bucket' does not exist\n"
-    )
-    assert "fix: check its name and AWS_ENDPOINT_URL, AWS_REGION" in message
-
-
 def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
     s3: Store, tmp_path: Path
 ) -> None:
-    folder = place_of(s3.put(_parts(tmp_path), "vanishing"))
+    folder = place_of(s3.put(written("parts"), "vanishing"))
     listed = files_in(folder)
     assert hashes(folder).etag
 
@@ -244,7 +218,7 @@ def test_another_environment_is_another_client(
 def test_an_object_that_changes_while_it_is_read_is_refused(
     s3: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = s3.put(_file(tmp_path, "csv"), "changing.csv")
+    address = s3.put(written("csv"), "changing.csv")
 
     def keep_and_change(*given: object, **named: object) -> object:
         s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
@@ -264,19 +238,3 @@ def test_background_and_truth_say_their_etags(s3: Store, tmp_path: Path) -> None
     assert quality["etag"]
     with pytest.raises(InputError, match=r"input\.allow_outside"):
         loaded_background("train", address)
-
-
-def test_summaries_name_what_lies_in_a_store(s3: Store, tmp_path: Path) -> None:
-    TRUTH.write_csv(tmp_path / "truth.csv")
-    lists = s3.put(_file(tmp_path, "csv"), "named/lists.csv")
-    truth = s3.put(tmp_path / "truth.csv", "named/truth.csv")
-    compared = concord.compare(
-        {"one": lists, "two": LISTS}, truth, metrics=["P@5"], baseline="one", conventions="standard",
-        resamples=99, panel=False)  # fmt: skip
-
-    content = json.dumps(compared.provenance, default=vars)
-    assert lists in content
-    assert truth in content
-    page = tmp_path / "report.html"
-    compared.to_html(page)
-    assert "etag " in page.read_text(encoding="utf-8")

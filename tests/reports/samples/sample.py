@@ -36,6 +36,18 @@ def two_models() -> Content:
     return _stored("two")
 
 
+def lower_is_better() -> Content:
+    """Return the small comparison with a primary metric whose lowest value is the best."""
+    content = two_models()
+    label = PRIMARY[0]
+    (metric,) = (metric for metric in content["metrics"] if metric["label"] == label)
+    metric["higher_is_better"] = False
+    rows = [row for row in content["leaderboard"] if row["label"] == label]
+    for row in rows:
+        row["best"] = row["mean"] == min(other["mean"] for other in rows)
+    return content
+
+
 def one_model() -> Content:
     """Return a comparison with nothing to compare."""
     return _stored("one")

@@ -8,16 +8,13 @@ import polars as pl
 
 import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.reports.page import render_html
 
 USERS = [f"u{i}" for i in range(60)]
-PRIMARY = ("nDCG@3", "R@3")
 
 
 @cache
 def trained(
     trainings: tuple[int, int, int] = (3, 4, 1),
-    primary: tuple[str, ...] = PRIMARY,
     names: tuple[str, str, str] = ("als", "ease", "pop"),
     *,
     paired: bool = False,
@@ -39,7 +36,7 @@ def trained(
             {"item": [*"abc", *(f"{item}{user}" for user in USERS for item in "abc")]}
         ),
         baseline=names[2],
-        primary=list(primary),
+        primary=["nDCG@3", "R@3"],
         conventions=cc.preset("standard"),
         resamples=99,
         panel=False,
@@ -54,9 +51,3 @@ def _lists(chance: random.Random, hits: float) -> dict[str, Sequence[str]]:
         user: [item if chance.random() < rate else f"{item}{user}" for item in "abc"]
         for user in USERS
     }
-
-
-@cache
-def trained_page(trainings: tuple[int, int, int] = (3, 4, 1)) -> str:
-    """Return the page of such a comparison."""
-    return render_html(trained(trainings))

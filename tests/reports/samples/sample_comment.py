@@ -1,0 +1,69 @@
+"""What changed since a revision, for comments in a pull request."""
+
+from dataclasses import replace
+from typing import Any
+
+from concord.metrics_core.comparison.parts import Verdict
+from concord.metrics_core.comparison.since import Change, SegmentChange, Setting, Since
+from concord.reports.commenting.comment import Comment, render_comment
+from tests.reports.samples import sample
+from tests.reports.samples.typed import typed
+
+GAIN = Setting("gain", "linear", "exp2", ("als", "knn"))
+TRUTH = Setting("truth", "a.csv, sha256 0a…", "a.csv, sha256 0b…", ("als", "knn"))
+RULES = (
+    Setting("gate.guardrails.nDCG@10", "2%", "50%", ()),
+    Setting("gate.undecided", "none", "pass", ()),
+)
+
+
+def change(model: str, label: str, verdict: Verdict = "worse", *, primary: bool = True) -> Change:
+    return Change(label, model, primary, 0.25, 0.2, -0.05, -0.06, -0.04, -0.2, 1200, 190, 0.00001, 0.00002, 0.005, verdict)  # fmt: skip
+
+
+def in_segment(model: str, segment: str, difference: float = -0.1) -> SegmentChange:
+    return SegmentChange(
+        label="nDCG@10",
+        model=model,
+        segmentation="activity",
+        segment=segment,
+        then=0.3,
+        now=0.3 + difference,
+        difference=difference,
+        ci_low=difference - 0.02,
+        ci_high=difference + 0.02,
+        n_users=195,
+        n_nonzero=190,
+        p_adjusted=0.0001,
+        verdict="worse",
+    )
+
+
+def since(**parts: Any) -> Since:
+    base = Since("v1", (), (), (), (), segmented=True, conventions=(), data=())
+    return replace(base, **parts)
+
+
+def comment(name: str) -> str:
+    """Return a comment of two models, or one of the gate."""
+    if name == "gate":
+        gated = typed(sample.gated())
+        return render_comment(Comment("evaluation", gated, gated.gate))
+    if name == "widened gate":
+        gated = typed(sample.gated())
+        stale = "a.csv has changed since these results were made: run `dvc repro`"
+        widened = Comment("evaluation", gated, gated.gate, since=since(rules=RULES), stale=stale)
+        return render_comment(widened)
+    two = Comment("", typed(sample.two_models()), None)
+    changes = [change("ease", "nDCG@10", "identical"), change("knn", "nDCG@10")]
+    worse = [in_segment("knn", "new", -0.03), in_segment("knn", "over 50", -0.2)]
+    doubts = {"doubts": ("gain changed",), "conventions": (GAIN,), "data": (TRUTH,)}
+    why = "knn had other conventions: gain was 'linear' and is 'exp2'; evaluate both alike"
+    comments = {
+        "no gate": two,
+        "changes": replace(two, since=since(changes=changes, worse=worse)),
+        "no segment worse": replace(two, since=since()),
+        "other conventions": replace(two, since=since(**doubts, segmented=False)),
+        "no decision": replace(two, no_decision=(why,)),
+    }
+    return render_comment(comments[name])
