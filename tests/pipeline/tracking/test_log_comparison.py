@@ -61,14 +61,10 @@ def test_the_comparison_carries_the_report(found: Found) -> None:
 
 
 def test_a_run_that_was_deleted_is_logged_again_and_named_anew(
-    tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, client: MlflowClient
 ) -> None:
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    params = params_of(write_project(tmp_path))
+    params = params_of(project)
     log(params)
-    client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
     (before,) = runs_of(client)["als"]
     client.delete_run(before.info.run_id)
     log(params)

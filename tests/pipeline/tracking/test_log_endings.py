@@ -14,16 +14,8 @@ from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
-from tests.pipeline.tracking.stores import points, runs_of
+from tests.pipeline.tracking.stores import assert_logged_once, statuses
 from tests.project import attempt
-
-
-@pytest.fixture
-def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return write_project(tmp_path, required=False)
 
 
 @pytest.mark.whole
@@ -40,19 +32,14 @@ def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
     assert proxy.holding.wait(60)
     stage.send_signal(signal.SIGTERM)
     _, stderr = stage.communicate(timeout=30)
-    stopped = {name: run.info.status for name, (run,) in runs_of(client, experiment).items()}
+    stopped = statuses(client, experiment)
     proxy.breaks(None)
     log(params_of(project))
-    after = runs_of(client, experiment)
-    (als,) = after["als"]
 
     assert stage.returncode == 143
     assert stderr == "log: stopped by SIGTERM; nothing half-written is left\n"
-    assert stopped == {"popularity": "FINISHED", "als": "KILLED"}
-    assert {name: [run.info.status for run in runs] for name, runs in after.items()} == {
-        name: ["FINISHED"] for name in ("comparison", *stopped)
-    }
-    assert points(client, als, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert stopped == {"popularity": ["FINISHED"], "als": ["KILLED"]}
+    assert_logged_once(client, experiment)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +86,9 @@ def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
 
 
 def test_again_logs_what_was_not_logged_once(
-    project: Path, empty_store: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, client: MlflowClient, empty_store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    params, database = params_of(project), project / "mlflow.db"
+    params, database = params_of(write_project(project, required=False)), project / "mlflow.db"
     receipt = project / "results/mlflow/receipt.json"
     tell_what_is_logged()
     database.write_text("rows, columns and other things that are no database\n")
@@ -125,9 +112,4 @@ def test_again_logs_what_was_not_logged_once(
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
         "not logged: the results here are not those that were logged last; run `dvc repro`",
     ]
-    runs = runs_of(MlflowClient(tracking_uri=f"sqlite:///{database}"))
-    assert {name: len(found) for name, found in runs.items()} == {
-        "comparison": 1,
-        "popularity": 1,
-        "als": 1,
-    }
+    assert_logged_once(client)

@@ -1,6 +1,5 @@
 """Evaluations that are attached to the runs that trained the models, in a real sqlite store."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,9 @@ STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
 
 
 @pytest.fixture
-def client(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> MlflowClient:
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
-
-
-@pytest.fixture
-def trained(client: MlflowClient, tmp_path: Path) -> str:
+def trained(client: MlflowClient, project: Path) -> str:
     """The id of a run as a training script left it, in an experiment of its own."""
-    experiment = client.create_experiment("training", (tmp_path / "mlruns").as_uri())
+    experiment = client.create_experiment("training", (project / "mlruns").as_uri())
     run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
     client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
     client.log_param(run.info.run_id, "ks", "of the training")
@@ -49,9 +40,9 @@ def _stored(client: MlflowClient, run_id: str) -> Run:
 
 
 def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
-    client: MlflowClient, trained: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     for _ in range(2):
         log(params)
     run = _stored(client, trained)
@@ -83,12 +74,12 @@ def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
 
 
 def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
-    client: MlflowClient, trained: str, tmp_path: Path
+    client: MlflowClient, trained: str, project: Path
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     shown = []
     for value in (0.40, 0.31, 0.40):
-        write_json(tmp_path / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
+        write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
         shown.append(_stored(client, trained).data.metrics["accuracy/ndcg_at_10"])
 
@@ -97,11 +88,11 @@ def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
 def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
-    client: MlflowClient, trained: str, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+    client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     als = contents(params).models[1]
-    interrupted = client_interrupted_at(step, f"sqlite:///{tmp_path}/mlflow.db")
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
     with pytest.raises(KeyboardInterrupt):
         attached(interrupted, _stored(client, trained), als)
     log(params)
@@ -112,9 +103,9 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
 
 
 def test_a_child_lies_below_the_training_run_in_its_experiment(
-    client: MlflowClient, trained: str, tmp_path: Path
+    client: MlflowClient, trained: str, project: Path
 ) -> None:
-    params = _params(tmp_path, trained, "child")
+    params = _params(project, trained, "child")
     for _ in range(2):
         log(params)
     training = _stored(client, trained)
@@ -133,13 +124,11 @@ def test_a_child_lies_below_the_training_run_in_its_experiment(
 
 @pytest.mark.parametrize("required", [True, False])
 def test_runs_that_are_unknown_or_deleted_are_refused_at_once_before_anything_is_logged(
-    client: MlflowClient, trained: str, tmp_path: Path, required: bool
+    client: MlflowClient, trained: str, project: Path, required: bool
 ) -> None:
     client.delete_run(trained)
     training = {"als": trained, "popularity": "no-such-run"}
-    params = params_of(
-        write_project(tmp_path, training=training, attach="child", required=required)
-    )
+    params = params_of(write_project(project, training=training, attach="child", required=required))
     with pytest.raises(InputError) as refused:
         log(params)
 

@@ -16,12 +16,6 @@ from concord.pipeline.tracking.environment_tags import circumstances
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write_project(tmp_path)
-
-
 def _fingerprints(root: Path) -> dict[str, str]:
     found = contents(params_of(root))
     return {**found.fingerprints, "comparison": found.comparison.fingerprint}
@@ -29,13 +23,6 @@ def _fingerprints(root: Path) -> dict[str, str]:
 
 def _als(root: Path) -> RunContent:
     return next(each for each in contents(params_of(root)).models if each.name == "als")
-
-
-def test_every_model_gets_a_run_in_the_order_of_the_params(project: Path) -> None:
-    assert [content.name for content in contents(params_of(project)).models] == [
-        "popularity",
-        "als",
-    ]
 
 
 def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:

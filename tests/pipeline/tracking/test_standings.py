@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,11 @@ from mlflow.entities import Run
 
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.log import log
-from tests.pipeline.tracking.log_project import params_of, write_project
+from tests.pipeline.tracking.log_project import params_of
 from tests.pipeline.tracking.stores import Logged, client_interrupted_at, points, runs_of
 
 DIFFERENCE, P = "difference/ndcg_at_10", "p_adjusted/ndcg_at_10"
 VERDICT = "concord.verdict.ndcg_at_10"
-
-
-@pytest.fixture
-def client(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> MlflowClient:
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    write_project(tmp_path)
-    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
 
 
 def _als(client: MlflowClient) -> Run:
@@ -87,9 +77,9 @@ def test_a_run_stands_as_the_last_comparison_says_and_remains_one_run(client: Ml
 
 
 def test_a_standing_that_was_interrupted_is_completed(
-    client: MlflowClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: MlflowClient, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    interrupted = client_interrupted_at("get_run", f"sqlite:///{tmp_path}/mlflow.db")
+    interrupted = client_interrupted_at("get_run", f"sqlite:///{project}/mlflow.db")
     with monkeypatch.context() as patch:
         patch.setattr("mlflow.MlflowClient", type(interrupted))
         with pytest.raises(KeyboardInterrupt):

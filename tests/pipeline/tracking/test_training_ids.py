@@ -14,15 +14,6 @@ from tests.pipeline.tracking.log_project import params_of, write_project
 RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def _ids(project: Path, named: Any, **mlflow: Any) -> dict[str, str]:
     return training_ids(params_of(write_project(project, training={"als": named}, **mlflow)))
 

@@ -1,7 +1,6 @@
 """The `log` stage on databases that are broken: each is one line that says what is wrong and what to do."""
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,7 +10,7 @@ import pytest
 
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.store import TrackingError
-from tests.pipeline.tracking.log_project import params_of, start_log, write_project
+from tests.pipeline.tracking.log_project import params_of, start_log
 
 PUT_ASIDE = "put it aside (a new one is made)"
 Break = Callable[[Path], None]
@@ -52,12 +51,17 @@ def _cut(database: Path) -> None:
     os.truncate(database, database.stat().st_size // 2)
 
 
+def _text(database: Path) -> None:
+    database.write_text("rows, columns and other things that are no database\n")
+
+
 CASES: dict[str, tuple[Break, str, str]] = {
     "links in a circle": (_circle, "cannot be opened", "no folder and no loop of links"),
     "a folder": (_folder, "cannot be opened", "no folder and no loop of links"),
     "a pipe": (_pipe, "cannot be opened", "no folder and no loop of links"),
     "broken pages": (_broken_pages, "is damaged", PUT_ASIDE),
     "cut off": (_cut, "is damaged", PUT_ASIDE),
+    "text": (_text, "is damaged: file is not a database", PUT_ASIDE),
     "no table of runs": (_sql("DROP TABLE runs"), "lacks tables or columns", PUT_ASIDE),
     "no table of metrics": (_sql("DROP TABLE metrics"), "lacks tables or columns", PUT_ASIDE),
     "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", PUT_ASIDE),
@@ -77,15 +81,6 @@ CASES: dict[str, tuple[Break, str, str]] = {
         "install the version that wrote it",
     ),
 }
-
-
-@pytest.fixture
-def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = write_project(tmp_path / "project")
-    shutil.copy(empty_store, folder / "mlflow.db")
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(folder)
-    return folder
 
 
 @pytest.mark.parametrize("name", CASES)
