@@ -7,12 +7,12 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.comparison.stored import to_json
+from tests.pipeline.revisions import commit, git
 from tests.project import ROOT, attempt, run
 
 TRUTH = {"u1": ["a"], "u2": ["b"]}
 LISTS = {"als": {"u1": ["a", "c"], "u2": ["d", "c"]}, "ease": {"u1": ["a", "c"], "u2": ["b", "e"]}}
 HEAD = "experiment,control,treatment,ctr,ctr_se\n"
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 
 
 @pytest.fixture
@@ -57,8 +57,9 @@ def test_what_is_wrong_is_refused_with_its_line(project: Path) -> None:
 
 def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
     """Both of one revision share its truth; whether a revision shares that of today is not known here."""
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a"], ["tag", "v1"]):
-        run(project, "git", *command, **IDENTITY)
+    git(project, "init", "-q")
+    commit(project, "a")
+    git(project, "tag", "v1")
     run(project, "dvc", "init", "-q")
     file = project / "results/comparison/comparison.json"
     (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v0,0.8,0.1\n")

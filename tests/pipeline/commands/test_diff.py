@@ -1,73 +1,30 @@
-"""`concord diff REV` in a real project with history: did my change help?"""
+"""`concord diff REV` in a real project with history: did my change help?
+
+At the tag `v1` there were two models; since then the lists of one are worse, and a third model is new.
+"""
 
 import json
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
 from concord.metrics_core.statistics.pairs import compare
-from tests.project import (
-    attempt,
-    change_params,
-    commit_results,
-    copied,
-    copied_from,
-    made_once,
-    run,
-    run_all_stages,
-    run_stages,
-)
+from tests.pipeline.revisions import SECOND, cache_without, cached_file, history_project
+from tests.project import attempt, copied_from, made_once, run
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return made_once(tmp_path_factory, worker_id, history_project)
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    made = made_once(tmp_path_factory, worker_id, diff_project) / "a project"
-    return copied_from(made, tmp_path_factory.mktemp("diff"))
-
-
-def diff_project(folder: Path) -> None:
-    """Two models; since the tag `v1` the lists of one are worse, and a third model is new."""
-    project = copied(folder)
-    demo = project / "data/demo"
-    change_params(
-        project,
-        {
-            "models": {
-                "ease": {"path": "data/demo/ease.parquet"},
-                "knn": {"path": "data/demo/item-knn.parquet"},
-            },
-            "comparison.baseline": "knn",
-            "segments": {},
-            "evaluation.metrics": ["nDCG", "R", "P"],
-            "evaluation.ks": [10, 20],
-            "evaluation.panel": False,
-        },
-    )
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
-    lists.write_parquet(demo / "ease.parquet")
-    _evaluate_and_commit(project)
-    run(project, "git", "tag", "v1")
-    rng = np.random.default_rng(1)
-    spoilt = lists.with_columns(pl.col("score") + pl.Series(rng.normal(0, 0.3, len(lists))))
-    spoilt.write_parquet(demo / "ease.parquet")
-    models = {name: {"path": f"data/demo/{file}"} for name, file in (("ease", "ease.parquet"), ("knn", "item-knn.parquet"), ("recent", "ease-recent"))}  # fmt: skip
-    change_params(project, {"models": models, "evaluation.metrics": ["nDCG", "R", "AP"]})
-    _evaluate_and_commit(project)
-
-
-def _evaluate_and_commit(project: Path) -> None:
-    run_all_stages(project, last="report")
-    commit_results(project, last="report")
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
+def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(made / SECOND / "a project", tmp_path_factory.mktemp("diff"))
 
 
 def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
@@ -77,10 +34,7 @@ def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
 
 def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) -> None:
     now = pl.read_parquet(project / "results/per_user/ease.parquet")
-    then_file = project.parent / "then.parquet"
-    md5 = run(project, "git", "show", "v1:dvc.lock").split("results/per_user/ease.parquet")[1].split("md5: ")[1][:32]  # fmt: skip
-    then_file.write_bytes((project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]).read_bytes())
-    then = pl.read_parquet(then_file)
+    then = pl.read_parquet(cached_file(project, "v1", "results/per_user/ease.parquet"))
     values = {"now": now["nDCG@10"].to_numpy(), "then": then["nDCG@10"].to_numpy()}
     (expected,) = compare(values, [("now", "then")], confidence=0.95)
 
@@ -137,12 +91,9 @@ def test_what_cannot_be_compared_is_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_unless_told(project: Path, tmp_path: Path) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    run_stages(copy, "evaluate ease", "evaluate knn", "evaluate recent", "compare")
-    refused = attempt(copy, "concord", "diff", "v1")
-    anyway = run(copy, "concord", "diff", "v1", "--anyway")
+def test_other_conventions_are_refused_by_name_unless_told(made: Path) -> None:
+    refused = attempt(made / "a project", "concord", "diff", "v1")
+    anyway = run(made / "a project", "concord", "diff", "v1", "--anyway")
 
     assert refused.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
@@ -150,13 +101,8 @@ def test_other_conventions_are_refused_by_name_unless_told(project: Path, tmp_pa
 
 
 def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> None:
-    cache = project / ".dvc/cache/files/md5"
-    md5 = run(project, "git", "show", "v1:dvc.lock").split("results/per_user/ease.parquet")[1].split("md5: ")[1][:32]  # fmt: skip
-    path = cache / md5[:2] / md5[2:]
-    kept = path.read_bytes()
-    path.unlink()
-    done = attempt(project, "concord", "diff", "v1")
-    path.write_bytes(kept)
+    with cache_without(project, "v1", "results/per_user/ease.parquet"):
+        done = attempt(project, "concord", "diff", "v1")
 
     assert done.returncode == 2
     assert "results/per_user/ease.parquet: belongs to v1" in done.stderr

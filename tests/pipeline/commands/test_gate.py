@@ -10,6 +10,7 @@ import pytest
 
 from concord.metrics_core.statistics.pairs import compare
 from concord.pipeline.commands.gate import EXIT_CODES
+from tests.pipeline.revisions import cached_file, commit, scored_lists
 from tests.project import (
     attempt,
     change_params,
@@ -24,7 +25,6 @@ from tests.project import (
 
 pytestmark = pytest.mark.whole
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 GATE = {
     "guardrails": {"nDCG@10": "2%", "Coverage@10": "min_effect"},
     "segments": {"activity": {"nDCG@10": "5%"}, "wanted": {"R@10": 0.05}},
@@ -60,8 +60,7 @@ def gate_project(folder: Path) -> None:
             "evaluation.panel": False,
         },
     )
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
+    lists = scored_lists(project)
     lists.write_parquet(demo / "ease.parquet")
     _evaluate_and_commit(project)
     run(project, "git", "tag", "v1")
@@ -84,8 +83,7 @@ def _params_as_they_were(project: Path) -> Iterator[None]:
 def _evaluate_and_commit(project: Path) -> None:
     run_all_stages(project, last="compare")
     commit_results(project, last="compare")
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", "a state", **IDENTITY)
+    commit(project, "a state")
 
 
 def _evaluated_with(project: Path, folder: Path, change: dict[str, Any]) -> Path:
@@ -148,13 +146,9 @@ def test_a_segment_that_got_worse_fails_against_the_revision(project: Path) -> N
 
 def test_numbers_against_a_revision_are_those_of_the_two_files(project: Path) -> None:
     decision = _decided(project, "v1")
-    values = {
-        "now": pl.read_parquet(project / "results/per_user/ease.parquet")["nDCG@10"].to_numpy()
-    }
-    md5 = run(project, "git", "show", "v1:dvc.lock").split("results/per_user/ease.parquet")[1].split("md5: ")[1][:32]  # fmt: skip
-    then = project.parent / "then.parquet"
-    then.write_bytes((project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]).read_bytes())
-    values["then"] = pl.read_parquet(then)["nDCG@10"].to_numpy()
+    path = "results/per_user/ease.parquet"
+    files = {"now": project / path, "then": cached_file(project, "v1", path)}
+    values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
     (expected,) = compare(values, [("now", "then")], confidence=0.95)
 
     found = _model(decision, "ease")["guardrails"][0]
@@ -216,17 +210,9 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path, tmp_pat
     ("gate", "arguments", "words"),
     [
         (None, (), "gate: asks nothing\n  fix: write what it asks, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
-        ({"guardrails": {"recall@10": "2%"}}, (), "'recall@10' is not evaluated\n  fix: did you mean 'R@10'?"),
-        ({"guardrails": {"nDCG@10": "2 %"}}, (), "'2 %' is no margin: write min_effect, a number"),
-        ({"segments": {"activty": {"nDCG@10": "2%"}}}, (), "'activty' is no segmentation\n  fix: did you mean 'activity'?"),
         ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known of groups of wanted items"),
         ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
-        ({"guardrails": {"nDCG@10": "2%"}, "models": ["eas"]}, (), "'eas' is not among the models\n  fix: did you mean 'ease'?"),
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
-        ({"models": ["ease"]}, (), "names nothing that must not get worse"),
-        ({"guardrail": {"nDCG@10": "2%"}}, (), "did you mean 'guardrails'?"),
-        ({"success": ["nDCG@10"], "undecided": "fail"}, (), "gate.undecided: is 'fail'"),
-        ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
         ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
         ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
     ],

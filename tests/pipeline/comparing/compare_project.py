@@ -1,5 +1,6 @@
 """Results of the evaluate stage on disk, with users' values that a test chooses, as the `compare` stage finds them."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
 from concord.metrics_core.scoring.summary import summarise
+from concord.pipeline.comparing.compare import compare
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Comparison, Params, Results
@@ -87,6 +89,14 @@ def write_evaluation(
             "versions": {"concord-eval": "0.1.0", "numpy": "2.4.6"},
         },
     )
+
+
+def compared(params: Params) -> dict[str, Any]:
+    """Run the stage; return the content of comparison.json."""
+    compare(params)
+    path = Path(params.results.comparison) / "comparison.json"
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def evidence_of(params: Params) -> Evidence:

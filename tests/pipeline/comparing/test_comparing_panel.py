@@ -13,11 +13,10 @@ import pytest
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring.panel import Definition, panel
 from concord.metrics_core.scoring.summary import summarise
-from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.per_user_file import per_user_writer
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.comparing.compare_project import compared, params_of, write_evaluation
 
 LABEL = "nDCG@10"
 SMALL = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
@@ -33,9 +32,7 @@ def _entry(root: Path, models: list[str], chosen: Chosen, **settings: Any) -> di
         values = {each.column: chosen(model, each) for each in definitions}
         write_evaluation(params, model, {LABEL: values[definitions[0].column]})
         _write_panel(params, model, values)
-    compare(params)
-    path = Path(params.results.comparison) / "comparison.json"
-    (entry,) = json.loads(path.read_text(encoding="utf-8"))["panel"]
+    (entry,) = compared(params)["panel"]
     assert isinstance(entry, dict)
     return entry
 

@@ -1,26 +1,16 @@
 """Spreads, trade-offs and the probability of being the best, of values that can be checked by eye."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.comparing.compare_project import compared, params_of, write_evaluation
 
 POP = [0.25 * (n % 3) for n in range(40)]
 ALS = [
     value + gap for value, gap in zip(POP, [0.0] * 10 + [0.25] * 20 + [-0.125] * 10, strict=True)
 ]
-
-
-def _compared(params: Params) -> dict[str, Any]:
-    compare(params)
-    path = Path(params.results.comparison) / "comparison.json"
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 def _project(root: Path, **models: list[float]) -> Params:
@@ -31,7 +21,7 @@ def _project(root: Path, **models: list[float]) -> Params:
 
 
 def test_a_spread_holds_the_percentiles_of_the_differences_other_than_0(tmp_path: Path) -> None:
-    (row,) = _compared(_project(tmp_path, pop=POP, als=ALS))["distributions"]
+    (row,) = compared(_project(tmp_path, pop=POP, als=ALS))["distributions"]
 
     assert (row["label"], row["a"], row["b"]) == ("nDCG@2", "als", "pop")
     assert (row["n_users"], row["n_zero"]) == (40, 10)
@@ -42,22 +32,9 @@ def test_a_spread_holds_the_percentiles_of_the_differences_other_than_0(tmp_path
 
 
 def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> None:
-    (row,) = _compared(_project(tmp_path, pop=POP, als=POP))["distributions"]
+    (row,) = compared(_project(tmp_path, pop=POP, als=POP))["distributions"]
 
     assert (row["n_zero"], row["quantiles"]) == (40, [])
-
-
-def test_the_probability_of_being_the_best(tmp_path: Path) -> None:
-    found = _compared(_project(tmp_path, pop=POP, als=ALS, twin=ALS))["best"]
-
-    shares = {row["model"]: row["probability"] for row in found}
-    assert sum(shares.values()) == pytest.approx(1)
-    assert shares["als"] == shares["twin"] > 0.45  # two that are equal share it
-    assert shares["pop"] < 0.1
-
-
-def test_one_model_has_no_spread(tmp_path: Path) -> None:
-    assert _compared(_project(tmp_path, pop=POP))["distributions"] == []
 
 
 def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> None:
@@ -70,7 +47,7 @@ def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> No
         values = {name: [mean] * 20 for name, mean in zip(names, columns, strict=True)}
         write_evaluation(params, model, values)
 
-    found = {row["x"]: row for row in _compared(params)["tradeoffs"]}
+    found = {row["x"]: row for row in compared(params)["tradeoffs"]}
 
     assert found["ARP@2"]["x_higher_is_better"] is False
     for label in ("ARP@2", "Novelty@2"):

@@ -1,6 +1,5 @@
 """List-swap tests in the stages: the difference that is tested is the one that `evaluate` found."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from concord.pipeline.comparing.compare import compare
 from concord.pipeline.evaluating.evaluate import evaluate
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import workspace
-from tests.pipeline.comparing.compare_project import params_of
+from tests.pipeline.comparing.compare_project import compared, params_of
 
 LABELS = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
 MODELS = ("pop", "als", "knn")
@@ -60,13 +58,6 @@ def _compared(
         "models": {model: {"path": f"{model}.parquet"} for model in models}
     }
     params = Params.model_validate(content).model_copy(update={"background": known})
-    _run(params)
-    path = Path(params.results.comparison) / "comparison.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def _run(params: Params) -> None:
     with workspace() as connection:
         load_truth(connection, params)
     for name in params.background:
@@ -76,7 +67,7 @@ def _run(params: Params) -> None:
         with workspace() as connection:
             load(connection, params, model)
         evaluate(params, model)
-    compare(params)
+    return compared(params)
 
 
 def test_differences_are_those_of_the_evaluations(

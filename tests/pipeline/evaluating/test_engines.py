@@ -75,16 +75,3 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
     assert whole["without_list"] > 0
     assert whole["only_in_lists"] > 0
-
-
-@pytest.mark.parametrize("files", ["differing"], indirect=True)
-def test_threads_do_not_change_a_bit(
-    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = Task(LABELS, cc.preset("standard"))
-    frames = []
-    for threads in ("1", "8"):
-        monkeypatch.setenv("CONCORD_THREADS", threads)
-        frames.append(pl.concat([p.values for p in duckdb.partitions(*files, task, 500)]))
-
-    assert frames[0].equals(frames[1])

@@ -7,9 +7,8 @@ import pytest
 
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.history.commits import commits, contents, is_shallow, since
+from tests.pipeline.revisions import commit, git
 from tests.project import run
-
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -17,33 +16,24 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """main: one, (words, tag), [side: two], merge of side, three; the evaluation lies in a folder."""
     root = tmp_path_factory.mktemp("git")
     (root / "evaluation").mkdir()
-    _git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q", "-b", "main")
     _locked(root, "one")
     (root / "words").write_text("words")
-    _commit(root, "words")
-    _git(root, "tag", "after-one")
-    _git(root, "checkout", "-q", "-b", "side")
+    commit(root, "words")
+    git(root, "tag", "after-one")
+    git(root, "checkout", "-q", "-b", "side")
     _locked(root, "two")
-    _git(root, "tag", "on-side")
-    _git(root, "checkout", "-q", "main")
-    _git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
-    _git(root, "tag", "-a", "merged", "-m", "annotated")
+    git(root, "tag", "on-side")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
+    git(root, "tag", "-a", "merged", "-m", "annotated")
     _locked(root, "three")
     return root / "evaluation"
 
 
 def _locked(root: Path, content: str) -> None:
     (root / "evaluation/dvc.lock").write_text(f"{content}\nsecond line\n")
-    _commit(root, content)
-
-
-def _commit(root: Path, message: str) -> None:
-    _git(root, "add", "-A")
-    _git(root, "commit", "-q", "-m", message)
-
-
-def _git(root: Path, *arguments: str) -> str:
-    return run(root, "git", *arguments, **IDENTITY)
+    commit(root, content)
 
 
 def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:

@@ -1,87 +1,31 @@
 """`concord history` in a real project: four commits, one of which adds a model and one changes a convention."""
 
 import json
-import re
-from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
-from tests.project import (
-    attempt,
-    change_params,
-    commit_stages,
-    copied,
-    copied_from,
-    made_once,
-    run,
-    run_stages,
-)
+from tests.pipeline.revisions import SECOND, cache_without, history_project
+from tests.project import attempt, copied_from, made_once, run
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
-FILES = {"ease": "ease.parquet", "knn": "item-knn.parquet", "recent": "ease-recent"}
-DIFF = "diff.json"  # what `concord diff v1` said at the second commit
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return made_once(tmp_path_factory, worker_id, history_project)
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    made = made_once(tmp_path_factory, worker_id, history_project) / "a project"
-    return copied_from(made, tmp_path_factory.mktemp("history"))
-
-
-def history_project(folder: Path) -> None:
-    project = copied(folder)
-    stages = (project / "dvc.yaml").read_text(encoding="utf-8")
-    no_code = re.sub(
-        r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages
-    )  # that DVC would hash
-    (project / "dvc.yaml").write_text(no_code, encoding="utf-8")
-    demo = project / "data/demo"
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
-    lists.write_parquet(demo / "ease.parquet")
-    settings = {"comparison.baseline": "knn", "segments": {}, "background": {}, "evaluation.panel": False}  # fmt: skip
-    asked = {"evaluation.metrics": ["nDCG", "R"], "evaluation.ks": [10, 20]}
-    change_params(project, settings | asked | _models("ease", "knn"))
-    _evaluated(project, "Two models", "ease", "knn", more=("report",))
-    run(project, "git", "tag", "v1")
-    rng = np.random.default_rng(1)
-    spoilt = lists.with_columns(pl.col("score") + pl.Series(rng.normal(0, 0.3, len(lists))))
-    spoilt.write_parquet(demo / "ease.parquet")
-    change_params(project, _models("ease", "knn", "recent"))
-    _evaluated(project, "Another ease, and a new model", "ease", "recent")
-    (project / ".git" / DIFF).write_text(run(project, "concord", "diff", "v1", "--json"))
-    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    _evaluated(project, "Gains of grades", "ease", "knn", "recent")
-    (project / "README").write_text("words")
-    _committed(project, "Words")
-    run(project, "git", "tag", "-a", "v2", "-m", "two", **IDENTITY)
-
-
-def _models(*names: str) -> dict[str, Any]:
-    return {"models": {name: {"path": f"data/demo/{FILES[name]}"} for name in names}}
-
-
-def _evaluated(project: Path, message: str, *models: str, more: tuple[str, ...] = ()) -> None:
-    stages = ["load-truth", *(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare", *more]  # fmt: skip
-    run_stages(project, *stages)
-    commit_stages(project, *stages)
-    _committed(project, message)
-
-
-def _committed(project: Path, message: str) -> None:
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", message, **IDENTITY)
+def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(made / "a project", tmp_path_factory.mktemp("history"))
 
 
 def _table(project: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -91,22 +35,6 @@ def _table(project: Path, *arguments: str) -> list[dict[str, Any]]:
 
 def _by_model(rows: list[dict[str, Any]], subject: str) -> dict[str, dict[str, Any]]:
     return {f"{row['model']} {row['label']}": row for row in rows if row["subject"] == subject}
-
-
-@contextmanager
-def _gone(project: Path, *paths: str, revision: str) -> Iterator[None]:
-    """Files of a revision that the cache lacks."""
-    lock = run(project, "git", "show", f"{revision}:dvc.lock")
-    found = []
-    for path in paths:
-        md5 = lock.rsplit(f"- path: {path}\n", 1)[1].split("md5: ")[1].split("\n")[0]
-        found.append(project / ".dvc/cache/files/md5" / md5[:2] / md5[2:])
-    kept = {file: file.read_bytes() for file in found}
-    for file in found:
-        file.unlink()
-    yield
-    for file, content in kept.items():
-        file.write_bytes(content)
 
 
 def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_it(
@@ -122,10 +50,11 @@ def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_i
     assert len(rows) == 2 * 2 + 3 * 2 + 3 * 2  # models x primary labels
 
 
-def test_a_difference_to_the_former_self_is_that_of_concord_diff(project: Path) -> None:
+def test_a_difference_to_the_former_self_is_that_of_concord_diff(project: Path, made: Path) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
-    said = json.loads((project / ".git" / DIFF).read_text())["changes"]
-    expected = {f"{each['model']} {each['label']}": each for each in said if each["primary"]}
+    diff = run(made / SECOND / "a project", "concord", "diff", "v1", "--json")
+    changes = json.loads(diff)["changes"]
+    expected = {f"{each['model']} {each['label']}": each for each in changes if each["primary"]}
 
     names = {"change": "difference", "change_low": "ci_low", "change_high": "ci_high"}
     names |= {"change_p_adjusted": "p_adjusted", "change_verdict": "verdict"}
@@ -195,7 +124,7 @@ def test_a_revision_that_leads_nowhere_is_refused(project: Path, revision: str, 
 
 def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: Path) -> None:
     before = _by_model(_table(project), "Two models")
-    with _gone(project, "results/comparison", revision="v1"):
+    with cache_without(project, "v1", "results/comparison"):
         shown = run(project, "concord", "history", COLUMNS="200")
         rows = _by_model(_table(project), "Two models")
         after = _by_model(_table(project), "Another ease, and a new model")
@@ -212,7 +141,7 @@ def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: P
 
 
 def test_users_values_that_are_gone_leave_the_row_without_a_difference(project: Path) -> None:
-    with _gone(project, "results/per_user/ease.parquet", revision="v1"):
+    with cache_without(project, "v1", "results/per_user/ease.parquet"):
         row = _by_model(_table(project), "Another ease, and a new model")["ease R@20"]
 
     assert (row["change"], row["note"]) == (None, "users' values of ease are not in DVC's cache")

@@ -12,9 +12,9 @@ from concord.metrics_core.comparison.stored import SCHEMA, to_content
 from concord.pipeline.history.history import changed_between
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
+from tests.pipeline.revisions import commit
 from tests.project import run
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 BASE = {"u1": ["c", "a"], "u2": ["d", "e"]}
 TRUTH = {"u1": ["a"], "u2": ["b"]}
 LOCK = """schema: '2.0'
@@ -98,8 +98,7 @@ class Project:
         loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
         text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
         (self.folder / "dvc.lock").write_text(text)
-        run(self.folder, "git", "add", "-A")
-        run(self.folder, "git", "commit", "-q", "--allow-empty", "-m", mark, **IDENTITY)
+        commit(self.folder, mark)
 
     def states(self) -> list[State]:
         with chdir(self.folder):

@@ -1,7 +1,6 @@
 """`concord history`, `diff` and `gate` of a model that was trained several times, in a real project of three commits."""
 
 import json
-import re
 from contextlib import chdir
 from pathlib import Path
 from statistics import fmean
@@ -12,20 +11,11 @@ import polars as pl
 import pytest
 
 from concord.pipeline.history.history import history
-from tests.project import (
-    attempt,
-    change_params,
-    commit_stages,
-    copied,
-    copied_from,
-    made_once,
-    run,
-    run_stages,
-)
+from tests.pipeline.revisions import evaluate_and_commit, scored_lists, without_code
+from tests.project import attempt, change_params, copied, copied_from, made_once, run
 
 pytestmark = pytest.mark.whole
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
 LABEL = "nDCG@10"
 
 
@@ -38,17 +28,12 @@ def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def trainings_project(folder: Path) -> None:
     """`models`: three lists, each a model; `one`: they are trainings of one; `more`: a fourth."""
     project = copied(folder)
-    stages = (project / "dvc.yaml").read_text(encoding="utf-8")
-    no_code = re.sub(r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages)
-    (project / "dvc.yaml").write_text(no_code, encoding="utf-8")
-    demo = project / "data/demo"
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
+    without_code(project)
+    lists = scored_lists(project)
     for seed in range(1, 5):
-        noise = np.random.default_rng(seed).normal(0, 0.1, len(lists))
-        lists.with_columns(pl.col("score") + pl.Series(noise)).write_parquet(
-            demo / f"ease-{seed}.parquet"
-        )
+        noise = pl.Series(np.random.default_rng(seed).normal(0, 0.1, len(lists)))
+        trained = lists.with_columns(pl.col("score") + noise)
+        trained.write_parquet(project / f"data/demo/ease-{seed}.parquet")
     settings = {"comparison.baseline": "knn", "comparison.primary": [LABEL], "segments": {}, "background": {}}  # fmt: skip
     asked = {"evaluation.metrics": ["nDCG"], "evaluation.ks": [10], "evaluation.panel": False}
     change_params(project, settings | asked | _models(3))
@@ -74,10 +59,7 @@ def _evaluated(project: Path, name: str, *models: str) -> None:
     stages = [*(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare"]
     if name == "models":
         stages = ["load-truth", *stages, "report"]
-    run_stages(project, *stages)
-    commit_stages(project, *stages)
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", name, **IDENTITY)
+    evaluate_and_commit(project, name, *stages)
     run(project, "git", "tag", name)
 
 

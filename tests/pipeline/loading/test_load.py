@@ -29,7 +29,7 @@ from tests.pipeline.loading.load_project import (
     refusal,
     write_every_form,
 )
-from tests.project import ROOT, change_params, copied, movielens, run
+from tests.project import ROOT, change_params, copied, run
 
 ROWS: list[Row] = [
     ("u1", "007", 1, 0.5),
@@ -92,13 +92,6 @@ def test_folder_has_the_md5_of_dvc() -> None:
     known = hashes(Path("parts"))
     assert known.md5 == hashlib.md5(json.dumps(entries).encode()).hexdigest() + ".dir"
     assert known.bytes == 2
-
-
-@pytest.mark.parametrize("name", ["popularity.csv", "ease.parquet", "als.jsonl", "bpr.run"])
-def test_ranks_of_real_lists_have_no_gap(name: str) -> None:
-    rows, quality = loaded(str(movielens() / name), allow_outside=True)
-    assert quality["rows"] == len(rows) == 671 * 100
-    assert [row[2] for row in rows] == [*range(1, 101)] * 671
 
 
 def test_same_lists_in_every_format_give_the_same_bytes() -> None:

@@ -47,6 +47,12 @@ def found(root: Path) -> Found:
         return found_in(root, root / "evaluation" / "results")
 
 
+def trained(root: Path) -> Training:
+    """Return the training runs of the models that are found in `root`."""
+    seen = found(root)
+    return training(seen.models, seen.outs, seen.folders, root / "evaluation")
+
+
 def paths(found: Found, root: Path) -> dict[str, tuple[str, str]]:
     tables = {**found.tables, **found.models}
     return {n: (t.path.relative_to(root).as_posix(), t.made_by) for n, t in tables.items()}
@@ -218,7 +224,10 @@ def test_how_many_files_are_looked_at_has_a_limit_that_is_told(
 def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> None:
     root = repository(tmp_path, USUAL)
     (root / "empty.csv").write_bytes(b"")
+    (root / "empty.arrow").write_bytes(b"")
     (root / "half.parquet").write_bytes(b"PAR1")
+    (root / "half.jsonl").write_bytes(b"{")
+    (root / "other.pkl").write_bytes(b"user,item\n")
     (root / "none.csv.gz").write_bytes(b"\x1f\x8b\x08")
     (root / "deep.jsonl").write_text("[" * 100_000)
     (root / "wide.csv").write_text('"' + "x" * 200_000 + '"\n')
@@ -265,12 +274,10 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
 ) -> None:
     stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
-    seen = found(root)
     runs_in(root / "mlflow.db", ID, OTHER)
     expected = {} if place == "no" else {"als": Place(root / file, place, ID)}
 
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
-    assert made == ("sqlite:///../mlflow.db", expected, {})
+    assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
 
 
 @pytest.mark.parametrize(
@@ -302,19 +309,16 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
         environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    seen = found(here)
     place = {"als": Place(here / "run.txt", None, ID)}
 
-    made = training(seen.models, seen.outs, seen.folders, here / "evaluation")
-    assert made == Training(uri, *([{}, place] if "other" in store else [place, {}]))
+    assert trained(here) == Training(uri, *([{}, place] if "other" in store else [place, {}]))
 
 
 def test_runs_in_files_are_found(tmp_path: Path) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
     write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
-    seen = found(root)
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    made = trained(root)
 
     assert (made.uri, list(made.runs), made.unknown) == ("file:../mlruns", ["als"], {})
 
@@ -328,8 +332,7 @@ def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path:
     stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
     stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
     write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
-    seen = found(root)
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    made = trained(root)
 
     assert (list(made.runs), list(made.unknown)) == (["als"], ["bpr"])
 
@@ -342,9 +345,8 @@ def test_a_sum_of_bytes_is_no_run(
     root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
     runs_in(root / "mlflow.db", "f" * 32)
-    seen = found(root)
 
-    assert training(seen.models, seen.outs, seen.folders, root)[1:] == ({}, {})
+    assert trained(root)[1:] == ({}, {})
 
 
 @pytest.mark.parametrize(

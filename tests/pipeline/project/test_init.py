@@ -1,6 +1,7 @@
 """`concord init` in repositories of other people: what it writes, what it leaves as it was, what it refuses."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -384,14 +385,29 @@ def test_force_loses_nothing_however_often(root: Path) -> None:
     assert [each.read_text() for each in kept] == texts
 
 
-@pytest.mark.parametrize("name", ["params.yaml", "dvc.yaml", ".gitignore"])
-def test_files_of_others_are_not_replaced_by_force(root: Path, name: str) -> None:
-    write(root, {f"evaluation/{name}": "stages: {}\n"})
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("evaluation/params.yaml", "stages: {}\n", "evaluation/params.yaml: is there already"),
+        ("evaluation/dvc.yaml", "stages: {}\n", "evaluation/dvc.yaml: is there already"),
+        ("evaluation/.gitignore", "stages: {}\n", "evaluation/.gitignore: is there already"),
+        (
+            "evaluation/.dvc/config",
+            "",
+            "a DVC repository of its own\n  fix: remove evaluation/.dvc",
+        ),
+        (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
+    ],
+)
+def test_a_folder_that_belongs_to_others_is_refused_also_with_force(
+    root: Path, file: str, content: str, message: str
+) -> None:
+    write(root, {file: content})
     before = tree(root)
     with pytest.raises(InputError) as refused:
         run(force=True)
 
-    assert f"evaluation/{name}: is there already" in str(refused.value)
+    assert message in str(refused.value)
     assert "--force" not in str(refused.value)
     assert tree(root) == before
 
@@ -456,21 +472,6 @@ def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
     assert [problem.where for problem in refused.value.problems] == ["truth", "lists of models"]
     said = capsys.readouterr().out
     assert "not there yet; `dvc pull` or `dvc repro` brings it\n  out/bpr.csv\n" in said
-
-
-def test_a_repository_inside_the_folder_is_refused(root: Path) -> None:
-    write(root, {"evaluation/.dvc/config": ""})
-
-    with pytest.raises(InputError, match="a DVC repository of its own") as refused:
-        run()
-    assert "remove evaluation/.dvc" in str(refused.value)
-
-
-def test_a_folder_that_git_ignores_is_refused(root: Path) -> None:
-    write(root, {".gitignore": "evaluation/\n"})
-
-    with pytest.raises(InputError, match=r"evaluation/dvc.yaml: is ignored by git"):
-        run()
 
 
 def test_inside_an_evaluation_no_other_is_begun(
@@ -538,19 +539,7 @@ def test_real_data_is_recognised_and_valid(
 ) -> None:
     files = data or movielens()
     root = repository(tmp_path, {})
-    (root / "data").mkdir()
-    for each in files.iterdir():
-        if each.suffix not in {".py", ".md"}:
-            (root / "data" / each.name).symlink_to(each)
-    for each in (root / "data").iterdir():  # a copy, as links would lead out
-        text = [(part.name, part.read_bytes()) for part in each.iterdir()] if each.is_dir() else each.read_bytes()  # fmt: skip
-        each.unlink()
-        if isinstance(text, bytes):
-            each.write_bytes(text)
-        else:
-            each.mkdir()
-            for name, content in text:
-                (each / name).write_bytes(content)
+    shutil.copytree(files, root / "data", ignore=shutil.ignore_patterns("*.py", "*.md"))
     monkeypatch.chdir(root)
     run()
     made = params(root / "evaluation", monkeypatch)
@@ -560,17 +549,6 @@ def test_real_data_is_recognised_and_valid(
     assert {"train", "items"} <= set(made.background)
     assert "time" in made.data.truth.columns
     assert "no problem found" in capsys.readouterr().out
-
-
-def test_tables_in_parquet_are_read_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("als", "popular"):
-        path = root / f"out/{name}.csv"
-        pl.read_csv(path).write_parquet(path.with_suffix(".parquet"))
-        path.unlink()
-    run()
-
-    assert params(root / "evaluation", monkeypatch).evaluation.ks == [1]
-    validate()
 
 
 def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(

@@ -92,25 +92,6 @@ def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.parquet", b"no parquet"),
-        ("a.arrow", b""),
-        ("a.jsonl", b"{"),
-        ("a.csv", b""),
-        ("a.csv.gz", b"no gzip"),
-        ("a.pkl", b"user,item\n"),
-        ("a.csv", b"\xff\xfe"),
-    ],
-)
-def test_what_cannot_be_read_is_passed_by(name: str, content: bytes, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
-    seen = peeked(tmp_path / name)
-
-    assert seen is None or taken_for(seen, name) is None
-
-
-@pytest.mark.parametrize(
     ("columns", "lists", "role"),
     [
         (("reader_id", "books"), ("books",), "lists"),

@@ -156,18 +156,6 @@ def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -
         upgrade("evaluation", dry_run=False)
 
 
-def test_files_of_training_runs_come_under_the_deps_of_log(root: Path) -> None:
-    path = root / "evaluation/params.yaml"
-    model = "als: {path: ../out/als.csv"
-    path.write_text(path.read_text().replace(model, f"{model}, training_run_id: {{file: ../run.txt}}"))  # fmt: skip
-    path.write_text(path.read_text().replace("popular.csv}", f"popular.csv, training_run_id: {ID}}}"))  # fmt: skip
-    commit(root)
-    upgrade("evaluation", dry_run=False)
-    stages = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]
-
-    assert [dep for dep in stages["log"]["deps"] if "results" not in dep] == ["../run.txt"]
-
-
 def test_without_git_what_was_there_is_kept_beside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

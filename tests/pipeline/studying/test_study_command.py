@@ -127,14 +127,6 @@ def test_projects_that_are_not_evaluated_are_all_told(here: Path) -> None:
     assert "shop, shop/results/comparison/comparison.json: has schema None" in told
 
 
-def test_knobs_that_differ_are_named_with_the_data_sets(here: Path) -> None:
-    _project(here / "films", comparison_of(MEANS, gain="exp2"))
-    _write(here, ALL)
-
-    with pytest.raises(InputError, match=r"books, films: differ in conventions\.gain: linear and exp2"):  # fmt: skip
-        study("study.yaml")
-
-
 @pytest.mark.whole
 def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
     run(here, "git", "init", "-q")

@@ -88,23 +88,6 @@ def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     assert note.endswith("…\n\nThe comparison of all models: `report.html` under Artifacts.")
 
 
-def test_the_fingerprint_does_not_depend_on_where_the_project_is(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = _als(project).fingerprint
-    elsewhere = write_project(project / "another clone")
-    monkeypatch.chdir(elsewhere)
-
-    assert _als(elsewhere).fingerprint == here
-
-
-def test_a_changed_metric_concerns_its_model_and_the_comparison(project: Path) -> None:
-    before = _fingerprints(project)
-    write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": 0.4000000001})
-
-    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
-
-
 @pytest.mark.parametrize(
     "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
 )
