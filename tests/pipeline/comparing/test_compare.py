@@ -285,27 +285,32 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "labels", "truth", "message"),
+    ("change", "problem", "fix"),
     [
-        ({"gain": "exp2"}, LABELS, TRUTH,
-         "was evaluated under other conventions than params.yaml pins: gain was 'exp2' and is 'linear'"),
-        ({}, LABELS[:3], TRUTH, "has no R@10, which comparison.primary in params.yaml names"),
-        ({}, LABELS, "99" * 32, "als was evaluated on another truth than popularity"),
+        ({"gain": "exp2"},
+         "was evaluated under other conventions than params.yaml pins: gain was 'exp2' and is 'linear'",
+         "run `dvc repro evaluate@als`"),
+        ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
+         "run `dvc repro evaluate@als`"),
+        ({"truth": "99" * 32}, "als was evaluated on another truth than popularity", "run `dvc repro`"),
     ],
 )  # fmt: skip
 def test_results_that_do_not_belong_to_params_are_refused(
-    tmp_path: Path, settings: dict[str, Any], labels: list[str], truth: str, message: str
+    tmp_path: Path, change: dict[str, Any], problem: str, fix: str
 ) -> None:
     params = project(tmp_path, primary=["R@10"])
+    settings = {"labels": LABELS, "truth": TRUTH} | change
+    values = dict.fromkeys(settings.pop("labels"), [0.5] * 400)
+    truth = settings.pop("truth")
     other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
-    write_evaluation(other, "als", dict.fromkeys(labels, [0.5] * 400), truth=truth)
+    write_evaluation(other, "als", values, truth=truth)
 
     with pytest.raises(InputError) as refused:
         compare(params)
-    where, what = str(refused.value).split(": ", 1)
-    assert where == f"{tmp_path}/per_user/als.parquet"
-    assert message in what
-    assert "\n  fix: run `dvc repro evaluate@als`" in what
+    message = str(refused.value)
+    assert message.startswith(f"{tmp_path}/per_user/als.parquet: ")
+    assert problem in message
+    assert f"\n  fix: {fix}" in message
 
 
 def test_results_of_models_that_left_params_are_removed(

@@ -394,7 +394,7 @@ def test_force_loses_nothing_however_often(root: Path) -> None:
         (
             "evaluation/.dvc/config",
             "",
-            "a DVC repository of its own\n  fix: remove evaluation/.dvc",
+            "a DVC repository of its own, of which . sees nothing\n  fix: remove evaluation/.dvc",
         ),
         (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
     ],
