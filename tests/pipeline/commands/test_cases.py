@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.cases.found import Question
-from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.commands.asking import cases as command
 from concord.pipeline.commands.declared import parser_of
 from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.refusals import refusal_of
 
 
 @pytest.fixture
@@ -77,8 +77,7 @@ def test_terminal_and_page_show_the_same_cases(
 )
 @pytest.mark.usefixtures("params")
 def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, what: str) -> None:
-    with pytest.raises(InputError) as refused:
-        _run(*arguments)
+    message = refusal_of(lambda: _run(*arguments))
 
-    assert str(refused.value).startswith(f"command line: {where}: ")
-    assert what in str(refused.value)
+    assert message.startswith(f"command line: {where}: ")
+    assert what in message

@@ -10,21 +10,16 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.statistics.pairs import compare
-from tests.pipeline.revisions import SECOND, cache_without, cached_file, history_project
-from tests.project import attempt, copied_from, made_once, run
+from tests.pipeline.revisions import SECOND, cache_without, cached_file
+from tests.project import attempt, copied_from, run
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    return made_once(tmp_path_factory, worker_id, history_project)
-
-
-@pytest.fixture(scope="module")
-def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copied_from(made / SECOND / "a project", tmp_path_factory.mktemp("diff"))
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("diff"))
 
 
 def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
@@ -91,9 +86,9 @@ def test_what_cannot_be_compared_is_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_unless_told(made: Path) -> None:
-    refused = attempt(made / "a project", "concord", "diff", "v1")
-    anyway = run(made / "a project", "concord", "diff", "v1", "--anyway")
+def test_other_conventions_are_refused_by_name_unless_told(revisions: Path) -> None:
+    refused = attempt(revisions / "a project", "concord", "diff", "v1")
+    anyway = run(revisions / "a project", "concord", "diff", "v1", "--anyway")
 
     assert refused.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr

@@ -20,7 +20,6 @@ from tests.project import (
     made_once,
     run,
     run_all_stages,
-    run_stages,
 )
 
 pytestmark = pytest.mark.whole
@@ -39,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 def gate_project(folder: Path) -> None:
-    """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third is new."""
+    """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third and P are new."""
     project = copied(folder)
     demo = project / "data/demo"
     models = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
@@ -69,7 +68,8 @@ def gate_project(folder: Path) -> None:
     turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
     lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
     models = {**models, "recent": {"path": "data/demo/ease-recent"}}
-    change_params(project, {"models": models})
+    metrics = ["nDCG", "R", "Coverage", "P"]
+    change_params(project, {"models": models, "evaluation.metrics": metrics})
     _evaluate_and_commit(project)
 
 
@@ -84,14 +84,6 @@ def _evaluate_and_commit(project: Path) -> None:
     run_all_stages(project, last="compare")
     commit_results(project, last="compare")
     commit(project, "a state")
-
-
-def _evaluated_with(project: Path, folder: Path, change: dict[str, Any]) -> Path:
-    """A copy of the project with other params, evaluated again."""
-    copy = copied_from(project, folder)
-    change_params(copy, change)
-    run_stages(copy, "evaluate ease", "evaluate knn", "evaluate recent")
-    return copy
 
 
 def _decided(project: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
@@ -194,9 +186,7 @@ def test_a_loss_of_about_the_margin_is_undecided_and_passes_only_where_that_is_a
     )
 
 
-def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path, tmp_path: Path) -> None:
-    change = {"evaluation.metrics": ["nDCG", "R", "Coverage", "P"]}
-    project = _evaluated_with(project, tmp_path, change)
+def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None:
     decision = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"])
     waived = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
 
@@ -264,9 +254,10 @@ def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
     assert not [line for line in done.stdout.splitlines() if line.startswith(("::", "#"))]
 
 
-def test_other_conventions_are_refused(project: Path, tmp_path: Path) -> None:
-    change = {"conventions.preset": "custom", "conventions.gain": "exp2"}
-    done = attempt(_evaluated_with(project, tmp_path, change), "concord", "gate", "v1")
+def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
+    copy = copied_from(revisions / "a project", tmp_path)
+    change_params(copy, {"gate": {"success": ["nDCG@10"]}})
+    done = attempt(copy, "concord", "gate", "v1")
 
     assert done.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr

@@ -17,6 +17,7 @@ from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.running.progress import Progress
 from tests.pipeline.comparing.compare_project import TRUTH, compared, params_of, write_evaluation
+from tests.pipeline.refusals import refusal_of
 
 MODELS = ["popularity", "ease", "als"]
 LABELS = ["nDCG@5", "nDCG@10", "R@5", "R@10"]
@@ -305,71 +306,38 @@ def test_results_that_do_not_belong_to_params_are_refused(
     other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
     write_evaluation(other, "als", values, truth=truth)
 
-    with pytest.raises(InputError) as refused:
-        compare(params)
-    message = str(refused.value)
+    message = refusal_of(lambda: compare(params))
     assert message.startswith(f"{tmp_path}/per_user/als.parquet: ")
     assert problem in message
     assert f"\n  fix: {fix}" in message
 
 
-def test_results_of_models_that_left_params_are_removed(
+def test_results_of_models_and_background_that_left_params_are_removed_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = project(tmp_path)
     for folder in ("per_user", "metrics", "summary", "quality"):
         for path in (tmp_path / folder).glob("als.*"):
             path.rename(path.with_stem("old"))
-    _rename_inside(tmp_path, "old")
+    for folder in ("summary", "quality"):
+        path = tmp_path / folder / "old.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": "old"})
     write_text(tmp_path / "lists/old.parquet", "lists")
+    background = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
+    write_json(tmp_path / "data/users.json", background)
+    write_text(tmp_path / "data/users.parquet", "users")
+    others = ("data/items.json", "data/items.parquet", "quality/notes.json", "lists/mine.parquet", "metrics/x.json")  # fmt: skip
+    for name in others:
+        write_json(tmp_path / name, {"hello": 1})
     kept = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
 
     compare(kept)
 
-    left = sorted(
-        path.name for path in tmp_path.rglob("*") if path.is_file() and path.stem == "old"
-    )
-    assert left == []
-    assert (
-        "removed 5 result files of old, which params.yaml no longer names"
-        in capsys.readouterr().out
-    )
-    assert (tmp_path / "quality/truth.json").is_file()
-
-
-def test_files_of_background_that_left_params_are_removed(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    known = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
-    write_json(tmp_path / "data/users.json", known)
-    write_text(tmp_path / "data/users.parquet", "users")
-    write_json(tmp_path / "data/items.json", {"hello": 1})  # not Concord's
-    write_text(tmp_path / "data/items.parquet", "mine")
-
-    compare(params)
-
-    left = sorted(path.name for path in (tmp_path / "data").iterdir())
-    assert left == ["items.json", "items.parquet", "truth.parquet"]
-
-
-def test_files_that_are_not_results_of_a_model_stay(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    mine = [
-        tmp_path / "quality/notes.json",
-        tmp_path / "lists/mine.parquet",
-        tmp_path / "metrics/x.json",
-    ]
-    for path in mine:
-        write_json(path, {"hello": 1})
-
-    compare(params)
-
-    assert all(path.is_file() for path in mine)
-
-
-def _rename_inside(root: Path, model: str) -> None:
-    for folder in ("summary", "quality"):
-        path = root / folder / f"{model}.json"
-        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": model})
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert {name for name in left if "old" in name or "users" in Path(name).name} == set()
+    assert {*others, "quality/truth.json", "data/truth.parquet"} <= left
+    removed = "removed 5 result files of old, which params.yaml no longer names"
+    assert removed in capsys.readouterr().out
 
 
 def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
-from tests.pipeline.revisions import SECOND, cache_without, history_project
-from tests.project import attempt, copied_from, made_once, run
+from tests.pipeline.revisions import SECOND, cache_without
+from tests.project import attempt, copied_from, run
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
@@ -19,13 +19,8 @@ pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    return made_once(tmp_path_factory, worker_id, history_project)
-
-
-@pytest.fixture(scope="module")
-def project(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copied_from(made / "a project", tmp_path_factory.mktemp("history"))
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(revisions / "a project", tmp_path_factory.mktemp("history"))
 
 
 def _table(project: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -50,9 +45,11 @@ def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_i
     assert len(rows) == 2 * 2 + 3 * 2 + 3 * 2  # models x primary labels
 
 
-def test_a_difference_to_the_former_self_is_that_of_concord_diff(project: Path, made: Path) -> None:
+def test_a_difference_to_the_former_self_is_that_of_concord_diff(
+    project: Path, revisions: Path
+) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
-    diff = run(made / SECOND / "a project", "concord", "diff", "v1", "--json")
+    diff = run(revisions / SECOND / "a project", "concord", "diff", "v1", "--json")
     changes = json.loads(diff)["changes"]
     expected = {f"{each['model']} {each['label']}": each for each in changes if each["primary"]}
 

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-import concord as cc
 from concord.metrics_core.comparison.history import Changed
-from concord.metrics_core.comparison.stored import SCHEMA, to_content
+from concord.metrics_core.comparison.stored import SCHEMA
 from concord.pipeline.history.history import changed_between
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
 from tests.pipeline.revisions import commit
 from tests.project import run
+from tests.reports.samples import sample
 
-BASE = {"u1": ["c", "a"], "u2": ["d", "e"]}
-TRUTH = {"u1": ["a"], "u2": ["b"]}
 LOCK = """schema: '2.0'
 stages:
   load-truth:
@@ -77,16 +75,7 @@ class Project:
 
     def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
         """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
-        made = cc.compare(
-            {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "base": BASE},
-            TRUTH,
-            metrics=["R@1", "nDCG@2"],
-            baseline="base",
-            primary=["R@1"],
-            conventions=cc.preset("standard"),
-            resamples=99,
-        )
-        self.put(mark, json.dumps(to_content(made)))
+        self.put(mark, json.dumps(sample.two_models()))
         self.lock(mark, lists, truth=truth)
 
     def put(self, mark: str, comparison: str) -> None:

@@ -12,7 +12,6 @@ import pyarrow.ipc
 import pytest
 
 from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
@@ -20,6 +19,7 @@ from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import VARIABLE, workspace
 from tests.pipeline.params_content import INPUT, params_content
+from tests.pipeline.refusals import refusal_of
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
 
@@ -89,25 +89,22 @@ def loaded_background(
 
 
 def background_refusal(name: str, path: str, **entry: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        loaded_background(name, path, **entry)
-    assert not Path("results").exists()
-    return str(refused.value)
+    return _refusal(lambda: loaded_background(name, path, **entry))
 
 
 def refusal(path: str, **changes: Any) -> str:
-    """The whole message with which the lists at `path` are refused; nothing may have been written."""
-    with pytest.raises(InputError) as refused:
-        loaded(path, **changes)
-    assert not Path("results").exists()
-    return str(refused.value)
+    return _refusal(lambda: loaded(path, **changes))
 
 
 def truth_refusal(path: str, **changes: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        loaded_truth(path, **changes)
+    return _refusal(lambda: loaded_truth(path, **changes))
+
+
+def _refusal(load: Callable[[], object]) -> str:
+    """Return the whole message; nothing may have been written."""
+    message = refusal_of(load)
     assert not Path("results").exists()
-    return str(refused.value)
+    return message
 
 
 def frame(rows: Sequence[Row]) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_readers import FINE, outcomes
 from benchmarks.odd_types import ALL
-from concord.metrics_core.reading.hashes import hashes
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading import quality as quality_file
+from concord.metrics_core.reading.hashes import Hashes, hashes
 from concord.pipeline.params.read import read_params
 from tests.inputs.inputs import write_table
 from tests.pipeline.loading.load_project import (
@@ -29,7 +32,7 @@ from tests.pipeline.loading.load_project import (
     refusal,
     write_every_form,
 )
-from tests.project import ROOT, change_params, copied, run
+from tests.project import ROOT, change_params, copied, run_all_stages
 
 ROWS: list[Row] = [
     ("u1", "007", 1, 0.5),
@@ -248,9 +251,34 @@ def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
     }
     change_params(project, {"models": models, "input.empty_lists": "keep"})
 
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="report")
 
     values = pl.read_parquet(project / "results/per_user/none.parquet")
     assert set(values["R@10"]) == {0.0}
     assert len(values) == 1192
     assert "the file holds no list" in (project / "results/report/report.md").read_text()
+
+
+@pytest.mark.parametrize("order", ["by user", "rows in any order"])
+@pytest.mark.parametrize("change", ["grows", "is removed"])
+@pytest.mark.parametrize("read", [loaded, loaded_truth])
+def test_a_file_that_changes_before_it_is_hashed_leaves_nothing(
+    read: Any, change: str, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "rank": [1, 2, 1]})
+    rows = rows if order == "by user" else rows.sort("rank", "user")
+    path = Path("a.csv")
+    rows.write_csv(path)
+
+    def late(of: Path) -> Hashes:
+        if change == "grows":
+            path.write_text(path.read_text() + "3,7,1\n")
+        else:
+            path.unlink()
+        return hashes(of)
+
+    monkeypatch.setattr(quality_file, "hashes", late)
+
+    with pytest.raises(InputError, match="while it was read"):
+        read("a.csv")
+    assert not [file for file in Path("results").rglob("*") if file.is_file()]

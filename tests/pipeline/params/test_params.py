@@ -8,6 +8,7 @@ from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.gate import Gate
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import examined, read_params
+from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
 DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")
@@ -18,9 +19,7 @@ MANY = "1" + "0" * 400
 def _refusal(folder: Path, text: str) -> str:
     path = folder / "params.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as refused:
-        read_params(path)
-    return str(refused.value).replace(str(path), "params.yaml")
+    return refusal_of(lambda: read_params(path)).replace(str(path), "params.yaml")
 
 
 def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:

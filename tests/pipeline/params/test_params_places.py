@@ -7,6 +7,7 @@ import pytest
 
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.read import read_params
+from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, attempt, copied
 
 DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")
@@ -21,9 +22,7 @@ def _refused(folder: Path, key: str, place: str) -> str:
     assert f"  {key}: results/{key}\n" in results
     text = head + results.replace(f"  {key}: results/{key}\n", f"  {key}: {place}\n")
     (folder / "params.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as refused:
-        read_params(folder / "params.yaml")
-    return str(refused.value).replace(f"{folder}/", "")
+    return refusal_of(lambda: read_params(folder / "params.yaml")).replace(f"{folder}/", "")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from pathlib import Path
 
@@ -6,7 +5,8 @@ import pytest
 
 from concord.pipeline.reporting.plots import made_beside
 from concord.pipeline.running.outputs import write_json
-from tests.pipeline.tracking.log_project import ROOT, write_project
+from tests.pipeline.tracking.log_project import write_project
+from tests.project import attempt
 from tests.reports.samples import sample
 
 COMPARISON = "results/comparison/comparison.json"
@@ -20,19 +20,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _start(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "concord", "stage", "report", *arguments],
-        cwd=project,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_the_page_and_its_twin_are_written(project: Path) -> None:
-    done = _start(project)
+    done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 0
     assert done.stderr.startswith("report: a page of ")
     assert done.stderr.count("\n") == 1
@@ -43,7 +32,7 @@ def test_the_page_and_its_twin_are_written(project: Path) -> None:
 
 def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
     (project / COMPARISON).unlink()
-    done = _start(project)
+    done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 2
     assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: run `dvc repro compare`\n"
 

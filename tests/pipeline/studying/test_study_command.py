@@ -13,6 +13,7 @@ from concord.metrics_core.comparison.stored import to_json
 from concord.pipeline.commands.study import study
 from concord.pipeline.studying.read import read_study
 from tests.metrics_core.studying.samples import comparison_of
+from tests.pipeline.refusals import refusal_of
 from tests.project import run
 
 MEANS = {"base": 0.1, "a": 0.15, "c": 0.2}
@@ -73,10 +74,7 @@ def test_paths_are_meant_from_the_folder_of_the_file_and_bytes_are_the_same(here
 def test_every_wrong_key_is_told_with_its_line(here: Path) -> None:
     _write(here, "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n")
 
-    with pytest.raises(InputError) as refused:
-        read_study(Path("study.yaml"))
-
-    told = str(refused.value)
+    told = refusal_of(lambda: read_study(Path("study.yaml")))
     assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in told  # fmt: skip
     assert "study.yaml: line 4, datasets.films.projct" in told
     assert "study.yaml: line 5, min_effect" in told
@@ -117,10 +115,7 @@ def test_projects_that_are_not_evaluated_are_all_told(here: Path) -> None:
     (here / "shop/results/comparison/comparison.json").write_text("{}")
     _write(here, ALL)
 
-    with pytest.raises(InputError) as refused:
-        study("study.yaml")
-
-    told = str(refused.value)
+    told = refusal_of(lambda: study("study.yaml"))
     assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in told  # fmt: skip
     assert "run `dvc repro` in books" in told
     assert "films, films/params.yaml: there is no such file: this folder is no project" in told

@@ -13,7 +13,7 @@ from concord.pipeline.commands.log import log_again, tell_what_is_logged
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
-from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
+from tests.pipeline.tracking.mlflow_server import BATCH, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import assert_logged_once, statuses
 from tests.project import attempt
 
@@ -40,22 +40,6 @@ def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
     assert stderr == "log: stopped by SIGTERM; nothing half-written is left\n"
     assert stopped == {"popularity": ["FINISHED"], "als": ["KILLED"]}
     assert_logged_once(client, experiment)
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [Fault(status=500), Fault(status=200, body=LOGIN_PAGE)],
-    ids=["500", "login"],
-)
-def test_a_failure_is_one_line_on_stderr(tmp_path: Path, fault: Fault) -> None:
-    with FaultyProxy("127.0.0.1:1").running() as proxy:
-        proxy.breaks(fault)
-        uri = f"http://{proxy.address}"
-        done = attempt(write_project(tmp_path, uri=uri), "concord", "stage", "log")
-
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"TrackingError: MLflow at {uri} ")
-    assert done.stderr.count("\n") == 1
 
 
 def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(

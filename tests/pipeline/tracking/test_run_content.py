@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.content.run_content import RunContent
 from concord.pipeline.tracking.environment_tags import circumstances
+from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 
 
@@ -125,9 +125,7 @@ def test_a_training_run_makes_it_another_content(project: Path) -> None:
 def test_a_result_that_is_not_there_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
-    with pytest.raises(InputError) as refused:
-        contents(params_of(project))
-    assert str(refused.value) == (
+    assert refusal_of(lambda: contents(params_of(project))) == (
         "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
     )
 

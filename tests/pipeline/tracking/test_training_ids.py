@@ -9,6 +9,7 @@ import pytest
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.content.training_ids import training_ids
+from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import params_of, write_project
 
 RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
@@ -69,11 +70,10 @@ def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
     content, key, message = REFUSED[name]
     if content is not None:
         Path("run").write_bytes(content)
-    with pytest.raises(InputError) as refused:
-        _ids(project, {"file": "run", "key": key})
+    refusal = refusal_of(lambda: _ids(project, {"file": "run", "key": key}))
 
-    assert str(refused.value).startswith(message)
-    assert "\n  fix: " in str(refused.value)
+    assert refusal.startswith(message)
+    assert "\n  fix: " in refusal
 
 
 def test_a_folder_is_refused(project: Path) -> None:
@@ -83,14 +83,13 @@ def test_a_folder_is_refused(project: Path) -> None:
 
 def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: Path) -> None:
     (project.parent / "run.txt").write_text(RUN)
-    with pytest.raises(InputError) as refused:
-        _ids(project, {"file": "../run.txt"})
+    refusal = refusal_of(lambda: _ids(project, {"file": "../run.txt"}))
     write_project(project, training={"als": {"file": "../run.txt"}})
     settings = json.loads(Path("params.yaml").read_text())
     settings["input"]["allow_outside"] = True
     Path("params.yaml").write_text(json.dumps(settings))
 
-    assert str(refused.value) == (
+    assert refusal == (
         "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
         "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
     )
@@ -100,10 +99,9 @@ def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: P
 def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Path) -> None:
     Path("run.txt").write_text(RUN)
     training = {model: {"file": "run.txt"} for model in ("popularity", "als")}
-    with pytest.raises(InputError) as refused:
-        training_ids(params_of(write_project(project, training=training, attach="metrics")))
+    params = params_of(write_project(project, training=training, attach="metrics"))
 
-    assert str(refused.value).startswith(
+    assert refusal_of(lambda: training_ids(params)).startswith(
         f"params.yaml: models.als.training_run_id: '{RUN}' is the training run of popularity too\n"
     )
     assert training_ids(params_of(write_project(project, training=training))) == {
@@ -121,7 +119,4 @@ def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Pa
     ],
 )
 def test_what_is_neither_text_nor_file_is_refused(project: Path, named: Any, message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        _ids(project, named)
-
-    assert message in str(refused.value)
+    assert message in refusal_of(lambda: _ids(project, named))

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -24,6 +22,7 @@ import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.tracking.evaluator import ConcordEvaluator
 from tests.parity.measure import python_with
+from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.evaluator.evaluate_once import evaluate_once
 from tests.pipeline.tracking.log_project import ROOT
 
@@ -111,15 +110,6 @@ def test_a_run_holds_metrics_curve_and_artifacts(client: MlflowClient) -> None:
 
 def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
     assert entry_points(group=GROUP)["concord"].load() is ConcordEvaluator
-
-
-@pytest.mark.nightly
-def test_mlflow_finds_the_evaluator_by_its_entry_point(tmp_path: Path, empty_store: Path) -> None:
-    shutil.copy(empty_store, tmp_path / "it.db")
-    told = _told(Path(sys.executable), tmp_path, "mlflow.models.evaluate")
-
-    assert told["version"].startswith("3.")
-    _holds_what_was_asked(told)
 
 
 @pytest.mark.nightly
@@ -211,10 +201,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name: str) -> None:
     columns, config, message = REFUSED[name]
-    with pytest.raises(InputError) as refused:
-        _evaluated(_frame(**columns), config)
 
-    assert message in str(refused.value)
+    assert message in refusal_of(lambda: _evaluated(_frame(**columns), config))
 
 
 def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from concord.pipeline.tracking.store import Tracking
-from tests.pipeline.tracking.log_project import ROOT, start_log, write_project
+from tests.pipeline.tracking.log_project import ROOT, write_project
+from tests.project import run_stages
 
 NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
 
@@ -15,9 +16,7 @@ def test_runs_land_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store
     project = write_project(tmp_path / NAME)
     shutil.copy(empty_store, project / "mlflow.db")
     for message in ("logged as run", "already there, run"):
-        stdout, stderr = (stage := start_log(project)).communicate(timeout=100)
-        assert stage.returncode == 0, stderr
-        assert stdout.count(message) == 3
+        assert run_stages(project, "log").count(message) == 3
 
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
     assert {path.name for path in project.iterdir()} == {

@@ -1,9 +1,5 @@
-"""The `log` stage against real tracking servers: on sqlite, with logins, and on request on PostgreSQL.
+"""The `log` stage against real tracking servers: without and with logins."""
 
-`CONCORD_TEST_POSTGRESQL=1` asks for the last; it needs the programs initdb, pg_ctl and postgres.
-"""
-
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +15,6 @@ from concord.pipeline.tracking.runs import Place, Runs
 from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import params_of, write_project
 from tests.pipeline.tracking.mlflow_server import mlflow_server
-from tests.pipeline.tracking.postgresql import driver, postgresql
 from tests.pipeline.tracking.stores import (
     assert_logged_once,
     client_interrupted_at,
@@ -31,7 +26,6 @@ pytestmark = pytest.mark.whole
 
 PASSWORD = "a pass: word/@1"
 LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
-ASKED_FOR = ["postgresql"] if os.environ.get("CONCORD_TEST_POSTGRESQL") else []
 AUTH = """
 [mlflow]
 default_permission = READ
@@ -50,13 +44,13 @@ class Server:
 
 @pytest.fixture(
     scope="module",
-    params=["sqlite", pytest.param("basic-auth", marks=pytest.mark.nightly), *ASKED_FOR],
+    params=["sqlite", pytest.param("basic-auth", marks=pytest.mark.nightly)],
 )
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # fmt: skip
     folder = tmp_path_factory.mktemp("server")
     if request.param == "sqlite":
         yield Server(f"http://{request.getfixturevalue('tracking_server')}", {})
-    elif request.param == "basic-auth":
+    else:
         (folder / "auth.ini").write_text(AUTH)
         secrets = {
             "MLFLOW_FLASK_SERVER_SECRET_KEY": "for tests",
@@ -65,12 +59,6 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         }
         with mlflow_server(folder, "--app-name", "basic-auth", **secrets) as address:
             yield Server(f"http://{address}", LOGIN)
-    else:
-        with (
-            postgresql() as store,
-            mlflow_server(folder, store=store, PYTHONPATH=str(driver())) as address,
-        ):
-            yield Server(f"http://{address}", {})
 
 
 @pytest.fixture
