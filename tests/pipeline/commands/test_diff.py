@@ -59,19 +59,9 @@ def test_models_and_metrics_can_be_chosen(project: Path) -> None:
     assert "knn" not in found
 
 
-def test_primary_p_values_are_adjusted_over_models_and_primary_labels(project: Path) -> None:
-    rows = _changes(project, "v1")
-    tested = [row for row in rows.values() if row["primary"] and row["p"] is not None]
-
-    assert {row["label"] for row in tested} == {"nDCG@10", "R@20"}
-    smallest = min(tested, key=lambda row: float(str(row["p"])))
-    assert smallest["p_adjusted"] == pytest.approx(2 * float(str(smallest["p"])))
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nope",), "'nope' is no revision of a git repository here"),
         (("v1", "--model", "als"), "'als' is not among the models"),
         (("v1", "--metric", "ERR@10"), "'ERR@10' is not evaluated"),
     ],

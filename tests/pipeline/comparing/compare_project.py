@@ -91,6 +91,17 @@ def write_evaluation(
     )
 
 
+def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
+    """Write the results of models with values by label, the baseline first; return their parameters."""
+    labels = [parse(label) for label in next(iter(models.values()))]
+    metrics = dict.fromkeys(label.name for label in labels)
+    ks = dict.fromkeys(label.k for label in labels if label.k is not None)
+    params = params_of(root, list(models), metrics=list(metrics), ks=list(ks), **settings)
+    for model, values in models.items():
+        write_evaluation(params, model, values)
+    return params
+
+
 def compared(params: Params) -> dict[str, Any]:
     """Run the stage; return the content of comparison.json."""
     compare(params)

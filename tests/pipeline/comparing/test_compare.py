@@ -16,7 +16,13 @@ from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.running.progress import Progress
-from tests.pipeline.comparing.compare_project import TRUTH, compared, params_of, write_evaluation
+from tests.pipeline.comparing.compare_project import (
+    TRUTH,
+    compared,
+    evaluated,
+    params_of,
+    write_evaluation,
+)
 from tests.pipeline.refusals import refusal_of
 
 MODELS = ["popularity", "ease", "als"]
@@ -24,15 +30,13 @@ LABELS = ["nDCG@5", "nDCG@10", "R@5", "R@10"]
 
 
 def project(root: Path, **settings: Any) -> Params:
-    params = params_of(root, MODELS, metrics=["nDCG", "R"], ks=[10, 5], **settings)
     rng = np.random.default_rng(5)
     shared = rng.random(400)
+    models = {}
     for model, skill in zip(MODELS, (0.4, 0.6, 0.59), strict=True):
         hits = np.where(rng.random(400) < 0.1, rng.random(400), shared) < skill
-        write_evaluation(
-            params, model, {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
-        )
-    return params
+        models[model] = {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
+    return evaluated(root, models, **{"primary": ["nDCG@10"], **settings})
 
 
 def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
@@ -80,16 +84,12 @@ def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
 
 
 def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop", "ease", "copy", "als"], metrics=["nDCG"], ks=[5, 10])
-    strong, near, weak = (
-        [1.0] * 60 + [0.0] * 40,
-        [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0],
-        [0.0] * 100,
-    )
-    for model, values in zip(params.models, (weak, strong, strong, near), strict=True):
-        write_evaluation(params, model, {"nDCG@5": values, "nDCG@10": values})
+    strong = [1.0] * 60 + [0.0] * 40
+    near = [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0]
+    values = {"pop": [0.0] * 100, "ease": strong, "copy": strong, "als": near}
+    models = {model: {"nDCG@5": column, "nDCG@10": column} for model, column in values.items()}
 
-    comparison = compared(params)
+    comparison = compared(evaluated(tmp_path, models))
     rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
 
     assert {model: r["best"] for model, r in rows.items()} == {
@@ -138,9 +138,9 @@ def test_undefined_values_count_as_they_do_in_the_mean(
     tmp_path: Path, undefined: str, n_users: int, difference: float | None
 ) -> None:
     nan = math.nan
-    params = params_of(tmp_path, ["pop", "als"], metrics=["AP"], ks=[10], undefined=undefined)
-    write_evaluation(params, "pop", {"AP@10": [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5})
-    write_evaluation(params, "als", {"AP@10": [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5})
+    pop = [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5
+    als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
+    params = evaluated(tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined)  # fmt: skip
 
     found = row(compared(params), "AP@10", "als", "pop")
 
@@ -149,13 +149,8 @@ def test_undefined_values_count_as_they_do_in_the_mean(
 
 
 def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["P"], ks=[10], precision_aggregate="micro"
-    )
-    write_evaluation(params, "pop", {"P@10": [0.1] * 50})
-    write_evaluation(params, "als", {"P@10": [0.3] * 50})
-
-    comparison = compared(params)
+    models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
+    comparison = compared(evaluated(tmp_path, models, precision_aggregate="micro"))
     found = row(comparison, "P@10", "als", "pop")
 
     assert found["difference"] == pytest.approx(0.3 - 0.1)
@@ -176,13 +171,10 @@ def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
 def test_smallest_difference_that_matters(
     tmp_path: Path, min_effect: Any, of_5: float, of_10: float
 ) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[5, 10], min_effect=min_effect
+    values = {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20}
+    comparison = compared(
+        evaluated(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
     )
-    for model in params.models:
-        write_evaluation(params, model, {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20})
-
-    comparison = compared(params)
 
     assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(of_5)
     assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
@@ -190,14 +182,11 @@ def test_smallest_difference_that_matters(
 
 def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_path: Path) -> None:
     n_models = 12
-    models = [f"m{n:02}" for n in range(n_models)]
-    params = params_of(tmp_path, models, metrics=["nDCG", "R"], ks=[5])
     rng = np.random.default_rng(3)
-    for n, model in enumerate(models):
-        hits = (rng.random(60) < 0.2 + n / 100).tolist()
-        write_evaluation(params, model, {"nDCG@5": hits, "R@5": hits[::-1]})
+    hits = {f"m{n:02}": (rng.random(60) < 0.2 + n / 100).tolist() for n in range(n_models)}
+    models = {model: {"nDCG@5": each, "R@5": each[::-1]} for model, each in hits.items()}
 
-    comparison = compared(params)
+    comparison = compared(evaluated(tmp_path, models))
 
     labels = [found["label"] for found in comparison["differences"]]
     assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
@@ -206,14 +195,12 @@ def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_p
 
 
 def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop", "als", "other"], metrics=["nDCG"], ks=[10])
     easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
     lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
-    write_evaluation(params, "pop", {"nDCG@10": [*easy, *hard]})
-    write_evaluation(params, "als", {"nDCG@10": [*lower, *[None] * 60]})
-    write_evaluation(params, "other", {"nDCG@10": [*([0.1] * 60), *hard]})
+    values = {"pop": [*easy, *hard], "als": [*lower, *[None] * 60], "other": [*([0.1] * 60), *hard]}
 
-    comparison = compared(params)
+    models = {model: {"nDCG@10": column} for model, column in values.items()}
+    comparison = compared(evaluated(tmp_path, models))
     flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
     shares = {r["model"]: r["probability"] for r in comparison["best"]}
 
@@ -243,14 +230,9 @@ def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> Non
 def test_sign_flips_never_say_more_than_the_interval(
     tmp_path: Path, gaps: list[float], words: str
 ) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10],
-        adjustment="max_t", min_effect=0, resamples=999,
-    )  # fmt: skip
-    write_evaluation(params, "pop", {"nDCG@10": [0.0] * len(gaps)})
-    write_evaluation(params, "als", {"nDCG@10": gaps})
-
-    comparison = compared(params)
+    models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
+    settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
+    comparison = compared(evaluated(tmp_path, models, **settings))
     found = row(comparison, "nDCG@10", "als", "pop")
 
     assert found["verdict"] == "undecided"
@@ -259,10 +241,7 @@ def test_sign_flips_never_say_more_than_the_interval(
 
 
 def test_a_single_model_is_no_error(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop"], metrics=["nDCG"], ks=[10])
-    write_evaluation(params, "pop", {"nDCG@10": [0.5] * 20})
-
-    comparison = compared(params)
+    comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
     assert comparison["differences"] == []
     assert comparison["verdicts"] == [

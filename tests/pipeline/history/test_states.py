@@ -118,12 +118,14 @@ def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project)
         (json.dumps({"schema": SCHEMA - 2}), f"has schema {SCHEMA - 2}"),
         (json.dumps({"schema": SCHEMA}), "cannot be read"),
         ('{"schema": 4', "is not valid JSON"),
+        (None, "its results are not in DVC's cache"),
     ],
 )
 def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
-    project: Project, content: str, why: str
+    project: Project, content: str | None, why: str
 ) -> None:
-    project.put("c1", content)
+    if content is not None:
+        project.put("c1", content)
     report = project.folder / "results/report"
     report.mkdir(parents=True)
     primary = {"R@1": {"als": 0.5, "base": 0.0}, "R@1 verdict": {"als": "too few differ"}}
@@ -137,12 +139,11 @@ def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
     assert found.primary == primary
 
 
-def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
-    project.lock("c1", "l1")
+def test_damage_in_the_cache_is_a_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    (project.files / "c1.dir").write_text("[{}]")
 
-    (found,) = project.states()
-
-    assert (found.comparison, found.gone) == (None, "its results are not in DVC's cache")
+    assert [each.gone for each in project.states()] == ["its results in DVC's cache are damaged"]
 
 
 def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
@@ -158,15 +159,6 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
         Changed("truth", "another truth"),
         Changed("background", "other train"),
     )
-
-
-def test_damage_in_the_cache_is_a_row(project: Project) -> None:
-    project.commit("c1", "l1")
-    (project.files / "c1.dir").write_text("[{}]")
-
-    (found,) = project.states()
-
-    assert found.gone == "its results in DVC's cache are damaged"
 
 
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
