@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from tests.project import attempt, copied, run
+from tests.project import attempt, copied, run, run_stages
 
 MODEL = "ease"
 
@@ -14,8 +14,7 @@ MODEL = "ease"
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = copied(tmp_path_factory.mktemp("commands"))
-    run(made, "python", "-m", "concord", "stage", "load-truth")
-    run(made, "python", "-m", "concord", "stage", "load", MODEL)
+    run_stages(made, "load-truth", f"load {MODEL}")
     return made
 
 

@@ -203,6 +203,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None
         ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known of groups of wanted items"),
         ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
+        ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
         ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
         ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
     ],

@@ -431,13 +431,6 @@ def test_outside_of_dvc_it_says_how_to_begin(
         run()
 
 
-def test_it_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
-    run()
-
-    assert set(evaluation(tmp_path / "evaluation").models) == {"als", "popular"}
-
-
 def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
