@@ -167,30 +167,12 @@ def test_equal_models_pass_and_exit_with_0(project: Path) -> None:
     assert attempt(project, "concord", "gate", "v1").returncode == 0
 
 
-def test_a_loss_of_about_the_margin_is_undecided_and_passes_only_where_that_is_asked_for(
-    project: Path,
-) -> None:
-    asked = {"guardrails": {"Coverage@10": 0}, "models": ["recent"]}
-    lost = _model(_decided(project, **asked), "recent")["guardrails"][0]
-    margin = -lost["difference"]
-    asked["guardrails"] = {"Coverage@10": margin}
-
-    assert (lost["outcome"], margin > 0.1) == ("worse", True)
-    assert _decided(project, **asked)["outcome"] == "undecided"
-    assert attempt(project, "concord", "gate").returncode == 3
-    assert _decided(project, **asked, undecided="pass")["outcome"] == "pass"
-    assert _decided(project, **asked, undecided="pass", success=["nDCG@10"])["outcome"] == "pass"
-    assert (
-        _decided(project, **asked, undecided="pass", success=["Coverage@10"])["outcome"]
-        == "undecided"
-    )
-
-
 def test_a_label_that_was_not_evaluated_then_is_undecided(project: Path) -> None:
     decision = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"])
+    code = attempt(project, "concord", "gate", "v1").returncode
     waived = _decided(project, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
 
-    assert decision["outcome"] == "undecided"
+    assert (decision["outcome"], code) == ("undecided", 3)
     assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
     assert waived["outcome"] == "pass"
     assert waived["lines"][1].startswith("Let pass though undecided: knn on P@10")
@@ -236,23 +218,6 @@ def test_a_decision_on_results_that_are_older_than_their_files_says_so(project: 
 
     assert "beware, params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
     assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
-
-
-def test_a_name_from_a_file_begins_no_line_that_ci_obeys(project: Path) -> None:
-    users = project / "results/data/users.parquet"
-    kept = users.read_bytes()
-    odd = pl.read_parquet(users).with_columns(channel=pl.lit("x\n::warning title=pwn::hi\n# y"))
-    users.unlink()
-    odd.write_parquet(users)
-    cut = {"channel": {"by": "user", "column": "channel"}}
-    change_params(project, {"segments": cut, "gate": {"segments": {"channel": {"nDCG@10": 0.0}}}})
-    done = attempt(project, "concord", "gate")
-    users.unlink()
-    users.write_bytes(kept)
-
-    assert "of channel “x ::warning title=pwn::hi # y”" in done.stdout
-    assert len(done.stdout.splitlines()) == 3
-    assert not [line for line in done.stdout.splitlines() if line.startswith(("::", "#"))]
 
 
 def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
