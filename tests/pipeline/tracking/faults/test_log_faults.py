@@ -36,14 +36,20 @@ pytestmark = pytest.mark.whole
 
 WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
+SLOW = {
+    "slow from the start": (Fault(hold=30), "try later"),
+    "slow in the middle": (Fault(on="/api/", passing=8, hold=30), "MLFLOW_HTTP_REQUEST_TIMEOUT"),
+}
+CUT = {
+    "cut as the server makes a run": Fault(on="/runs/create", passing=1, cut=True),
+    "cut after the server took a batch": Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
+    "cut in an artifact": Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
+}
+WAIT = Fault(on="/api/", status=429, headers=(("Retry-After", "300"),))
+LOGIN_FORM = Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),))
+REFUSED = Fault(on="/mlflow-artifacts/", status=403)
 FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, the fix
-    "slow from the start": (9, Fault(hold=30), "did not answer in time", "try later"),
-    "slow in the middle": (
-        9,
-        Fault(on="/api/", passing=8, hold=30),
-        "did not answer in time",
-        "MLFLOW_HTTP_REQUEST_TIMEOUT",
-    ),
+    **{name: (9, fault, "did not answer in time", fix) for name, (fault, fix) in SLOW.items()},
     "500": (10, Fault(on="/api/", status=500), "fails inside (500)", "the server's log"),
     "503 in the middle": (
         10,
@@ -51,44 +57,12 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         "fails inside (503)",
         "the server's log",
     ),
-    "429 that asks to wait for minutes": (
-        10,
-        Fault(on="/api/", status=429, headers=(("Retry-After", "300"),)),
-        "turns requests away",
-        "try later",
-    ),
+    "429 that asks to wait for minutes": (10, WAIT, "turns requests away", "try later"),
     "401": (11, Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
     "403": (11, Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
-    "login page": (
-        11,
-        Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),)),
-        "a page that is not MLflow's",
-        LOG_IN,
-    ),
-    "cut as the server makes a run": (
-        12,
-        Fault(on="/runs/create", passing=1, cut=True),
-        "broke off",
-        "try later",
-    ),
-    "cut after the server took a batch": (
-        12,
-        Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
-        "broke off",
-        "try later",
-    ),
-    "cut in an artifact": (
-        12,
-        Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
-        "broke off",
-        "try later",
-    ),
-    "artifacts refused": (
-        12,
-        Fault(on="/mlflow-artifacts/", status=403),
-        "does not allow this login",
-        LOG_IN,
-    ),
+    "login page": (11, LOGIN_FORM, "a page that is not MLflow's", LOG_IN),
+    **{name: (12, fault, "broke off", "try later") for name, fault in CUT.items()},
+    "artifacts refused": (12, REFUSED, "does not allow this login", LOG_IN),
 }
 
 
