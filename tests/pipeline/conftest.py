@@ -1,4 +1,4 @@
-"""An MLflow database to copy: making its tables takes seconds."""
+"""What takes seconds to make and is copied: an MLflow database with its tables, projects with a history."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from concord.pipeline.tracking.client import opened
 from concord.pipeline.tracking.store import Tracking
+from tests.pipeline.revisions import history_project
 from tests.project import made_once
 
 
@@ -18,3 +19,9 @@ def store_with_tables(folder: Path) -> None:
 def empty_store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Return a database whose tables exist already."""
     return made_once(tmp_path_factory, worker_id, store_with_tables) / "mlflow.db"
+
+
+@pytest.fixture(scope="session")
+def revisions(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return a folder with `a project` of four commits, and the same after the second in `second/a project`."""
+    return made_once(tmp_path_factory, worker_id, history_project)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import concord as cc
+from tests.library import audited_as_pinned
 from tests.project import attempt, change_params, copied_from, run
 
 
@@ -36,29 +36,8 @@ def test_it_is_what_the_library_says(
     table = tmp_path / "audit.csv"
     content = json.loads(run(project, "concord", "audit", "--json", "--csv", str(table)))
     monkeypatch.chdir(project)
-    data = Path("data/demo")
-    files = {
-        "popularity": "popularity.csv",
-        "item-knn": "item-knn.parquet",
-        "ease": "ease.jsonl.gz",
-        "ease-recent": "ease-recent",
-        "als": "als.run.gz",
-    }
 
-    audit = cc.audit(
-        {model: data / file for model, file in files.items()},
-        data / "truth.parquet",
-        train=data / "train.parquet",
-        items=data / "items.parquet",
-        metrics=["nDCG@10", "R@20"],
-        conventions=cc.preset("standard", err_max_grade=3),
-        columns={
-            "popularity": {"user": "customer", "item": "product", "rank": "position"},
-            "truth": {"time": "time"},
-            "train": {"time": "time"},
-            "items": {"categories": "category"},
-        },
-    )
+    audit = audited_as_pinned(project)
 
     expected = json.loads(json.dumps(audit.to_content()))
     assert content["findings"] == expected["findings"]

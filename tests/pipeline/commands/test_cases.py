@@ -1,22 +1,19 @@
 """`concord cases`: what is printed, the page, and what is refused."""
 
 import argparse
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from concord.metrics_core.cases.found import Question
-from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.commands.asking import cases as command
 from concord.pipeline.commands.declared import parser_of
 from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
-from concord.pipeline.params.read import read_params
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
-from tests.project import ROOT, change_params
+from tests.pipeline.refusals import refusal_of
 
 
 @pytest.fixture
@@ -80,29 +77,7 @@ def test_terminal_and_page_show_the_same_cases(
 )
 @pytest.mark.usefixtures("params")
 def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, what: str) -> None:
-    with pytest.raises(InputError) as refused:
-        _run(*arguments)
+    message = refusal_of(lambda: _run(*arguments))
 
-    assert str(refused.value).startswith(f"command line: {where}: ")
-    assert what in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (["als", "eas"], "'eas' is not among the models\n  fix: did you mean 'ease'?"),
-        (["als", "als"], "'als' is named twice"),
-        (["als"], "names 1 model\n  fix: name two models, such as [als, ease]"),
-    ],
-)
-def test_params_that_name_no_pair_are_refused(
-    tmp_path: Path, asked: list[str], message: str
-) -> None:
-    shutil.copy(ROOT / "params.yaml", tmp_path)
-    change_params(tmp_path, {"comparison.cases": asked})
-
-    with pytest.raises(InputError) as refused:
-        read_params(tmp_path / "params.yaml")
-
-    assert ", comparison.cases: " in str(refused.value)
-    assert message in str(refused.value)
+    assert message.startswith(f"command line: {where}: ")
+    assert what in message

@@ -1,4 +1,4 @@
-"""The command `concord`, as a stranger runs it."""
+"""The command `concord`: help, version, completion, and how a wrong command line is refused."""
 
 import subprocess
 import sys
@@ -7,21 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT, attempt
-
-CONCORD = str(Path(sys.executable).parent / "concord")
-
-
-def _run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [CONCORD, *arguments], capture_output=True, text=True, cwd=cwd, check=False
-    )
+from concord.pipeline.commands.completion import print_script
+from concord.pipeline.commands.declared import parser_of
+from tests.project import ROOT, attempt, run
 
 
-def test_without_arguments_it_prints_help() -> None:
-    done = _run()
+def test_without_arguments_the_installed_program_prints_help() -> None:
+    program = str(Path(sys.executable).parent / "concord")
+    done = subprocess.run([program], capture_output=True, text=True, cwd=ROOT, check=True)
 
-    assert done.returncode == 0
     assert "usage: concord" in done.stdout
 
 
@@ -35,97 +29,57 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_metrics_and_presets_are_listed() -> None:
-    assert "nDCG@k" in _run("metrics").stdout
-    assert "bellei" in _run("presets").stdout
-    assert "retrieved_at_k" in _run("presets", "bellei").stdout
+    assert "nDCG@k" in run(ROOT, "concord", "metrics")
+    assert "bellei" in run(ROOT, "concord", "presets")
+    assert "retrieved_at_k" in run(ROOT, "concord", "presets", "bellei")
 
 
-@pytest.mark.parametrize(
-    ("word", "fix"),
-    [
-        ("valdate", "did you mean 'validate'?"),
-        ("Explain", "did you mean 'explain'?"),
-        ("reconsile", "did you mean 'reconcile'?"),
-        ("leaderbord", "did you mean 'leaderboard'?"),
-    ],
-)
-def test_an_unknown_command_is_refused_with_what_may_be_meant(word: str, fix: str) -> None:
-    done = _run(word)
+def test_an_unknown_command_like_no_other_is_refused_with_all_commands() -> None:
+    usage = run(ROOT, "concord").partition("COMMAND\n")[2]
+    listed = [line.split()[0] for line in usage.splitlines()]
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"command line: {word!r} is not a command\n  fix: {fix}\n"
-
-
-def test_all_commands_are_named_where_none_may_be_meant() -> None:
-    listed = [line.split()[0] for line in _run().stdout.partition("COMMAND\n")[2].splitlines()]
-
-    assert _run("xyz").stderr.endswith(f"fix: known: {', '.join(sorted(listed))}\n")
+    refused = attempt(ROOT, "concord", "xyz").stderr
+    assert refused.endswith(f"fix: known: {', '.join(sorted(listed))}\n")
     assert {"diff", "leaderboard", "stage", "validate"} <= set(listed)
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
-    done = _run("--version")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"concord {version('concord-eval')}\n"
+    assert run(ROOT, "concord", "--version") == f"concord {version('concord-eval')}\n"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what", "fix"),
+    ("arguments", "problem", "fix"),
     [
-        (("pin",), "`concord pin` needs preset", "write `concord pin preset`"),
-        (("stage",), "`concord stage` needs NAME", "write `concord stage NAME [MODEL]`"),
-        (("stage", "evalute", "als"), "'evalute' is not a stage", "did you mean 'evaluate'?"),
-        (("stage", "report", "als"), "stage report takes no 'als'", "run `concord stage report`"),
-        (("metrics", "P@5"), "`concord metrics` does not know P@5", "write `concord metrics`"),
-        (("diff", "HEAD", "--metrc", "P@5"), "`concord diff` has no option --metrc", "did you mean '--metric'?"),
-        (("diff", "HEAD", "--metr", "P@5"), "`concord diff` has no option --metr", "did you mean '--metric'?"),
-        (("--quet",), "`concord` has no option --quet", "did you mean '--quiet'?"),
-        (("leaderboard", "--metric"), "`concord leaderboard` argument --metric: expected one argument",
+        ("valdate", "'valdate' is not a command", "did you mean 'validate'?"),
+        ("Explain", "'Explain' is not a command", "did you mean 'explain'?"),
+        ("pin", "`concord pin` needs preset", "write `concord pin preset`"),
+        ("stage", "`concord stage` needs NAME", "write `concord stage NAME [MODEL]`"),
+        ("stage evalute als", "'evalute' is not a stage", "did you mean 'evaluate'?"),
+        ("stage report als", "stage report takes no 'als'", "run `concord stage report`"),
+        ("metrics P@5", "`concord metrics` does not know P@5", "write `concord metrics`"),
+        ("diff HEAD --metrc P@5", "`concord diff` has no option --metrc", "did you mean '--metric'?"),
+        ("diff HEAD --metr P@5", "`concord diff` has no option --metr", "did you mean '--metric'?"),
+        ("--quet", "`concord` has no option --quet", "did you mean '--quiet'?"),
+        ("leaderboard --metric", "`concord leaderboard` argument --metric: expected one argument",
          "write `concord leaderboard [--metric LABEL]`"),
+        ("presets belei", "'belei' is not a preset", "did you mean 'bellei'?"),
+        ("presets diff standard", "`presets diff standard` is not understood",
+         "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"),
+        ("explain u1 P@5 --model nobody", "'nobody' is not among the models",
+         "name one of: popularity, item-knn, ease, ease-recent, als"),
+        ("explain u1 recall@20 --model als", "metric 'recall@20': 'recall' is not in the catalogue; did you mean 'R@20'?",
+         "`concord metrics` lists the metrics"),
+        ("reconcile 0.3 --metric map@10 --model als", "metric 'map@10': 'map' is not in the catalogue; did you mean 'AP@10'?",
+         "`concord metrics` lists the metrics"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_is_refused_with_how_it_is_written(
-    arguments: tuple[str, ...], what: str, fix: str
+    arguments: str, problem: str, fix: str
 ) -> None:
-    done = _run(*arguments)
+    done = attempt(ROOT, "concord", *arguments.split())
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"command line: {what}\n  fix: {fix}\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [("recall@20", "R@20"), ("map@10", "AP@10"), ("hr@10", "Hit@10"), ("mrr", "RR"), ("ndcg@5", "nDCG@5")],
-)  # fmt: skip
-@pytest.mark.parametrize("command", [("explain", "u1"), ("reconcile", "0.3", "--metric")])
-def test_a_metric_as_people_write_it_is_told_the_label(
-    command: tuple[str, ...], text: str, label: str
-) -> None:
-    done = _run(*command, text, "--model", "als")
-
-    assert done.returncode == 2
-    assert f"did you mean {label!r}?" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("presets", "belei"),
-            "command line: 'belei' is not a preset\n  fix: did you mean 'bellei'?\n",
-        ),
-        (
-            ("explain", "u1", "P@5", "--model", "nobody"),
-            "command line: 'nobody' is not among the models\n"
-            "  fix: name one of: popularity, item-knn, ease, ease-recent, als\n",
-        ),
-    ],
-)
-def test_a_wrong_word_is_refused_with_a_remedy(arguments: tuple[str, ...], message: str) -> None:
-    done = _run(*arguments)
-
-    assert (done.returncode, done.stderr) == (2, message)
+    assert done.stderr == f"command line: {problem}\n  fix: {fix}\n"
 
 
 @pytest.mark.parametrize("more", [("--truth", "a.csv"), ("--model", "a=b.csv")])
@@ -137,10 +91,48 @@ def test_upgrade_takes_no_tables(more: tuple[str, str], tmp_path: Path) -> None:
 
 
 def test_outside_a_project_it_says_where_to_run(tmp_path: Path) -> None:
-    done = _run("explain", "u1", "P@5", "--model", "als", cwd=tmp_path)
+    done = attempt(tmp_path, "concord", "explain", "u1", "P@5", "--model", "als")
 
     assert done.returncode == 2
     assert done.stderr == (
         "params.yaml: there is no such file in this folder\n"
         "  fix: run where Concord's dvc.yaml and params.yaml are; `concord init` writes both\n"
     )
+
+
+TAB = """source {script}
+COMP_WORDS=({line}) COMP_CWORD={last}
+_shtab_concord concord "${{COMP_WORDS[-1]}}" "${{COMP_WORDS[-2]}}"
+printf '%s\\n' "${{COMPREPLY[@]}}" | sort
+"""
+
+
+def _script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
+    print_script(parser_of(lambda _: None), shell)
+    return capsys.readouterr().out
+
+
+def test_bash_completes_commands_options_words_and_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "concord.sh"
+    script.write_text(_script("bash", capsys), encoding="utf-8")
+    (tmp_path / "study.yaml").touch()
+    run(tmp_path, "bash", "-n", str(script))
+
+    for line, words in {
+        "concord st": ["stage", "study"],
+        "concord stage load-": ["load-background", "load-truth"],
+        "concord explain u1 AP@5 --v": ["--verbose", "--versus"],
+        "concord explain u1 AP@5 --versus lenskit_": ["lenskit_java", "lenskit_log2"],
+        "concord presets diff standard bel": ["bellei"],
+        "concord split all.parquet --how l": ["leave-last-out"],
+        "concord study stu": ["study.yaml"],
+    }.items():
+        tab = TAB.format(script=script, line=line, last=line.count(" "))
+        assert run(tmp_path, "bash", "--norc", "-c", tab).split() == words
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_a_script_too(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "leaderboard" in _script(shell, capsys)

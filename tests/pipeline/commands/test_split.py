@@ -153,13 +153,9 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
     [
         (("--how", "last"), "command line: --how: 'last' is no way to split\n  fix: known: cold-items"),
         (("--how", "users", "--share", "1.5"), "command line: --share: is 1.5\n  fix: give a number between 0 and 1"),
-        (("--how", "users", "--at", "3"), "command line: --at: says nothing to users\n  fix: leave it out; users takes share, last, seed"),
-        (("--how", "global-time", "--share", "0.1", "--gap", "7x"), "command line: --gap: '7x' is no length of time"),
-        (("--how", "leave-last-out", "--repeats", "no"), "command line: --repeats: is 'no'\n  fix: choose one of: keep, first"),
         (("--how", "leave-last-out", "--column", "time"), "command line: --column: 'time' names no column\n  fix: write it as user=userId"),
         (("--how", "leave-last-out", "--column", "tim=t"), "'tim': is no column of ours"),
         (("--how", "leave-last-out", "--column", "time=at"), "all.parquet: column 'at': is missing; the columns are: user, item, time, grade"),
-        (("--how", "global-time", "--at", "2001-01-01"), "all.parquet: global-time leaves nothing for train"),
         ((), "`concord split` needs --how"),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Results of the evaluate stage on disk, with users' values that a test chooses, as the `compare` stage finds them."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,12 +14,13 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
 from concord.metrics_core.scoring.summary import summarise
+from concord.pipeline.comparing.compare import compare
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of
-from concord.pipeline.params.model import Params
+from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet
 from concord.pipeline.running.per_user_file import per_user_writer
-from tests.pipeline.loading.load_project import FOLDERS, INPUT
+from tests.pipeline.params_content import params_content
 
 Values = Mapping[
     str, Sequence[float | None]
@@ -30,56 +32,18 @@ def params_of(
     root: Path, models: Sequence[str], *, metrics: list[str], ks: list[int], **settings: Any
 ) -> Params:
     """Checked parameters; `settings` are those of `comparison`, and knobs of the conventions."""
-    knobs = {name: settings.pop(name) for name in list(settings) if name not in _COMPARISON}
-    comparison = {
-        "baseline": models[0],
-        "primary": [f"{metrics[0]}@{ks[0]}"],
-        "confidence": 0.95,
-        "min_effect": 0.005,
-        "adjustment": "holm",
-        "wilcoxon": False,
-        "resamples": 199,
-        "seed": 1,
-        **settings,
+    knobs = {
+        name: settings.pop(name) for name in list(settings) if name not in Comparison.model_fields
     }
-    return Params.model_validate(
-        {
-            "data": {"truth": {"path": "truth.parquet"}},
-            "background": {},
-            "models": {model: {"path": f"{model}.csv"} for model in models},
-            "input": INPUT,
-            "evaluation": {
-                "metrics": metrics,
-                "ks": ks,
-                "engine": "duckdb",
-                "rows_per_partition": 1000,
-                "panel": False,
-            },
-            "comparison": comparison,
-            "segments": {},
-            "conventions": preset("standard", **knobs).as_dict(),
-            "report": {"title": "Demo shop"},
-            "mlflow": {
-                "tracking_uri": "sqlite:///mlflow.db",
-                "experiment": "demo",
-                "required": True,
-                "attach": "child",
-            },
-            "results": {folder: str(root / folder) for folder in FOLDERS},
-        }
+    content = params_content(
+        {model: {"path": f"{model}.csv"} for model in models},
+        metrics,
+        ks,
+        comparison=settings,
+        conventions=preset("standard", **knobs).as_dict(),
+        results={folder: str(root / folder) for folder in Results.model_fields},
     )
-
-
-_COMPARISON = (
-    "baseline",
-    "primary",
-    "confidence",
-    "min_effect",
-    "adjustment",
-    "wilcoxon",
-    "resamples",
-    "seed",
-)
+    return Params.model_validate(content)
 
 
 def write_evaluation(
@@ -125,6 +89,25 @@ def write_evaluation(
             "versions": {"concord-eval": "0.1.0", "numpy": "2.4.6"},
         },
     )
+
+
+def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
+    """Write the results of models with values by label, the baseline first; return their parameters."""
+    labels = [parse(label) for label in next(iter(models.values()))]
+    metrics = dict.fromkeys(label.name for label in labels)
+    ks = dict.fromkeys(label.k for label in labels if label.k is not None)
+    params = params_of(root, list(models), metrics=list(metrics), ks=list(ks), **settings)
+    for model, values in models.items():
+        write_evaluation(params, model, values)
+    return params
+
+
+def compared(params: Params) -> dict[str, Any]:
+    """Run the stage; return the content of comparison.json."""
+    compare(params)
+    path = Path(params.results.comparison) / "comparison.json"
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def evidence_of(params: Params) -> Evidence:

@@ -16,29 +16,27 @@ from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.running.progress import Progress
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.comparing.compare_project import (
+    TRUTH,
+    compared,
+    evaluated,
+    params_of,
+    write_evaluation,
+)
+from tests.pipeline.refusals import refusal_of
 
 MODELS = ["popularity", "ease", "als"]
 LABELS = ["nDCG@5", "nDCG@10", "R@5", "R@10"]
 
 
 def project(root: Path, **settings: Any) -> Params:
-    params = params_of(root, MODELS, metrics=["nDCG", "R"], ks=[10, 5], **settings)
     rng = np.random.default_rng(5)
     shared = rng.random(400)
+    models = {}
     for model, skill in zip(MODELS, (0.4, 0.6, 0.59), strict=True):
         hits = np.where(rng.random(400) < 0.1, rng.random(400), shared) < skill
-        write_evaluation(
-            params, model, {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
-        )
-    return params
-
-
-def result(params: Params) -> dict[str, Any]:
-    compare(params)
-    path = Path(params.results.comparison) / "comparison.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+        models[model] = {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
+    return evaluated(root, models, **{"primary": ["nDCG@10"], **settings})
 
 
 def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
@@ -70,81 +68,9 @@ def test_time_left_is_told_by_the_labels_that_are_read(
     assert progress.line().startswith("compare: 6 of 6 labels, 0 s left")
 
 
-def test_comparison_has_everything_in_the_agreed_order(tmp_path: Path) -> None:
-    comparison = result(project(tmp_path, primary=["nDCG@10", "R@10"]))
-
-    assert list(comparison) == [
-        "schema", "title", "baseline", "primary", "confidence", "models", "metrics", "ks",
-        "leaderboard", "differences", "panel", "verdicts", "distributions", "best", "tradeoffs", "segments",
-        "warnings", "checked", "gate", "quality", "conventions", "provenance", "covers", "replicates",
-    ]  # fmt: skip
-    assert comparison["models"] == MODELS
-    assert comparison["ks"] == [5, 10]
-    assert [m["label"] for m in comparison["metrics"]] == ["R@5", "R@10", "nDCG@5", "nDCG@10"]
-    assert [m["primary"] for m in comparison["metrics"]] == [False, True, False, True]
-    assert len(comparison["leaderboard"]) == 4 * 3
-    pairs = [("ease", "popularity"), ("als", "popularity"), ("ease", "als")]
-    assert [(d["a"], d["b"]) for d in comparison["differences"]] == pairs * 4
-    assert [d["vs_baseline"] for d in comparison["differences"][:3]] == [True, True, False]
-    assert list(comparison["quality"]) == [*MODELS, "truth"]
-    assert comparison["quality"]["als"]["users"] == {"evaluated": 400}
-    assert comparison["conventions"]["preset"] == "standard"
-    gain = next(k for k in comparison["conventions"]["knobs"] if k["name"] == "gain")
-    assert gain["value"] == "linear"
-    assert gain["changes"] == ["nDCG"]
-    assert [i["role"] for i in comparison["provenance"]["inputs"]] == ["truth", *MODELS]
-    assert "do not cover retraining" in comparison["covers"]
-
-
-def test_difference_is_that_of_the_users_values(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10])
-    write_evaluation(params, "pop", {"nDCG@10": [0.0] * 30 + [0.5] * 10})
-    write_evaluation(params, "als", {"nDCG@10": [0.5] * 30 + [0.5] * 5 + [0.0] * 5})
-
-    found = row(result(params), "nDCG@10", "als", "pop")
-
-    mean = (30 * 0.5 - 5 * 0.5) / 40
-    assert (found["mean_a"], found["mean_b"]) == (35 * 0.5 / 40, 10 * 0.5 / 40)
-    assert found["difference"] == mean
-    assert found["relative"] == mean / (10 * 0.5 / 40)
-    assert (found["better"], found["equal"], found["worse"]) == (30 / 40, 5 / 40, 5 / 40)
-    assert (found["n_users"], found["n_nonzero"], found["caution"]) == (40, 35, False)
-    assert found["p_adjusted"] == found["p"]  # one pair, one primary label
-    assert (found["adjustment"], found["min_effect"], found["verdict"]) == ("holm", 0.005, "better")
-
-
-def test_holm_over_primary_labels_and_benjamini_hochberg_over_the_others(tmp_path: Path) -> None:
-    comparison = result(project(tmp_path, primary=["nDCG@10", "R@10"]))
-
-    primary = sorted(d["p"] for d in comparison["differences"] if d["primary"])
-    smallest = min((d for d in comparison["differences"] if d["primary"]), key=lambda d: d["p"])
-    assert smallest["p_adjusted"] == primary[0] * len(primary)
-    assert len(primary) == 3 * 2
-    others = [d for d in comparison["differences"] if not d["primary"]]
-    largest = max(others, key=lambda d: d["p"])
-    assert largest["p_adjusted"] == largest["p"]
-    assert {d["adjustment"] for d in others} == {"bh"}
-
-
-def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    compare(params)
-    folder = Path(params.results.comparison)
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    compare(params)
-
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
-    both = [
-        "best", "conventions", "curves", "differences", "distributions", "gaps", "inputs", "leaderboard",
-        "metrics", "panel", "panel_presets", "quality", "segments", "tradeoffs", "warnings",
-    ]  # fmt: skip
-    tables = {f"{name}.{ending}" for name in both for ending in ("csv", "parquet")}
-    assert set(first) == {"comparison.json", "cases.json", *tables}
-
-
 def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
     params = project(tmp_path)
-    comparison = result(params)
+    comparison = compared(params)
     folder = Path(params.results.comparison)
 
     for name in ("metrics", "leaderboard", "differences"):
@@ -158,16 +84,12 @@ def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
 
 
 def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop", "ease", "copy", "als"], metrics=["nDCG"], ks=[5, 10])
-    strong, near, weak = (
-        [1.0] * 60 + [0.0] * 40,
-        [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0],
-        [0.0] * 100,
-    )
-    for model, values in zip(params.models, (weak, strong, strong, near), strict=True):
-        write_evaluation(params, model, {"nDCG@5": values, "nDCG@10": values})
+    strong = [1.0] * 60 + [0.0] * 40
+    near = [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0]
+    values = {"pop": [0.0] * 100, "ease": strong, "copy": strong, "als": near}
+    models = {model: {"nDCG@5": column, "nDCG@10": column} for model, column in values.items()}
 
-    comparison = result(params)
+    comparison = compared(evaluated(tmp_path, models))
     rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
 
     assert {model: r["best"] for model, r in rows.items()} == {
@@ -193,7 +115,7 @@ def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) 
     write_evaluation(params, "pop", {"nDCG@10": [u / 100 for u in numbers]}, users=numbers)
     write_evaluation(params, "als", {"nDCG@10": [int(u) / 50 for u in texts]}, users=texts)
 
-    comparison = result(params)
+    comparison = compared(params)
     found = row(comparison, "nDCG@10", "als", "pop")
 
     assert found["n_users"] == 30
@@ -216,24 +138,19 @@ def test_undefined_values_count_as_they_do_in_the_mean(
     tmp_path: Path, undefined: str, n_users: int, difference: float | None
 ) -> None:
     nan = math.nan
-    params = params_of(tmp_path, ["pop", "als"], metrics=["AP"], ks=[10], undefined=undefined)
-    write_evaluation(params, "pop", {"AP@10": [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5})
-    write_evaluation(params, "als", {"AP@10": [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5})
+    pop = [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5
+    als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
+    params = evaluated(tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined)  # fmt: skip
 
-    found = row(result(params), "AP@10", "als", "pop")
+    found = row(compared(params), "AP@10", "als", "pop")
 
     assert found["n_users"] == n_users
     assert found["difference"] == difference
 
 
 def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["P"], ks=[10], precision_aggregate="micro"
-    )
-    write_evaluation(params, "pop", {"P@10": [0.1] * 50})
-    write_evaluation(params, "als", {"P@10": [0.3] * 50})
-
-    comparison = result(params)
+    models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
+    comparison = compared(evaluated(tmp_path, models, precision_aggregate="micro"))
     found = row(comparison, "P@10", "als", "pop")
 
     assert found["difference"] == pytest.approx(0.3 - 0.1)
@@ -254,30 +171,22 @@ def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
 def test_smallest_difference_that_matters(
     tmp_path: Path, min_effect: Any, of_5: float, of_10: float
 ) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[5, 10], min_effect=min_effect
+    values = {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20}
+    comparison = compared(
+        evaluated(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
     )
-    for model in params.models:
-        write_evaluation(params, model, {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20})
-
-    comparison = result(params)
 
     assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(of_5)
     assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
 
 
-@pytest.mark.parametrize("n_models", [12, 50])
-def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(
-    tmp_path: Path, n_models: int
-) -> None:
-    models = [f"m{n:02}" for n in range(n_models)]
-    params = params_of(tmp_path, models, metrics=["nDCG", "R"], ks=[5])
+def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_path: Path) -> None:
+    n_models = 12
     rng = np.random.default_rng(3)
-    for n, model in enumerate(models):
-        hits = (rng.random(60) < 0.2 + n / 100).tolist()
-        write_evaluation(params, model, {"nDCG@5": hits, "R@5": hits[::-1]})
+    hits = {f"m{n:02}": (rng.random(60) < 0.2 + n / 100).tolist() for n in range(n_models)}
+    models = {model: {"nDCG@5": each, "R@5": each[::-1]} for model, each in hits.items()}
 
-    comparison = result(params)
+    comparison = compared(evaluated(tmp_path, models))
 
     labels = [found["label"] for found in comparison["differences"]]
     assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
@@ -286,14 +195,12 @@ def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(
 
 
 def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop", "als", "other"], metrics=["nDCG"], ks=[10])
     easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
     lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
-    write_evaluation(params, "pop", {"nDCG@10": [*easy, *hard]})
-    write_evaluation(params, "als", {"nDCG@10": [*lower, *[None] * 60]})
-    write_evaluation(params, "other", {"nDCG@10": [*([0.1] * 60), *hard]})
+    values = {"pop": [*easy, *hard], "als": [*lower, *[None] * 60], "other": [*([0.1] * 60), *hard]}
 
-    comparison = result(params)
+    models: dict[str, Any] = {model: {"nDCG@10": column} for model, column in values.items()}
+    comparison = compared(evaluated(tmp_path, models))
     flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
     shares = {r["model"]: r["probability"] for r in comparison["best"]}
 
@@ -323,14 +230,9 @@ def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> Non
 def test_sign_flips_never_say_more_than_the_interval(
     tmp_path: Path, gaps: list[float], words: str
 ) -> None:
-    params = params_of(
-        tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10],
-        adjustment="max_t", min_effect=0, resamples=999,
-    )  # fmt: skip
-    write_evaluation(params, "pop", {"nDCG@10": [0.0] * len(gaps)})
-    write_evaluation(params, "als", {"nDCG@10": gaps})
-
-    comparison = result(params)
+    models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
+    settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
+    comparison = compared(evaluated(tmp_path, models, **settings))
     found = row(comparison, "nDCG@10", "als", "pop")
 
     assert found["verdict"] == "undecided"
@@ -339,50 +241,13 @@ def test_sign_flips_never_say_more_than_the_interval(
 
 
 def test_a_single_model_is_no_error(tmp_path: Path) -> None:
-    params = params_of(tmp_path, ["pop"], metrics=["nDCG"], ks=[10])
-    write_evaluation(params, "pop", {"nDCG@10": [0.5] * 20})
-
-    comparison = result(params)
+    comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
     assert comparison["differences"] == []
     assert comparison["verdicts"] == [
         "pop is the only model: 0.500 on nDCG@10, and nothing to compare it with."
     ]
     assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"primary": ["nDGC@10"]},
-            "params.yaml: comparison.primary: 'nDGC@10' is not evaluated\n"
-            "  fix: did you mean 'nDCG@10'? (or add it to evaluation.metrics and evaluation.ks)",
-        ),
-        (
-            {"primary": ["nDCG@10", "nDCG @10"]},
-            "params.yaml: comparison.primary: names nDCG@10 more than once\n  fix: name each label once",
-        ),
-        (
-            {"min_effect": {"nDCG@50": 0.1, "default": 0.0}},
-            "params.yaml: comparison.min_effect: 'nDCG@50' is not evaluated\n"
-            "  fix: did you mean one of nDCG@5, nDCG@10? (or add it to evaluation.metrics and evaluation.ks)",
-        ),
-        (
-            {"min_effect": {"nDCG@10": 0.1}},
-            "params.yaml: comparison.min_effect: says nothing for R@10 and 2 more labels\n"
-            "  fix: add `default:` for the labels that it does not name",
-        ),
-    ],
-)
-def test_labels_that_are_not_evaluated_are_refused(
-    tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    params = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
-
-    with pytest.raises(InputError) as refused:
-        compare(params)
-    assert str(refused.value) == message
 
 
 def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
@@ -399,101 +264,64 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "comparison").exists()
 
 
-def test_results_under_other_conventions_are_refused(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], gain="exp2")
-    write_evaluation(other, "als", dict.fromkeys(LABELS, [0.5] * 400))
-
-    with pytest.raises(InputError) as refused:
-        compare(params)
-    assert str(refused.value) == (
-        f"{tmp_path}/per_user/als.parquet: als was evaluated under other conventions than params.yaml pins: "
-        "gain was 'exp2' and is 'linear'\n  fix: run `dvc repro evaluate@als`"
-    )
-
-
-def test_results_without_a_primary_label_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "problem", "fix"),
+    [
+        ({"gain": "exp2"},
+         "was evaluated under other conventions than params.yaml pins: gain was 'exp2' and is 'linear'",
+         "run `dvc repro evaluate@als`"),
+        ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
+         "run `dvc repro evaluate@als`"),
+        ({"truth": "99" * 32}, "als was evaluated on another truth than popularity", "run `dvc repro`"),
+    ],
+)  # fmt: skip
+def test_results_that_do_not_belong_to_params_are_refused(
+    tmp_path: Path, change: dict[str, Any], problem: str, fix: str
+) -> None:
     params = project(tmp_path, primary=["R@10"])
-    write_evaluation(params, "als", dict.fromkeys(LABELS[:3], [0.5] * 400))
+    settings = {"labels": LABELS, "truth": TRUTH} | change
+    values = dict.fromkeys(settings.pop("labels"), [0.5] * 400)
+    truth = settings.pop("truth")
+    other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
+    write_evaluation(other, "als", values, truth=truth)
 
-    with pytest.raises(InputError) as refused:
-        compare(params)
-    assert str(refused.value) == (
-        f"{tmp_path}/per_user/als.parquet: has no R@10, which comparison.primary in params.yaml names\n"
-        "  fix: run `dvc repro evaluate@als`"
-    )
-
-
-def test_results_on_another_truth_are_refused(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    write_evaluation(params, "als", dict.fromkeys(LABELS, [0.5] * 400), truth="99" * 32)
-
-    with pytest.raises(InputError, match="als was evaluated on another truth than popularity"):
-        compare(params)
+    message = refusal_of(lambda: compare(params))
+    assert message.startswith(f"{tmp_path}/per_user/als.parquet: ")
+    assert problem in message
+    assert f"\n  fix: {fix}" in message
 
 
-def test_results_of_models_that_left_params_are_removed(
+def test_results_of_models_and_background_that_left_params_are_removed_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = project(tmp_path)
     for folder in ("per_user", "metrics", "summary", "quality"):
         for path in (tmp_path / folder).glob("als.*"):
             path.rename(path.with_stem("old"))
-    _rename_inside(tmp_path, "old")
+    for folder in ("summary", "quality"):
+        path = tmp_path / folder / "old.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": "old"})
     write_text(tmp_path / "lists/old.parquet", "lists")
+    background = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
+    write_json(tmp_path / "data/users.json", background)
+    write_text(tmp_path / "data/users.parquet", "users")
+    others = ("data/items.json", "data/items.parquet", "quality/notes.json", "lists/mine.parquet", "metrics/x.json")  # fmt: skip
+    for name in others:
+        write_json(tmp_path / name, {"hello": 1})
     kept = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
 
     compare(kept)
 
-    left = sorted(
-        path.name for path in tmp_path.rglob("*") if path.is_file() and path.stem == "old"
-    )
-    assert left == []
-    assert (
-        "removed 5 result files of old, which params.yaml no longer names"
-        in capsys.readouterr().out
-    )
-    assert (tmp_path / "quality/truth.json").is_file()
-
-
-def test_files_of_background_that_left_params_are_removed(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    known = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
-    write_json(tmp_path / "data/users.json", known)
-    write_text(tmp_path / "data/users.parquet", "users")
-    write_json(tmp_path / "data/items.json", {"hello": 1})  # not Concord's
-    write_text(tmp_path / "data/items.parquet", "mine")
-
-    compare(params)
-
-    left = sorted(path.name for path in (tmp_path / "data").iterdir())
-    assert left == ["items.json", "items.parquet", "truth.parquet"]
-
-
-def test_files_that_are_not_results_of_a_model_stay(tmp_path: Path) -> None:
-    params = project(tmp_path)
-    mine = [
-        tmp_path / "quality/notes.json",
-        tmp_path / "lists/mine.parquet",
-        tmp_path / "metrics/x.json",
-    ]
-    for path in mine:
-        write_json(path, {"hello": 1})
-
-    compare(params)
-
-    assert all(path.is_file() for path in mine)
-
-
-def _rename_inside(root: Path, model: str) -> None:
-    for folder in ("summary", "quality"):
-        path = root / folder / f"{model}.json"
-        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": model})
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert {name for name in left if "old" in name or "users" in Path(name).name} == set()
+    assert {*others, "quality/truth.json", "data/truth.parquet"} <= left
+    removed = "removed 5 result files of old, which params.yaml no longer names"
+    assert removed in capsys.readouterr().out
 
 
 def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
-    asked = result(project(tmp_path / "asked", wilcoxon=True))
-    silent = result(project(tmp_path / "silent"))
+    asked = compared(project(tmp_path / "asked", wilcoxon=True))
+    silent = compared(project(tmp_path / "silent"))
     found = row(asked, "nDCG@10", "als", "popularity")
     values = {
         m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
@@ -510,8 +338,8 @@ def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
 
 def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
     primary = ["nDCG@10", "R@10"]
-    by_holm = result(project(tmp_path / "holm", primary=primary))
-    jointly = result(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+    by_holm = compared(project(tmp_path / "holm", primary=primary))
+    jointly = compared(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
 
     for ours, theirs in zip(jointly["differences"], by_holm["differences"], strict=True):
         assert ours["p"] == theirs["p"]

@@ -35,12 +35,17 @@ def _write(folder: Path, name: str, rows: Rows, columns: list[str]) -> Path:
     return path
 
 
-def validity(
-    lists: Path, truth: Path, train: Path | None, *, ks: list[int], threshold: float | None
-) -> dict[str, Any]:
-    """What is told of these files."""
-    tables = {"lists": lists, "truth": truth} | ({} if train is None else {"train": train})
-    conventions = preset("standard", relevance_threshold=threshold)
+COLUMNS = {
+    "lists": ["user", "item", "rank", "score"],
+    "truth": ["user", "item", "grade", "time"],
+    "train": ["user", "item", "time"],
+}
+
+
+def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
+    """Return what is told of lists, truth and train; rows hold the first columns of their table, or all."""
+    tables = {n: _write(folder, n, of, COLUMNS[n][: len(of[0])]) for n, of in rows.items()}
+    conventions = preset("standard", relevance_threshold=1)
     task = Task([parse(f"P@{k}") for k in ks], conventions)
     frames = {name: pl.read_parquet(path) for name, path in tables.items()}
     with reading() as connection:
@@ -52,30 +57,23 @@ def validity(
         return scoring.validity(
             connection,
             counted,
-            has_train=train is not None,
+            has_train="train" in tables,
             has_scores="score" in frames["lists"],
             ks=ks,
         )
 
 
-def _lists(folder: Path, items: dict[str, list[str]], scores: list[float] | None = None) -> Path:
-    rows = [
-        (user, item, rank, scores[rank - 1] if scores else None)
-        for user, held in items.items()
-        for rank, item in enumerate(held, 1)
-    ]
-    frame = pl.DataFrame(rows, schema={"user": pl.String, "item": pl.String, "rank": pl.Int64, "score": pl.Float64}, orient="row")  # fmt: skip
-    path = folder / "lists.parquet"
-    (frame if scores else frame.drop("score")).write_parquet(path)
-    return path
+def _ranked(**items: str) -> list[tuple[str, str, int]]:
+    """Return rows of lists whose items are letters."""
+    return [(user, item, rank) for user, held in items.items() for rank, item in enumerate(held, 1)]
 
 
 def test_places_with_items_of_the_train_are_counted_up_to_each_cutoff(tmp_path: Path) -> None:
-    lists = _lists(tmp_path, {"a": ["x", "y", "z"], "b": ["z", "y", "x"], "stranger": ["x"]})
-    truth = _write(tmp_path, "truth", [("a", "q", 1.0), ("b", "q", 1.0)], ["user", "item", "grade"])
-    train = _write(tmp_path, "train", [("a", "x"), ("a", "z"), ("b", "y")], ["user", "item"])
+    lists = _ranked(a="xyz", b="zyx", stranger="x")
+    truth = [("a", "q", 1.0), ("b", "q", 1.0)]
+    train = [("a", "x"), ("a", "z"), ("b", "y")]
 
-    found = validity(lists, truth, train, ks=[1, 2, 3], threshold=1)["by_cutoff"]
+    found = validity(tmp_path, [1, 2, 3], lists=lists, truth=truth, train=train)["by_cutoff"]
 
     # a: x (rank 1) and z (rank 3); b: y (rank 2); the stranger is unknown to the truth
     assert [found[k]["shown"] for k in "123"] == [2, 4, 6]
@@ -84,49 +82,35 @@ def test_places_with_items_of_the_train_are_counted_up_to_each_cutoff(tmp_path: 
 
 
 def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: Path) -> None:
-    lists = _lists(tmp_path, {"a": ["old", "new"], "b": ["new", "unseen"]})
-    truth = _write(
-        tmp_path,
-        "truth",
-        [("a", "q", 1.0, 10.0), ("a", "r", 1.0, 20.0), ("b", "q", 1.0, 40.0)],
-        ["user", "item", "grade", "time"],
-    )
-    train = _write(
-        tmp_path, "train", [("c", "old", 5.0), ("c", "new", 30.0)], ["user", "item", "time"]
-    )
+    lists = _ranked(a="on", b="nu")  # old, new, unseen
+    truth = [("a", "q", 1.0, 10.0), ("a", "r", 1.0, 20.0), ("b", "q", 1.0, 40.0)]
+    train = [("c", "o", 5.0), ("c", "n", 30.0)]
 
-    found = validity(lists, truth, train, ks=[1, 2], threshold=1)["by_cutoff"]
+    found = validity(tmp_path, [1, 2], lists=lists, truth=truth, train=train)["by_cutoff"]
 
-    assert (found["1"]["future"], found["2"]["future"]) == (
-        0,
-        1,
-    )  # `new`, for a, whose truth ends at 20
+    # `n`, for a, whose truth ends at 20
+    assert [found[k]["future"] for k in "12"] == [0, 1]
 
 
 def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
-    lists = _lists(tmp_path, {"a": ["x", "y", "z"], "b": ["x", "y", "z"]}, [3.0, 2.0, 2.0])
-    truth = _write(tmp_path, "truth", [("a", "x", 1.0)], ["user", "item", "grade"])
+    lists = [(*row, score) for row, score in zip(_ranked(a="xyz", b="xyz"), [3.0, 2.0, 2.0] * 2, strict=True)]  # fmt: skip
 
-    found = validity(lists, truth, None, ks=[1, 2, 3], threshold=1)["by_cutoff"]
+    found = validity(tmp_path, [1, 2, 3], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
 
     assert [found[k]["tied"] for k in "123"] == [0, 1, 0]
 
 
 def test_ids_of_different_types_meet_as_text(tmp_path: Path) -> None:
-    lists = _write(tmp_path, "lists", [("1", "10", 1)], ["user", "item", "rank"])
-    truth = _write(tmp_path, "truth", [(1, 11, 1.0)], ["user", "item", "grade"])
-    train = _write(tmp_path, "train", [(1, 10)], ["user", "item"])
-
-    found = validity(lists, truth, train, ks=[1], threshold=1)
+    found = validity(tmp_path, [1], lists=[("1", "10", 1)], truth=[(1, 11, 1.0)], train=[(1, 10)])
 
     assert found["by_cutoff"]["1"]["in_train"] == 1
 
 
 def test_users_have_a_fingerprint_that_no_order_changes(tmp_path: Path) -> None:
-    truth = _write(tmp_path, "truth", [("a", "x", 1.0), ("b", "x", 1.0)], ["user", "item", "grade"])
+    truth = [("a", "x", 1.0), ("b", "x", 1.0)]
     found = [
-        validity(_lists(tmp_path, lists), truth, None, ks=[1], threshold=1)["users"]
-        for lists in ({"a": ["x"], "b": ["y"]}, {"b": ["x"], "a": ["x"]}, {"a": ["x"]})
+        validity(tmp_path, [1], lists=_ranked(**lists), truth=truth)["users"]
+        for lists in ({"a": "x", "b": "y"}, {"b": "x", "a": "x"}, {"a": "x"})
     ]
 
     assert found[0] == found[1] != found[2]

@@ -1,10 +1,9 @@
-"""`concord history` in a real project: four commits, one of which adds a model and one changes a convention."""
+"""`concord history` in a real project of four commits, and with `diff` and `gate` of a model that was trained several times."""
 
 import json
-import re
-from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import chdir
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,75 +12,23 @@ import pytest
 
 from concord.pipeline.history.history import history
 from concord.reports.history_page import render_history
-from tests.project import (
-    attempt,
-    change_params,
-    commit_stages,
-    copied,
-    copied_from,
-    made_once,
-    run,
-    run_stages,
+from tests.pipeline.revisions import (
+    SECOND,
+    cache_without,
+    evaluate_and_commit,
+    scored_lists,
+    without_code,
 )
+from tests.project import attempt, change_params, copied, copied_from, made_once, run
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 
 pytestmark = pytest.mark.whole
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
-FILES = {"ease": "ease.parquet", "knn": "item-knn.parquet", "recent": "ease-recent"}
-DIFF = "diff.json"  # what `concord diff v1` said at the second commit
-
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    made = made_once(tmp_path_factory, worker_id, history_project) / "a project"
-    return copied_from(made, tmp_path_factory.mktemp("history"))
-
-
-def history_project(folder: Path) -> None:
-    project = copied(folder)
-    stages = (project / "dvc.yaml").read_text(encoding="utf-8")
-    no_code = re.sub(
-        r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages
-    )  # that DVC would hash
-    (project / "dvc.yaml").write_text(no_code, encoding="utf-8")
-    demo = project / "data/demo"
-    lists = pl.read_ndjson(demo / "ease.jsonl.gz").explode("items", "scores")
-    lists = lists.rename({"items": "item", "scores": "score"})
-    lists.write_parquet(demo / "ease.parquet")
-    settings = {"comparison.baseline": "knn", "segments": {}, "background": {}, "evaluation.panel": False}  # fmt: skip
-    asked = {"evaluation.metrics": ["nDCG", "R"], "evaluation.ks": [10, 20]}
-    change_params(project, settings | asked | _models("ease", "knn"))
-    _evaluated(project, "Two models", "ease", "knn", more=("report",))
-    run(project, "git", "tag", "v1")
-    rng = np.random.default_rng(1)
-    spoilt = lists.with_columns(pl.col("score") + pl.Series(rng.normal(0, 0.3, len(lists))))
-    spoilt.write_parquet(demo / "ease.parquet")
-    change_params(project, _models("ease", "knn", "recent"))
-    _evaluated(project, "Another ease, and a new model", "ease", "recent")
-    (project / ".git" / DIFF).write_text(run(project, "concord", "diff", "v1", "--json"))
-    change_params(project, {"conventions.preset": "custom", "conventions.gain": "exp2"})
-    _evaluated(project, "Gains of grades", "ease", "knn", "recent")
-    (project / "README").write_text("words")
-    _committed(project, "Words")
-    run(project, "git", "tag", "-a", "v2", "-m", "two", **IDENTITY)
-
-
-def _models(*names: str) -> dict[str, Any]:
-    return {"models": {name: {"path": f"data/demo/{FILES[name]}"} for name in names}}
-
-
-def _evaluated(project: Path, message: str, *models: str, more: tuple[str, ...] = ()) -> None:
-    stages = ["load-truth", *(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare", *more]  # fmt: skip
-    run_stages(project, *stages)
-    commit_stages(project, *stages)
-    _committed(project, message)
-
-
-def _committed(project: Path, message: str) -> None:
-    run(project, "git", "add", "-A")
-    run(project, "git", "commit", "-q", "-m", message, **IDENTITY)
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(revisions / "a project", tmp_path_factory.mktemp("history"))
 
 
 def _table(project: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -93,39 +40,13 @@ def _by_model(rows: list[dict[str, Any]], subject: str) -> dict[str, dict[str, A
     return {f"{row['model']} {row['label']}": row for row in rows if row["subject"] == subject}
 
 
-@contextmanager
-def _gone(project: Path, *paths: str, revision: str) -> Iterator[None]:
-    """Files of a revision that the cache lacks."""
-    lock = run(project, "git", "show", f"{revision}:dvc.lock")
-    found = []
-    for path in paths:
-        md5 = lock.rsplit(f"- path: {path}\n", 1)[1].split("md5: ")[1].split("\n")[0]
-        found.append(project / ".dvc/cache/files/md5" / md5[:2] / md5[2:])
-    kept = {file: file.read_bytes() for file in found}
-    for file in found:
-        file.unlink()
-    yield
-    for file, content in kept.items():
-        file.write_bytes(content)
-
-
-def test_a_row_is_a_commit_that_changed_the_comparison_with_the_tags_that_have_it(
-    project: Path,
+def test_a_difference_to_the_former_self_is_that_of_concord_diff(
+    project: Path, revisions: Path
 ) -> None:
-    rows = _table(project)
-
-    assert list(dict.fromkeys((row["subject"], row["tags"]) for row in rows)) == [
-        ("Two models", "v1"),
-        ("Another ease, and a new model", ""),
-        ("Gains of grades", "v2"),
-    ]
-    assert len(rows) == 2 * 2 + 3 * 2 + 3 * 2  # models x primary labels
-
-
-def test_a_difference_to_the_former_self_is_that_of_concord_diff(project: Path) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
-    said = json.loads((project / ".git" / DIFF).read_text())["changes"]
-    expected = {f"{each['model']} {each['label']}": each for each in said if each["primary"]}
+    diff = run(revisions / SECOND / "a project", "concord", "diff", "v1", "--json")
+    changes = json.loads(diff)["changes"]
+    expected = {f"{each['model']} {each['label']}": each for each in changes if each["primary"]}
 
     names = {"change": "difference", "change_low": "ci_low", "change_high": "ci_high"}
     names |= {"change_p_adjusted": "p_adjusted", "change_verdict": "verdict"}
@@ -170,32 +91,16 @@ def test_every_decision_on_this_truth_is_counted_once(project: Path) -> None:
     assert written["mean"].to_list() == [row["mean"] for row in _table(project)]
 
 
-def test_only_what_came_after_a_revision(project: Path) -> None:
-    rows = _table(project, "v1..")
-
-    assert {row["subject"] for row in rows} == {"Another ease, and a new model", "Gains of grades"}
-    assert _by_model(rows, "Another ease, and a new model")["ease R@20"]["change"] is not None
-    assert rows == _table(project, "v1")
-
-
-@pytest.mark.parametrize(
-    ("revision", "words"),
-    [
-        ("nope", "'nope' is no revision of a git repository here"),
-        ("v2", "the comparison has not changed since v2"),
-    ],
-)
-def test_a_revision_that_leads_nowhere_is_refused(project: Path, revision: str, words: str) -> None:
-    done = attempt(project, "concord", "history", revision)
+def test_a_revision_since_which_nothing_changed_is_refused(project: Path) -> None:
+    done = attempt(project, "concord", "history", "v2")
 
     assert done.returncode == 2
-    assert words in done.stderr
-    assert "fix: " in done.stderr
+    assert "the comparison has not changed since v2\n  fix: " in done.stderr
 
 
 def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: Path) -> None:
     before = _by_model(_table(project), "Two models")
-    with _gone(project, "results/comparison", revision="v1"):
+    with cache_without(project, "v1", "results/comparison"):
         shown = run(project, "concord", "history", COLUMNS="200")
         rows = _by_model(_table(project), "Two models")
         after = _by_model(_table(project), "Another ease, and a new model")
@@ -212,7 +117,7 @@ def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: P
 
 
 def test_users_values_that_are_gone_leave_the_row_without_a_difference(project: Path) -> None:
-    with _gone(project, "results/per_user/ease.parquet", revision="v1"):
+    with cache_without(project, "v1", "results/per_user/ease.parquet"):
         row = _by_model(_table(project), "Another ease, and a new model")["ease R@20"]
 
     assert (row["change"], row["note"]) == (None, "users' values of ease are not in DVC's cache")
@@ -244,3 +149,151 @@ def test_the_page_is_the_same_twice_and_whole_in_a_browser(project: Path, browse
     browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
     browser.call("Runtime.evaluate", expression=axe_script())
     assert browser.run("axe.run().then(r => r.violations.map(v => v.id).join())") == ""
+
+
+LABEL = "nDCG@10"
+
+
+@pytest.fixture(scope="module")
+def trainings(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, trainings_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("trainings"))
+
+
+def trainings_project(folder: Path) -> None:
+    """`models`: three lists, each a model; `one`: they are trainings of one; `more`: a fourth."""
+    project = copied(folder)
+    without_code(project)
+    lists = scored_lists(project)
+    for seed in range(1, 5):
+        noise = pl.Series(np.random.default_rng(seed).normal(0, 0.1, len(lists)))
+        trained = lists.with_columns(pl.col("score") + noise)
+        trained.write_parquet(project / f"data/demo/ease-{seed}.parquet")
+    settings = {"comparison.baseline": "knn", "comparison.primary": [LABEL], "segments": {}, "background": {}}  # fmt: skip
+    asked = {"evaluation.metrics": ["nDCG"], "evaluation.ks": [10], "evaluation.panel": False}
+    change_params(project, settings | asked | _models(3))
+    _evaluated(project, "models", "knn", "ease-1", "ease-2", "ease-3")
+    change_params(project, _numbered(3))
+    _evaluated(project, "one")
+    change_params(project, _models(4) | _numbered(4))
+    gate = {"guardrails": {LABEL: 0.5}, "models": ["ease"]}
+    change_params(project, {"gate": gate})
+    _evaluated(project, "more", "ease-4")
+
+
+def _models(seeds: int) -> dict[str, Any]:
+    trained = {f"ease-{n}": {"path": f"data/demo/ease-{n}.parquet"} for n in range(1, seeds + 1)}
+    return {"models": {"knn": {"path": "data/demo/item-knn.parquet"}, **trained}}
+
+
+def _numbered(seeds: int) -> dict[str, Any]:
+    return {"comparison.replicates": {"ease": {n: f"ease-{n}" for n in range(1, seeds + 1)}}}
+
+
+def _evaluated(project: Path, name: str, *models: str) -> None:
+    stages = [*(f"load {m}" for m in models), *(f"evaluate {m}" for m in models), "compare"]
+    if name == "models":
+        stages = ["load-truth", *stages, "report"]
+    evaluate_and_commit(project, name, *stages)
+    run(project, "git", "tag", name)
+
+
+def _history(trainings: Path, model: str) -> list[dict[str, Any]]:
+    with chdir(trainings):
+        return [row for row in history().table.to_dicts() if row["model"] == model]
+
+
+def _diff(trainings: Path, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(trainings, "concord", "diff", *arguments, "--json"))
+    return found
+
+
+def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) -> None:
+    columns = [
+        pl.read_parquet(trainings / f"results/per_user/ease-{n}.parquet")[LABEL].to_list()
+        for n in range(1, 5)
+    ]
+    now, then = ([fmean(row) for row in zip(*columns[:n], strict=True)] for n in (4, 3))
+    expected = fmean(a - b for a, b in zip(now, then, strict=True))
+
+    for revision in ("one", "models"):
+        found = _diff(trainings, revision)
+        (ease,) = [row for row in found["changes"] if row["model"] == "ease"]
+        assert ease["difference"] == pytest.approx(expected, abs=1e-12)
+    assert _history(trainings, "ease")[-1]["change"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("revision", ["one", "models"])
+def test_trainings_are_named_where_they_are_new_and_no_longer_models_nowhere(
+    trainings: Path, revision: str
+) -> None:
+    note = f"trainings that are not in {revision}: ease-4"
+    gated = attempt(trainings, "concord", "gate", revision, "--json")
+
+    assert _diff(trainings, revision)["notes"] == [note]
+    assert gated.returncode == 0, gated.stderr
+    assert note in json.loads(gated.stdout)["notes"]
+    assert not [each for each in json.loads(gated.stdout)["notes"] if "no longer" in each]
+
+
+def test_a_training_is_no_model_and_the_fix_names_the_model(trainings: Path) -> None:
+    refused = attempt(trainings, "concord", "diff", "one", "--model", "ease-1")
+
+    assert refused.returncode == 2
+    assert "fix: did you mean 'ease'?" in refused.stderr
+
+
+def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(trainings: Path) -> None:
+    kept = (trainings / "params.yaml").read_bytes()
+    change_params(trainings, {"comparison.replicates": {"new": {1: "ease-4", 2: "ease-3"}}, "gate.models": ["new"]})  # fmt: skip
+    some = attempt(trainings, "concord", "gate", "one")
+    change_params(trainings, _models(4) | {"comparison.replicates": {}, "gate.models": ["ease-4"]})
+    none = attempt(trainings, "concord", "gate", "one")
+    (trainings / "params.yaml").write_bytes(kept)
+
+    assert "trainings that are not in one: ease-4" in some.stdout, some.stderr
+    assert none.returncode == 2
+    assert "one has no results of ease-4" in none.stderr
+
+
+def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
+    trainings: Path,
+) -> None:
+    """Three models, then one of their lists, then one of four."""
+    cache, aside = trainings / ".dvc/cache/files", trainings / ".dvc/aside"
+    with chdir(trainings):
+        there = history().reuse
+        cache.rename(aside)
+        gone = history().reuse
+        aside.rename(cache)
+
+    assert there is not None
+    assert (there.comparisons, there.decisions) == (3, 5)
+    assert gone == there
+
+
+def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
+    trainings: Path,
+) -> None:
+    said = "intervals and verdicts are over users: other trainings of ease are not in them"
+    with chdir(trainings):
+        assert history().notes == history("models").notes == (said,)
+    assert f"note: {said}" in run(trainings, "concord", "history", COLUMNS="200")
+
+    run(trainings, "git", "checkout", "-q", "models")
+    with chdir(trainings):
+        notes = history().notes
+    run(trainings, "git", "checkout", "-q", "-")
+    assert notes == ()
+
+
+def test_a_gate_says_that_it_decides_over_users(trainings: Path) -> None:
+    said = "decided over users: other trainings of ease are not in the intervals"
+
+    for revision in ([], ["one"]):
+        assert f"note: {said}" in run(trainings, "concord", "gate", *revision, COLUMNS="200")
+    kept = (trainings / "params.yaml").read_bytes()
+    change_params(trainings, {"gate.models": ["knn"]})
+    of_another = run(trainings, "concord", "gate", "one")
+    (trainings / "params.yaml").write_bytes(kept)
+    assert said not in of_another

@@ -1,22 +1,26 @@
-"""Revisions from git and a cache: what is read, what is said of what cannot be, and how often the truth was asked."""
+"""Revisions from git and a cache: which commits are rows, what dvc.lock and results say, how often the truth was asked."""
 
 import json
 from contextlib import chdir
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
-import concord as cc
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.history import Changed
-from concord.metrics_core.comparison.stored import SCHEMA, to_content
+from concord.metrics_core.comparison.stored import SCHEMA
+from concord.pipeline.diffing.dvc_lock import ComparisonParams, DvcLock
+from concord.pipeline.history.commits import commits, contents, is_shallow, since
 from concord.pipeline.history.history import changed_between
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
-from tests.project import run
+from tests.pipeline.revisions import commit, git
+from tests.project import ROOT, run
+from tests.reports.samples import sample
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
-BASE = {"u1": ["c", "a"], "u2": ["d", "e"]}
-TRUTH = {"u1": ["a"], "u2": ["b"]}
 LOCK = """schema: '2.0'
 stages:
   load-truth:
@@ -77,16 +81,7 @@ class Project:
 
     def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
         """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
-        made = cc.compare(
-            {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "base": BASE},
-            TRUTH,
-            metrics=["R@1", "nDCG@2"],
-            baseline="base",
-            primary=["R@1"],
-            conventions=cc.preset("standard"),
-            resamples=99,
-        )
-        self.put(mark, json.dumps(to_content(made)))
+        self.put(mark, json.dumps(sample.two_models()))
         self.lock(mark, lists, truth=truth)
 
     def put(self, mark: str, comparison: str) -> None:
@@ -98,8 +93,7 @@ class Project:
         loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
         text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
         (self.folder / "dvc.lock").write_text(text)
-        run(self.folder, "git", "add", "-A")
-        run(self.folder, "git", "commit", "-q", "--allow-empty", "-m", mark, **IDENTITY)
+        commit(self.folder, mark)
 
     def states(self) -> list[State]:
         with chdir(self.folder):
@@ -130,12 +124,14 @@ def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project)
         (json.dumps({"schema": SCHEMA - 2}), f"has schema {SCHEMA - 2}"),
         (json.dumps({"schema": SCHEMA}), "cannot be read"),
         ('{"schema": 4', "is not valid JSON"),
+        (None, "its results are not in DVC's cache"),
     ],
 )
 def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
-    project: Project, content: str, why: str
+    project: Project, content: str | None, why: str
 ) -> None:
-    project.put("c1", content)
+    if content is not None:
+        project.put("c1", content)
     report = project.folder / "results/report"
     report.mkdir(parents=True)
     primary = {"R@1": {"als": 0.5, "base": 0.0}, "R@1 verdict": {"als": "too few differ"}}
@@ -149,12 +145,11 @@ def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
     assert found.primary == primary
 
 
-def test_what_is_not_in_the_cache_is_a_row(project: Project) -> None:
-    project.lock("c1", "l1")
+def test_damage_in_the_cache_is_a_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    (project.files / "c1.dir").write_text("[{}]")
 
-    (found,) = project.states()
-
-    assert (found.comparison, found.gone) == (None, "its results are not in DVC's cache")
+    assert [each.gone for each in project.states()] == ["its results in DVC's cache are damaged"]
 
 
 def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
@@ -170,15 +165,6 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
         Changed("truth", "another truth"),
         Changed("background", "other train"),
     )
-
-
-def test_damage_in_the_cache_is_a_row(project: Project) -> None:
-    project.commit("c1", "l1")
-    (project.files / "c1.dir").write_text("[{}]")
-
-    (found,) = project.states()
-
-    assert found.gone == "its results in DVC's cache are damaged"
 
 
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
@@ -209,3 +195,230 @@ def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: 
     assert said[28] is not None
     assert "up to 50.8" in said[28].sentence
     assert "decide on a truth that has not been asked yet" in said[28].sentence
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """main: one, (words, tag), [side: two], merge of side, three; the evaluation lies in a folder."""
+    root = tmp_path_factory.mktemp("git")
+    (root / "evaluation").mkdir()
+    git(root, "init", "-q", "-b", "main")
+    _locked(root, "one")
+    (root / "words").write_text("words")
+    commit(root, "words")
+    git(root, "tag", "after-one")
+    git(root, "checkout", "-q", "-b", "side")
+    _locked(root, "two")
+    git(root, "tag", "on-side")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
+    git(root, "tag", "-a", "merged", "-m", "annotated")
+    _locked(root, "three")
+    return root / "evaluation"
+
+
+def _locked(root: Path, content: str) -> None:
+    (root / "evaluation/dvc.lock").write_text(f"{content}\nsecond line\n")
+    commit(root, content)
+
+
+def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
+    with chdir(repository):
+        found = commits()
+
+    assert [each.subject for each in found] == ["one", "merge of side", "three"]
+    assert [each.tags for each in found] == [("after-one",), ("merged",), ()]
+
+
+def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Path) -> None:
+    with chdir(repository):
+        names = [each.name for each in commits()]
+
+        assert contents(names, "dvc.lock") == [f"{x}\nsecond line\n" for x in ("one", "two", "three")]  # fmt: skip
+        assert contents(names, "no such/file") == [None] * 3
+        assert contents(names, ".") == [None] * 3  # a folder
+        assert contents([], "dvc.lock") == []
+
+
+def test_after_a_tag_and_after_a_range(repository: Path) -> None:
+    with chdir(repository):
+        after = [each.subject for each in commits() if each.name in since("after-one")]
+
+        assert after == ["merge of side", "three"]
+        assert since("after-one..") == since("after-one")
+
+
+@pytest.mark.parametrize("revision", ["nope", "--all", ""])
+def test_no_revision_is_refused(repository: Path, revision: str) -> None:
+    with chdir(repository), pytest.raises(InputError, match="is no revision"):
+        since(revision)
+
+
+def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:
+    run(tmp_path, "git", "clone", "-q", "--depth=1", f"file://{repository.parent}", "copy")
+
+    with chdir(tmp_path / "copy"):
+        assert is_shallow()
+    with chdir(repository):
+        assert not is_shallow()
+
+
+def test_without_a_commit_there_is_no_history(tmp_path: Path) -> None:
+    with chdir(tmp_path), pytest.raises(InputError, match="no commit here"):
+        commits()
+
+
+TEXT = (ROOT / "dvc.lock").read_text(encoding="utf-8")
+STAGES: dict[str, Any] = YAML(typ="safe", pure=True).load(TEXT)["stages"]
+
+
+def test_every_hash_is_that_of_the_yaml() -> None:
+    lock = DvcLock(TEXT)
+
+    assert list(lock.stages) == list(STAGES)
+    for name, stage in STAGES.items():
+        assert lock.stage(name).output_hashes() == {
+            out["path"]: out["md5"] for out in stage["outs"]
+        }
+
+
+def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
+    lock = DvcLock(TEXT)
+    evaluated = {out["path"]: out["md5"] for out in STAGES["evaluate@ease"]["outs"]}
+
+    assert lock.values("ease") == evaluated["results/per_user/ease.parquet"]
+    assert lock.summary("ease") == evaluated["results/summary/ease.json"]
+    assert lock.truth == _given("load-truth", "data/demo/truth.parquet")
+    assert lock.background == {
+        name: _given(f"load-background@{name}", f"data/demo/{name}.parquet")
+        for name in ("train", "items", "users")
+    }
+    assert lock.folder("report", "report") == "results/report"
+    assert lock.comparison == STAGES["compare"]["outs"][0]["md5"]
+    assert lock.lists("ease") == _given("load@ease", "data/demo/ease.jsonl.gz")
+    assert lock.lists("ease-recent") == _given("load@ease-recent", "data/demo/ease-recent")
+
+
+def _given(stage: str, path: str) -> str:
+    (found,) = (dep["md5"] for dep in STAGES[stage]["deps"] if dep["path"] == path)
+    return str(found)
+
+
+def test_what_was_asked_is_what_params_yaml_said() -> None:
+    params = STAGES["compare"]["params"]["params.yaml"]
+    asked = DvcLock(TEXT).comparison_params
+
+    assert asked.models == tuple(params["models"])
+    assert asked.baseline == params["comparison"]["baseline"]
+    assert asked.primary == tuple(params["comparison"]["primary"])
+    known = json.loads(asked.conventions)
+    assert list(known) == [key for key in params["conventions"] if key != "preset"]
+    assert known["ideal"] == params["conventions"]["ideal"]
+
+
+def test_names_that_yaml_quotes_and_etags_of_stores() -> None:
+    text = """schema: '2.0'
+stages:
+  load-truth:
+    cmd: exec concord stage load-truth
+    deps:
+    - path: 's3://shop/my: truth.parquet'
+      hash: etag
+      etag: '0123'
+      size: 4
+    params:
+      params.yaml:
+        data.truth:
+          path: 's3://shop/my: truth.parquet'
+        results:
+          data: results/data
+    outs:
+    - path: results/data/truth.parquet
+      hash: md5
+      md5: 89ab
+"""
+
+    assert DvcLock(text).truth == "0123"
+    assert DvcLock(text).comparison is None
+    assert DvcLock("").truth is None
+    assert DvcLock("").comparison_params == ComparisonParams((), None, {}, (), "{}")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("als: als-*", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              2: als-2\n              1: als-1", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              1: als-1\n              9: als-9", {}),
+    ],
+)  # fmt: skip
+def test_whose_trainings_lists_were(written: str, read: dict[str, dict[str, str]]) -> None:
+    text = f"""schema: '2.0'
+stages:
+  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: knn
+          replicates:
+            {written}
+          seed: 1
+        models:
+          knn:
+            path: knn.csv
+          als-1:
+            path: als-1.csv
+          als-2:
+            path: als-2.csv
+"""
+
+    assert DvcLock(text).comparison_params.replicates == read
+
+
+SHARED = """schema: '2.0'
+stages:
+  load-truth:
+    deps:
+    - path: truth.csv
+      md5: 1e10
+    params:
+      params.yaml:
+        data: &id001
+          truth:
+            path: truth.csv
+        also: *id001
+  compare:
+    params:
+      params.yaml:
+        models:
+          no:
+            path: 1.csv
+        comparison: {rules}
+    outs:
+    - path: results/comparison
+      md5: c1.dir
+  report:
+<<<<<<< HEAD
+    outs:
+"""
+LAUGHS = "[&a [x], " + ", ".join(
+    f"&{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghi")
+)
+
+
+def test_scalars_stay_text_and_aliases_are_followed() -> None:
+    lock = DvcLock(SHARED.format(rules="{baseline: no, primary: [1.0]}"))
+
+    assert lock.truth == "1e10"
+    params = lock.comparison_params
+    assert (params.models, params.baseline, params.primary) == (("no",), "no", ("1.0",))
+
+
+@pytest.mark.parametrize(
+    "rules", ["[" * 100_000, f"{LAUGHS}]", "&a [*a]", "{baseline: ", "!!python/name:os.system"]
+)
+def test_a_stage_that_is_hostile_or_no_yaml_is_left_out(rules: str) -> None:
+    lock = DvcLock(SHARED.format(rules=rules))
+
+    assert lock.comparison is None
+    assert lock.truth == "1e10"

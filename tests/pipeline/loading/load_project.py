@@ -12,25 +12,16 @@ import pyarrow.ipc
 import pytest
 
 from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth
-from concord.pipeline.params.model import BackgroundFile, Params, Results
+from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import VARIABLE, workspace
+from tests.pipeline.params_content import INPUT, params_content
+from tests.pipeline.refusals import refusal_of
 
 Row = tuple[str, str, int, float]  # user, item, rank, score
-INPUT = {
-    "rank_base": 1,
-    "empty_lists": "error",
-    "nan_score": "error",
-    "negative_grade": "error",
-    "repeated_grade": "error",
-    "unknown_items": "error",
-    "allow_outside": False,
-}
-FOLDERS = tuple(Results.model_fields)
 
 
 def params_of(path: str, **changes: Any) -> Params:
@@ -46,41 +37,17 @@ def params_of(path: str, **changes: Any) -> Params:
     lists = dict(changes)
     if {"grade", "time"} & set(lists.get("columns", {})):
         lists = {}
-    return Params.model_validate(
-        {
-            "data": {"truth": {"path": path, **truth}, "columns": shared},
-            "background": {},
-            "models": {"m": {"path": path, **lists}},
-            "input": policies,
-            "evaluation": {
-                "metrics": ["P"],
-                "ks": [1],
-                "engine": "duckdb",
-                "rows_per_partition": 100,
-                "panel": False,
-            },
-            "comparison": {
-                "baseline": "m",
-                "primary": ["P@1"],
-                "confidence": 0.95,
-                "min_effect": 0.0,
-                "adjustment": "holm",
-                "wilcoxon": False,
-                "resamples": 199,
-                "seed": 1,
-            },
-            "conventions": conventions,
-            "report": {"title": "Lists"},
-            "segments": {},
-            "mlflow": {
-                "tracking_uri": "sqlite:///mlflow.db",
-                "experiment": "lists",
-                "required": True,
-                "attach": "child",
-            },
-            "results": {name: f"results/{name}" for name in FOLDERS},
-        }
+    content = params_content(
+        {"m": {"path": path, **lists}},
+        ["P"],
+        [1],
+        data={"truth": {"path": path, **truth}, "columns": shared},
+        input=policies,
+        evaluation={"rows_per_partition": 100},
+        comparison={"min_effect": 0.0},
+        conventions=conventions,
     )
+    return Params.model_validate(content)
 
 
 def loaded(
@@ -122,25 +89,22 @@ def loaded_background(
 
 
 def background_refusal(name: str, path: str, **entry: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        loaded_background(name, path, **entry)
-    assert not Path("results").exists()
-    return str(refused.value)
+    return _refusal(lambda: loaded_background(name, path, **entry))
 
 
 def refusal(path: str, **changes: Any) -> str:
-    """The whole message with which the lists at `path` are refused; nothing may have been written."""
-    with pytest.raises(InputError) as refused:
-        loaded(path, **changes)
-    assert not Path("results").exists()
-    return str(refused.value)
+    return _refusal(lambda: loaded(path, **changes))
 
 
 def truth_refusal(path: str, **changes: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        loaded_truth(path, **changes)
+    return _refusal(lambda: loaded_truth(path, **changes))
+
+
+def _refusal(load: Callable[[], object]) -> str:
+    """Return the whole message; nothing may have been written."""
+    message = refusal_of(load)
     assert not Path("results").exists()
-    return str(refused.value)
+    return message
 
 
 def frame(rows: Sequence[Row]) -> pl.DataFrame:
@@ -205,9 +169,8 @@ def write_every_form(rows: Sequence[Row]) -> list[str]:
         Path(name).write_text(form(rows), encoding="utf-8")
         Path(f"{name}.gz").write_bytes(gzip.compress(form(rows).encode()))
     frame(rows).write_parquet("lists.parquet")
-    frame(rows).with_columns(pl.col("user", "item").cast(pl.Categorical)).write_parquet(
-        "dictionary.parquet"
-    )
+    coded = frame(rows).with_columns(pl.col("user", "item").cast(pl.Categorical))
+    coded.write_parquet("dictionary.parquet")
     frame(rows).write_ipc("lists.arrow")
     frame(rows).write_ipc("lists.feather", compression="zstd")
     write_stream(rows, "lists.ipc")

@@ -1,35 +1,42 @@
-"""Stages that load: quality files, hashes, unused columns, the same rows from every format."""
+"""Stages that load: quality files, hashes, unused columns, whole files, the same rows from every format."""
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.fuzz_readers import FINE, outcomes
 from benchmarks.odd_types import ALL
-from concord.metrics_core.reading.hashes import hashes
+from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.reading import quality as quality_file
+from concord.metrics_core.reading.hashes import Hashes, hashes
 from concord.pipeline.params.read import read_params
 from tests.inputs.inputs import write_table
 from tests.pipeline.loading.load_project import (
     Row,
+    frame,
     loaded,
     loaded_background,
     loaded_truth,
     refusal,
     write_every_form,
 )
-from tests.project import ROOT, change_params, copied, movielens, run
+from tests.project import ROOT, change_params, copied, run_all_stages
 
 ROWS: list[Row] = [
     ("u1", "007", 1, 0.5),
@@ -92,13 +99,6 @@ def test_folder_has_the_md5_of_dvc() -> None:
     known = hashes(Path("parts"))
     assert known.md5 == hashlib.md5(json.dumps(entries).encode()).hexdigest() + ".dir"
     assert known.bytes == 2
-
-
-@pytest.mark.parametrize("name", ["popularity.csv", "ease.parquet", "als.jsonl", "bpr.run"])
-def test_ranks_of_real_lists_have_no_gap(name: str) -> None:
-    rows, quality = loaded(str(movielens() / name), allow_outside=True)
-    assert quality["rows"] == len(rows) == 671 * 100
-    assert [row[2] for row in rows] == [*range(1, 101)] * 671
 
 
 def test_same_lists_in_every_format_give_the_same_bytes() -> None:
@@ -255,9 +255,78 @@ def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
     }
     change_params(project, {"models": models, "input.empty_lists": "keep"})
 
-    run(project, "dvc", "repro")
+    run_all_stages(project, last="report")
 
     values = pl.read_parquet(project / "results/per_user/none.parquet")
     assert set(values["R@10"]) == {0.0}
     assert len(values) == 1192
     assert "the file holds no list" in (project / "results/report/report.md").read_text()
+
+
+@pytest.mark.parametrize("order", ["by user", "rows in any order"])
+@pytest.mark.parametrize("change", ["grows", "is removed"])
+@pytest.mark.parametrize("read", [loaded, loaded_truth])
+def test_a_file_that_changes_before_it_is_hashed_leaves_nothing(
+    read: Any, change: str, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "rank": [1, 2, 1]})
+    rows = rows if order == "by user" else rows.sort("rank", "user")
+    path = Path("a.csv")
+    rows.write_csv(path)
+
+    def late(of: Path) -> Hashes:
+        if change == "grows":
+            path.write_text(path.read_text() + "3,7,1\n")
+        else:
+            path.unlink()
+        return hashes(of)
+
+    monkeypatch.setattr(quality_file, "hashes", late)
+
+    with pytest.raises(InputError, match="while it was read"):
+        read("a.csv")
+    assert not [file for file in Path("results").rglob("*") if file.is_file()]
+
+
+TABLE = frame([("u1", "a", 1, 2.5), ("u1", "b", 2, 1.5), ("u2", "c", 1, 0.5)]).to_arrow()
+
+
+def _batches(new: Any, **options: Any) -> bytes:
+    written = io.BytesIO()
+    with new(written, TABLE.schema, **options) as writer:
+        writer.write_table(TABLE, max_chunksize=1)
+    Path("a.arrow").write_bytes(written.getvalue())
+    assert len(loaded("a.arrow")[0]) == 3
+    return written.getvalue()
+
+
+@pytest.mark.whole
+@pytest.mark.bad_input(61, "an Arrow file with a hole, or with something in it, is refused")
+@pytest.mark.parametrize("legacy", [False, True])
+def test_arrow_file_with_a_hole_is_refused(legacy: bool) -> None:
+    options = pyarrow.ipc.IpcWriteOptions(use_legacy_format=legacy)
+    whole = _batches(pyarrow.ipc.new_file, options=options)
+    for at in range(0, len(whole), 40):
+        for size in (1, 4, 8, 64):
+            for damaged in (
+                whole[:at] + whole[at + size :],
+                whole[:at] + whole[:size] + whole[at:],
+            ):
+                Path("a.arrow").write_bytes(damaged)
+                with pytest.raises(InputError):
+                    loaded("a.arrow")
+
+
+def test_markers_of_a_format_may_be_values() -> None:
+    rows = [("PAR1PAR1", "ARROW1ARROW1", 1, 1.0)]
+    pq.write_table(frame(rows).to_arrow(), "a.parquet", use_dictionary=False, compression="none")
+    frame(rows).write_ipc("a.arrow")
+    assert loaded("a.parquet")[0] == loaded("a.arrow")[0] == rows
+
+
+def test_empty_batch_is_not_the_end() -> None:
+    with pyarrow.ipc.new_stream("a.arrow", TABLE.schema) as stream:
+        for piece in (TABLE[:0], TABLE[:1], TABLE[:0], TABLE[1:]):
+            for batch in piece.to_batches() or [pa.RecordBatch.from_pylist([], TABLE.schema)]:
+                stream.write_batch(batch)
+    assert len(loaded("a.arrow")[0]) == 3

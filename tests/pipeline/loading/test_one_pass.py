@@ -170,41 +170,6 @@ def test_truth_in_any_order_of_users_is_read_in_one_pass(
     assert _is_one_pass("truth", frame[[3, 4, 5, 2, 0, 1]], **conventions)
 
 
-@pytest.mark.parametrize(
-    ("table", "change"),
-    [
-        ("recs", {"item": [7, 8, 8, 7, 9, 8]}),
-        ("recs", {"item": [7, 8, None, 7, 9, 8]}),
-        ("recs", {"user": [1, 1, 2, 1, 1, 3]}),
-        ("recs", {"rank": [1, 2, 4, 1, 2, 1]}),
-        ("recs", {"rank": [0, 1, 2, 0, 1, 0]}),
-        ("recs", {"score": [9.0, 8.0, NAN, 5.0, 4.0, 1.0]}),
-        ("truth", {"item": [9, 7, 7, 7, 9, 8]}),
-        ("truth", {"user": [1, 1, 2, 1, 3, 3]}),
-        ("truth", {"grade": [1.0, -1.0, 0.0, 0.0, 0.0, 0.0]}),
-        ("truth", {"grade": [1.0, NAN, 0.0, 0.0, 0.0, 0.0]}),
-        ("truth", {"time": [1.0, NAN, 0.0, 0.0, 0.0, 0.0]}),
-    ],
-)
-def test_wrong_or_unsorted_rows_are_read_into_a_table(table: str, change: dict[str, Any]) -> None:
-    frame = LISTS if table == "recs" else TRUTH
-    assert not _is_one_pass(
-        table, frame.with_columns(**{n: pl.Series(v) for n, v in change.items()})
-    )
-
-
-def test_users_in_any_order_are_sorted() -> None:
-    blocks = pl.concat([LISTS.filter(pl.col("user") == user) for user in (3, 1, 2)])
-    _assert_same(_read("recs", blocks), _read("recs", LISTS))
-
-
-def test_judgements_are_sorted_by_grade_and_item() -> None:
-    rows, _ = _read("truth", TRUTH)
-    assert rows is not None
-    assert rows["item"].to_list() == [7, 8, 9, 9, 7, 8]
-    assert rows["grade"].to_list() == [3.0, 1.0, 1.0, 5.0, 0.0, 1.0]
-
-
 def test_single_precision_scores_that_overflow_are_read_into_a_table() -> None:
     frame = pl.DataFrame(pa.table({"user": ["u", "u"], "item": ["a", "b"], "score": [2.0, 1.0]}))
     assert _is_one_pass("recs", frame)

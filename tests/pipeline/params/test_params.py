@@ -1,83 +1,101 @@
-"""params.yaml: what is refused, and in which words."""
+"""params.yaml: what is refused, in which words, and what is read.
+
+Folders of results are their own: not one another's, no input's, nothing of git's, DVC's, MLflow's or the code's.
+"""
 
 from pathlib import Path
 
 import pytest
 
 from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.params.read import read_params
+from concord.metrics_core.comparison.gate import Gate
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.read import examined, read_params
+from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
 DEMO = (ROOT / "params.yaml").read_text(encoding="utf-8")
+KS = "ks: [1, 3, 5, 10, 20]"
+MANY = "1" + "0" * 400
 
 
 def _refusal(folder: Path, text: str) -> str:
     path = folder / "params.yaml"
     path.write_text(text, encoding="utf-8")
+    return refusal_of(lambda: read_params(path)).replace(str(path), "params.yaml")
+
+
+def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    """The problems without the line, each as `key: what | fix`."""
+    text = DEMO
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "params.yaml"
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as refused:
         read_params(path)
-    return str(refused.value).replace(str(path), "params.yaml")
-
-
-def test_the_demo_is_accepted() -> None:
-    assert next(iter(read_params(ROOT / "params.yaml").models)) == "popularity"
+    return [
+        f"{problem.where.partition(', ')[2]}: {problem.what} | {problem.fix}"
+        for problem in refused.value.problems
+    ]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "  gain: linear",
-            "  gain: exponential",
-            "conventions.gain: is 'exponential'\n  fix: choose one of: binary | linear",
-        ),
-        (
-            "  gain: linear",
-            "  gian: linear",
-            "conventions.gian: is not a convention\n  fix: did you mean 'gain'?",
-        ),
-        ("  attach: child", "  attach: below", "mlflow.attach: is 'below'\n  fix: input should be"),
-        ("  required: true", "", "mlflow.required: is missing\n  fix: add `required:` there"),
-        (
-            "  als: {path: data/demo/als.run.gz}",
-            "  als: {path: data/demo/als.run.gz, training_run_id: 12}",
-            "models.als.training_run_id: is 12\n  fix: write a text",
-        ),
-        ("  gain: linear", "", "conventions.gain: is missing\n  fix: add `gain: …`"),
-        (
-            "  gain: linear",
-            "  gain: exp2",
-            "but preset 'standard' has 'linear'\n  fix: set it to 'linear', or `preset: custom`",
-        ),
+        (KS, "ks: [10000000000000000000]", "evaluation.ks.0: is 10000000000000000000 | write at most 1,000,000"),
+        (KS, "ks: [1e19]", "evaluation.ks.0: is 1e+19 | input should be a valid integer"),
+        (KS, f"ks: {list(range(1, 10_001))}", "write a list of at most 100"),
+        ("metrics: [nDCG, AP,", "metrics: [nDCG@10000000000000000000, AP,", "cutoffs go up to 1,000,000"),
+        ("min_effect: 0.005", "min_effect: 1e308", "1e+308 is no effect: write a number such as 0.005, or a share of the baseline such as 2%; at most 1,000,000,000 or 1000%"),
+        ("min_effect: 0.005", "min_effect: {default: 1e308}", "1e+308 is no effect"),
+        ("min_effect: 0.005", "min_effect: 1001%", "'1001%' is no effect"),
+        ("min_effect: 0.005", f"min_effect: {MANY}%", "is no effect"),
+        ("min_effect: 0.005", f"min_effect: {MANY}", "is no effect"),
+        ("confidence: 0.95", "confidence: 0.99999999999", "write at most 0.9999"),
+        ("resamples: 2000", "resamples: 2000000000", "write at most 1,000,000"),
+        ("seed: 20261121", f"seed: {MANY}", "write at most 9,223,372,036,854,775,807"),
+        ("rows_per_partition: 5000000", f"rows_per_partition: {MANY}", "write at most 1,000,000,000,000"),
+        ("edges: [0, 20, 50]", f"edges: [0, {MANY}]", "write at most 1,000,000,000,000"),
+        ("column: channel,", "column: channel, edges: [.nan, .inf, 1e300],", "input should be a finite number"),
+        ("relevance_threshold: 1 #", "relevance_threshold: 1e308 #", "numbers go up to 1,000,000,000,000,000"),
+        ("relevance_threshold: 1 #", f"relevance_threshold: {MANY} #", "numbers go up to 1,000,000,000,000,000"),
+        ("err_max_grade: 3 #", "err_max_grade: 1e6 #", "number > 0, up to 1000"),
+        ("  gain: linear", "  gain: {map: {1: 1e308}}", "numbers go up to"),
+        ("  als: {path", f"  {'a' * 300}: {{path", "is no name of a model | use letters, digits, `_` and `-`, at most 100,"),
+        ("data/demo/als.run.gz", "''", "models.als.path: is '' | name a file or folder"),
+        ("experiment: concord-demo", "experiment: ''", "mlflow.experiment: is ''"),
+        ("  preset: standard", "  preset:", "conventions.preset: is empty | name a preset, or write `custom`"),
+        ("  overrides: {}", "  overrides:", "conventions.overrides: is empty | write {} where there are none"),
+        ("  overrides: {}", "  overrides: {RR: }", "conventions.overrides.RR: is empty | write a mapping such as {rr_cutoff: none}"),
+        ("  overrides: {}", "  overrides: {RR: {1: 2}}", "conventions.overrides.RR.1: is not a convention"),
+        ("  overrides: {}", "  overrides: [RR]", "conventions.overrides: is ['RR'] | write {}"),
+        ("  overrides: {}", "  overrides: {map: {ap_denominator: k}}", "'map' is no metric | did you mean 'AP'?"),
+        ("primary: [nDCG@10,", "primary: [ndgc@10,", "comparison.primary: 'ndgc@10' is not evaluated | did you mean 'nDCG@10'?"),
+        ("primary: [nDCG@10,", "primary: [recall@20,", "'recall@20' is not evaluated | did you mean 'R@20'?"),
+        ("primary: [nDCG@10,", "primary: [nDCG@10, nDCG @10,", "comparison.primary: names nDCG@10 more than once | name each label once"),
+        ("  seed: 20261121", "  cases: [als, eas]\n  seed: 20261121", "comparison.cases: 'eas' is not among the models | did you mean 'ease'?"),
+        ("  seed: 20261121", "  cases: [als, als]\n  seed: 20261121", "comparison.cases: 'als' is named twice"),
+        ("  seed: 20261121", "  cases: [als]\n  seed: 20261121", "comparison.cases: names 1 model | name two models, such as [als, ease]"),
+        ("primary: [nDCG@10,", "primary: [Coverage@10,", "Coverage@10 is one number over all users"),
+        ("min_effect: 0.005", "min_effect: {ndcg@10: 0.1, default: 0}", "comparison.min_effect: 'ndcg@10' is not evaluated"),
+        ("  gain: linear", "  gain: exponential", "conventions.gain: is 'exponential' | choose one of: binary | linear"),
+        ("  gain: linear", "  gian: linear", "conventions.gian: is not a convention | did you mean 'gain'?"),
+        ("  attach: child", "  attach: below", "mlflow.attach: is 'below' | input should be"),
+        ("  required: true", "", "mlflow.required: is missing | add `required:` there"),
+        ("  als: {path: data/demo/als.run.gz}", "  als: {path: data/demo/als.run.gz, training_run_id: 12}", "models.als.training_run_id: is 12 | write a text"),
+        ("  gain: linear", "", "conventions.gain: is missing | add `gain: …`"),
+        ("  gain: linear", "  gain: exp2", "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`"),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
-        (
-            "  overrides: {}",
-            "  overrides: {RR: {ties: item_best}}",
-            "overrides.RR.ties: is 'item_best'",
-        ),
-        (
-            "  overrides: {}",
-            "  overrides: {NDCG: {gain: exp2}}",
-            "conventions.overrides.NDCG: 'NDCG' is no metric\n  fix: did you mean 'nDCG'?",
-        ),
-        (
-            "  overrides: {}",
-            "  overrides: {RR: {gain: exp2}}",
-            "conventions.overrides.RR.gain: does not change RR\n  fix: remove it; gain concerns CG, DCG, nDCG",
-        ),
-        (
-            "  baseline: popularity",
-            "  baseline: pop",
-            "comparison.baseline: 'pop' is not among the models",
-        ),
+        ("  overrides: {}", "  overrides: {RR: {ties: item_best}}", "overrides.RR.ties: is 'item_best'"),
+        ("  overrides: {}", "  overrides: {NDCG: {gain: exp2}}", "conventions.overrides.NDCG: 'NDCG' is no metric | did you mean 'nDCG'?"),
+        ("  overrides: {}", "  overrides: {RR: {gain: exp2}}", "conventions.overrides.RR.gain: does not change RR | remove it; gain concerns CG, DCG, nDCG"),
+        ("  baseline: popularity", "  baseline: pop", "comparison.baseline: 'pop' is not among the models"),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [5, 5]", "evaluation.ks: repeats a cutoff: [5, 5]"),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [0]", "evaluation.ks.0: is 0"),
         ("  rank_base: 1", "  rank_base: 2", "input.rank_base: is 2"),
-        (
-            "  min_effect: 0.005",
-            "  min_effect: lots",
-            "comparison.min_effect: is 'lots'\n  fix: 'lots' is no effect: write a number such as 0.005, or a share of the baseline such as 2%",
-        ),
+        ("  min_effect: 0.005", "  min_effect: lots", "comparison.min_effect: is 'lots' | 'lots' is no effect: write a number such as 0.005, or a share of the baseline such as 2%"),
         ("  popularity:\n", "  als.v1:\n", "'als.v1' is no name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 is no name of a model"),
         ("  popularity:\n", "  truth:\n", "'truth' is no name of a model"),
@@ -85,30 +103,83 @@ def test_the_demo_is_accepted() -> None:
         ("  popularity:\n", '  "als\\n":\n', "is no name of a model"),
         ("  engine: duckdb", "  engine: pandas", "evaluation.engine: is 'pandas'"),
         ("edges: [0, 20, 50]", "edges: [20, 0]", "segments.activity: [20, 0] does not rise"),
-        (
-            "shares: [0.5, 0.8]",
-            "shares: [0.8]",
-            "segments.wanted items.truth_item.shares: is [0.8]",
-        ),
+        ("shares: [0.5, 0.8]", "shares: [0.8]", "segments.wanted items.truth_item.shares: is [0.8]"),
         ("by: activity", "by: mood", "segments.activity: is {'by': 'mood'"),
-        (
-            "  users: {path",
-            "  # users: {path",
-            "segments.channel: needs users, which background does not name",
-        ),
+        ("  users: {path", "  # users: {path", "segments.channel: needs users, which background does not name"),
         ("adjustment: holm", "adjustment: none", "comparison.adjustment: is 'none'"),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
-        ("report:\n", "models:\n", "key 'models' stands twice\n  fix: keep one of them"),
+        ("report:\n", "models:\n", "key 'models' stands twice | keep one of them"),
+        ("gate: {}", "gate:\n  guardrails: {nDCG@11: 2%}", "gate.guardrails: 'nDCG@11' is not evaluated"),
+        ("gate: {}", "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}", "names nDCG@10 as 'nDCG@10' and 'nDCG@010'"),
+        ("gate: {}", "gate:\n  guardrails: {nDCG@10: -0.1}", "-0.1 is no margin"),
+        ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
+        ("gate: {}", "gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}", "gate.segments.activity: 'map@10' is not evaluated"),
+        ("gate: {}", "gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
+        ("gate: {}", "gate: {undecided: pass}", "gate: names nothing that must not get worse, and nothing that must get better"),
     ],
-)
-def test_a_wrong_value_is_refused_with_its_key(
+)  # fmt: skip
+def test_what_no_evaluation_can_use_is_refused_in_words(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    assert old in DEMO
-    text = _refusal(tmp_path, DEMO.replace(old, new, 1))
+    told = _refused(tmp_path, (old, new))
 
-    assert message in text
-    assert text.startswith("params.yaml")
+    assert message in told[0] or any(message in each for each in told)
+    assert all(len(each) < 1000 for each in told)
+
+
+def test_a_thousand_labels_are_the_most(tmp_path: Path) -> None:
+    hundred = f"ks: {list(range(1, 101))}"
+    (told,) = _refused(tmp_path, (KS, hundred), ("Hit, Rprec", "Hit, CG, DCG, Rprec"))
+
+    assert told.startswith("evaluation.metrics: asks for 1,105 labels, metrics times cutoffs")
+
+
+def test_wrong_metrics_conventions_primary_and_baseline_are_told_at_once(tmp_path: Path) -> None:
+    told = _refused(
+        tmp_path,
+        ("metrics: [nDCG, AP, RR,", "metrics: [NDCG, map, recall@20,"),
+        ("primary: [nDCG@10,", "primary: [nDCG@11,"),
+        ("baseline: popularity", "baseline: pop"),
+        ("  preset: standard", "  preset: standart"),
+        ("  gain: linear", "  gian: linear"),
+        ("  overrides: {}", "  overrides: {RR: {ties: best}}"),
+    )
+
+    assert sorted(each.partition(":")[0] for each in told) == sorted(
+        [
+            *["evaluation.metrics"] * 3,
+            *("comparison.baseline", "comparison.primary", "conventions.preset"),
+            *("conventions.gain", "conventions.gian", "conventions.overrides.RR.ties"),
+        ]
+    )
+
+
+def test_a_misspelt_metric_makes_no_second_problem_of_the_primary_one(tmp_path: Path) -> None:
+    (told,) = _refused(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
+
+    assert "did you mean 'nDCG'?" in told
+
+
+def test_what_has_its_shape_is_checked_though_something_else_has_not(tmp_path: Path) -> None:
+    told = _refused(
+        tmp_path,
+        ("wilcoxon: false", "wilcoxn: false"),
+        ("metrics: [nDCG,", "metrics: [NDCG,"),
+        ("  gain: linear", "  gain: best"),
+    )
+
+    assert [each.partition(":")[0] for each in told] == [
+        "evaluation.metrics",
+        "comparison.wilcoxn",
+        "conventions.gain",
+    ]
+
+
+def test_the_demo_has_nothing_wrong() -> None:
+    params, refusal = examined(ROOT / "params.yaml")
+
+    assert params is not None
+    assert refusal is None
 
 
 LINES = {line.strip(): number for number, line in enumerate(DEMO.splitlines(), start=1)}
@@ -212,12 +283,6 @@ def _written(path: Path, resamples: str) -> Path:
     return path
 
 
-def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
-    text = DEMO.replace("  gain: linear", "  gain: x").replace("  ideal: truth_at_k", "  ideal: y")
-
-    assert _refusal(tmp_path, text).count("fix:") == 2
-
-
 def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`concord init` writes both"):
         read_params(tmp_path / "params.yaml")
@@ -228,3 +293,101 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
     path.write_text(DEMO.replace("relevance_threshold: 1", "relevance_threshold: 2"))
 
     assert read_params(path).pinned.relevance_threshold == 2
+
+
+def test_the_checkout_has_none_and_needs_none() -> None:
+    assert asked_of(read_params(ROOT / "params.yaml")).gate is None
+
+
+def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> None:
+    path, gate = (
+        tmp_path / "params.yaml",
+        (
+            "gate: {guardrails: {nDCG @10: 2%, Coverage@10: 1}, segments: {channel: {R@20: min_effect}}, "
+            "success: [RBP(p=0.80)@10], undecided: pass, models: [als]}"
+        ),
+    )
+    path.write_text(DEMO.replace("gate: {}", gate), encoding="utf-8")
+
+    assert asked_of(read_params(path)).gate == Gate(
+        guardrails={"nDCG@10": "2%", "Coverage@10": 1.0},
+        segments={"channel": {"R@20": "min_effect"}},
+        success=("RBP(p=0.8)@10",),
+        undecided_passes=True,
+        models=("als",),
+    )
+
+
+RESULTS = DEMO.index("\nresults:")
+
+
+def _refused_place(folder: Path, key: str, place: str) -> str:
+    (folder / "pipeline").mkdir(exist_ok=True)
+    (folder / "pipeline/__init__.py").touch()
+    (folder / "README.md").touch()
+    head, results = DEMO[:RESULTS], DEMO[RESULTS:]
+    assert f"  {key}: results/{key}\n" in results
+    text = head + results.replace(f"  {key}: results/{key}\n", f"  {key}: {place}\n")
+    (folder / "params.yaml").write_text(text, encoding="utf-8")
+    return refusal_of(lambda: read_params(folder / "params.yaml")).replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize(
+    ("key", "place", "message"),
+    [
+        ("panel", "results/per_user", "results.panel: 'results/per_user' is, holds or lies in `results.per_user`"),
+        ("panel", "results/per_user/deeper", "is, holds or lies in `results.per_user`"),
+        ("panel", "./results//lists/../per_user", "is, holds or lies in `results.per_user`"),
+        ("panel", "Results/Per_User", "is, holds or lies in `results.per_user`"),
+        ("report", "results", "is, holds or lies in `results.data` and 7 more"),
+        ("lists", "data", "results.lists: 'data' is, holds or lies in `data.truth.path` and 8 more"),
+        ("lists", "data/demo/ease-recent/x", "is, holds or lies in `models.ease-recent.path`"),
+        ("lists", "data/demo/truth.parquet", "is, holds or lies in `data.truth.path`"),
+        ("lists", ".git", "'.git' is hidden, as what git, DVC and other tools keep is"),
+        ("lists", ".dvc/cache", "'.dvc/cache' is hidden"),
+        ("lists", "results/.git", "'results/.git' is hidden"),
+        ("lists", "pipeline", "'pipeline' is a folder of code"),
+        ("lists", "pipeline/lists", "'pipeline/lists' is a folder of code"),
+        ("lists", "mlruns/1", "'mlruns/1' is where MLflow keeps its own"),
+        ("lists", "mlflow.db", "is where MLflow keeps its own"),
+        ("lists", "README.md/lists", "'README.md/lists' leads through a file, README.md"),
+        ("lists", "''", "results.lists: is ''"),
+    ],
+)  # fmt: skip
+def test_a_place_that_is_not_free_is_refused_place(
+    tmp_path: Path, key: str, place: str, message: str
+) -> None:
+    told = _refused_place(tmp_path, key, place)
+
+    assert message in told
+    assert "  fix: " in told
+
+
+def test_a_link_to_the_folder_of_another_is_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "results/per_user").mkdir(parents=True)
+    (tmp_path / "elsewhere").symlink_to("results/per_user")
+
+    assert "is, holds or lies in `results.per_user`" in _refused_place(
+        tmp_path, "panel", "elsewhere"
+    )
+
+
+@pytest.mark.parametrize(
+    "address", ["sqlite:///results/comparison/mlflow.db", "file:./results/comparison", "results"]
+)
+def test_mlflow_keeps_nothing_where_dvc_clears_away(tmp_path: Path, address: str) -> None:
+    text = DEMO.replace("sqlite:///mlflow.db", address)
+    (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"is, holds or lies in `mlflow\.tracking_uri`"):
+        read_params(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize(
+    "address", ["sqlite:///mlflow.db", "file:./mlruns", "http://127.0.0.1:5000", "http://[::1", "file:."]
+)  # fmt: skip
+def test_other_places_of_mlflow_pass(tmp_path: Path, address: str) -> None:
+    text = DEMO.replace("sqlite:///mlflow.db", address)
+    (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+
+    assert read_params(tmp_path / "params.yaml").mlflow.tracking_uri == address

@@ -3,10 +3,14 @@
 import sqlite3
 import subprocess
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import chdir, closing
 from pathlib import Path
 
 from dvc.repo import Repo
+
+from concord.pipeline.commands.validate import validate
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
 
 TRUTH = "user_id,item_id,rating\nu1,a,5\nu2,b,4\nu3,c,1\n"
 TRAIN = "user_id,item_id\nu1,b\nu2,a\nu3,a\n"
@@ -52,3 +56,16 @@ def tree(root: Path) -> dict[str, bytes]:
     kept = (".dvc/tmp", ".dvc/cache", ".git/")
     files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in files.items() if not name.startswith(kept)}
+
+
+def evaluation(folder: Path) -> Params:
+    """Return the parameters of the evaluation that was written to a folder."""
+    with chdir(folder):
+        return read_params()
+
+
+def valid_evaluation(folder: Path) -> Params:
+    """Return the same; its tables have to be valid."""
+    with chdir(folder):
+        validate()
+    return evaluation(folder)

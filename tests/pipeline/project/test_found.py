@@ -1,5 +1,7 @@
 """What is found in a repository: tables by role, whoever makes them, and models by name."""
 
+import gzip
+import json
 from contextlib import chdir
 from pathlib import Path
 
@@ -13,8 +15,8 @@ from concord.pipeline.project import files as looked_at
 from concord.pipeline.project.found import Found, found_in
 from concord.pipeline.project.names import named
 from concord.pipeline.project.outs import outs_below
-from concord.pipeline.project.peek import Peeked
-from concord.pipeline.project.taken_for import Table
+from concord.pipeline.project.peek import Peeked, peeked
+from concord.pipeline.project.taken_for import Table, as_table, taken_for
 from concord.pipeline.project.training_run import Place, Training, training
 from tests.pipeline.project.repository import (
     ITEMS,
@@ -45,6 +47,12 @@ stages:
 def found(root: Path) -> Found:
     with chdir(root):  # stages are called as they are seen from here
         return found_in(root, root / "evaluation" / "results")
+
+
+def trained(root: Path) -> Training:
+    """Return the training runs of the models that are found in `root`."""
+    seen = found(root)
+    return training(seen.models, seen.outs, seen.folders, root / "evaluation")
 
 
 def paths(found: Found, root: Path) -> dict[str, tuple[str, str]]:
@@ -85,12 +93,58 @@ def test_outs_that_are_not_there_yet_are_told(tmp_path: Path) -> None:
     assert found(root).missing == [root / name for name in names]
 
 
-def test_outs_in_folders_that_are_passed_by_are_found(tmp_path: Path) -> None:
-    stages = "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n"
-    hidden = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
-    root = repository(tmp_path, {"dvc.yaml": stages, **hidden})
+OTHERS = {  # another evaluation, another repository, an environment, results
+    "first/params.yaml": "concord: 0.1.0\n",
+    "first/dvc.yaml": "stages:\n  load: {cmd: x, outs: [results/lists/als.csv]}\n",
+    "first/results/lists/als.csv": LISTS,
+    "sub/.dvc/config": "",
+    "sub/als.csv": LISTS,
+    "env39/pyvenv.cfg": "",
+    "env39/als.csv": LISTS,
+    "evaluation/results/als.csv": LISTS,
+}
+HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
+FOUND: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
+    "files that belong to others": (OTHERS, {}, []),
+    "an out in a hidden folder": (
+        {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n", **HIDDEN},
+        {"als": (".work/als.csv", "train")}, [],
+    ),
+    "two truths, of which a stage makes one": (
+        {"dvc.yaml": "stages:\n  split: {cmd: x, outs: [data/split/test.csv]}\n",
+         "data/test.csv": TRUTH, "data/split/test.csv": TRUTH},
+        {"truth": ("data/split/test.csv", "split")}, ["data/test.csv: another truth is taken"],
+    ),
+    "validation data alone": (
+        {"data/valid.csv": TRUTH, "preds/als_val.csv": LISTS},
+        {"truth": ("data/valid.csv", ""), "als_val": ("preds/als_val.csv", "")}, [],
+    ),
+    "validation data beside a truth": (
+        {"data/valid.csv": TRUTH, "data/test.csv": TRUTH},
+        {"truth": ("data/test.csv", "")}, ["data/valid.csv: for validation"],
+    ),
+    "lists for validation beside a truth": (
+        {"preds/als_val.csv": LISTS, "preds/als_test.csv": LISTS, "data/test.csv": TRUTH, "out/test_2.csv": LISTS},
+        {"truth": ("data/test.csv", ""), "als_test": ("preds/als_test.csv", "")},
+        ["out/test_2.csv: another truth is taken", "preds/als_val.csv: lists for validation"],
+    ),
+    "an item in two rows of a catalogue": (
+        {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
+        {"items": ("b/movies.csv", "")},
+        ["a/movies.csv: for items, but the same item stands in several rows"],
+    ),
+}  # fmt: skip
 
-    assert paths(found(root), root) == {"als": (".work/als.csv", "train")}
+
+@pytest.mark.parametrize("name", FOUND)
+def test_tables_are_found_and_others_are_left_alone_with_a_reason(
+    tmp_path: Path, name: str
+) -> None:
+    files, expected, left = FOUND[name]
+    seen = found(root := repository(tmp_path, files))
+
+    assert paths(seen, root) == expected
+    assert [f"{each.path.relative_to(root)}: {each.why}" for each in seen.left] == left
 
 
 @pytest.mark.parametrize(
@@ -144,67 +198,6 @@ def test_models_are_called_by_the_words_in_which_they_differ(
     assert all(map(is_model_name, found))
 
 
-def test_of_several_truths_the_likeliest_is_taken_and_the_others_are_told(tmp_path: Path) -> None:
-    stages = "stages:\n  split: {cmd: x, outs: [data/split/test.csv]}\n"
-    truths = {"data/test.csv": TRUTH, "data/split/test.csv": TRUTH, "dvc.yaml": stages}
-    seen = found(root := repository(tmp_path, truths))
-
-    assert paths(seen, root)["truth"] == ("data/split/test.csv", "split")
-    assert [(each.path.name, each.why) for each in seen.left] == [
-        ("test.csv", "another truth is taken")
-    ]
-
-
-def test_validation_data_is_the_truth_where_there_is_no_other(tmp_path: Path) -> None:
-    root = repository(tmp_path / "one", {"data/valid.csv": TRUTH})
-    both = repository(tmp_path / "two", {"data/valid.csv": TRUTH, "data/test.csv": TRUTH})
-
-    assert found(root).tables["truth"].path.name == "valid.csv"
-    assert found(both).tables["truth"].path.name == "test.csv"
-    assert [each.why for each in found(both).left] == ["for validation"]
-
-
-def test_lists_for_validation_are_left_alone_where_the_truth_is_another(tmp_path: Path) -> None:
-    lists = {f"preds/als_{split}.csv": LISTS for split in ("val", "test")}
-    both = repository(tmp_path / "both", {**lists, "data/test.csv": TRUTH, "out/test_2.csv": LISTS})
-    one = repository(tmp_path / "one", {"preds/als_val.csv": LISTS, "data/val.csv": TRUTH})
-
-    assert paths(seen := found(both), both) == {
-        "truth": ("data/test.csv", ""),
-        "als_test": ("preds/als_test.csv", ""),
-    }
-    assert [(each.path.name, each.why) for each in seen.left] == [
-        ("test_2.csv", "another truth is taken"),
-        ("als_val.csv", "lists for validation"),
-    ]
-    assert set(paths(found(one), one)) == {"truth", "als_val"}
-
-
-def test_a_catalogue_with_an_item_in_two_rows_is_left_alone(tmp_path: Path) -> None:
-    daily = ITEMS + "a,One,x\n"
-    seen = found(root := repository(tmp_path, {"a/movies.csv": daily, "b/movies.csv": ITEMS}))
-
-    assert paths(seen, root)["items"][0] == "b/movies.csv"
-    assert [each.why for each in seen.left] == [
-        "for items, but the same item stands in several rows"
-    ]
-
-
-def test_another_evaluation_another_repository_and_environments_are_passed_by(tmp_path: Path) -> None:  # fmt: skip
-    others = {
-        "first/params.yaml": "concord: 0.1.0\n",
-        "first/dvc.yaml": "stages:\n  load: {cmd: x, outs: [results/lists/als.csv]}\n",
-        "first/results/lists/als.csv": LISTS,
-        "sub/.dvc/config": "",
-        "sub/als.csv": LISTS,
-        "env39/pyvenv.cfg": "",
-        "env39/als.csv": LISTS,
-        "evaluation/results/als.csv": LISTS,
-    }
-
-    assert found(repository(tmp_path, others)).models == {}
-
-
 def test_how_many_files_are_looked_at_has_a_limit_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +211,10 @@ def test_how_many_files_are_looked_at_has_a_limit_that_is_told(
 def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> None:
     root = repository(tmp_path, USUAL)
     (root / "empty.csv").write_bytes(b"")
+    (root / "empty.arrow").write_bytes(b"")
     (root / "half.parquet").write_bytes(b"PAR1")
+    (root / "half.jsonl").write_bytes(b"{")
+    (root / "other.pkl").write_bytes(b"user,item\n")
     (root / "none.csv.gz").write_bytes(b"\x1f\x8b\x08")
     (root / "deep.jsonl").write_text("[" * 100_000)
     (root / "wide.csv").write_text('"' + "x" * 200_000 + '"\n')
@@ -265,12 +261,10 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
 ) -> None:
     stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
-    seen = found(root)
     runs_in(root / "mlflow.db", ID, OTHER)
     expected = {} if place == "no" else {"als": Place(root / file, place, ID)}
 
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
-    assert made == ("sqlite:///../mlflow.db", expected, {})
+    assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
 
 
 @pytest.mark.parametrize(
@@ -302,19 +296,16 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
         environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    seen = found(here)
     place = {"als": Place(here / "run.txt", None, ID)}
 
-    made = training(seen.models, seen.outs, seen.folders, here / "evaluation")
-    assert made == Training(uri, *([{}, place] if "other" in store else [place, {}]))
+    assert trained(here) == Training(uri, *([{}, place] if "other" in store else [place, {}]))
 
 
 def test_runs_in_files_are_found(tmp_path: Path) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
     write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
-    seen = found(root)
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    made = trained(root)
 
     assert (made.uri, list(made.runs), made.unknown) == ("file:../mlruns", ["als"], {})
 
@@ -328,8 +319,7 @@ def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path:
     stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
     stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
     write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
-    seen = found(root)
-    made = training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    made = trained(root)
 
     assert (list(made.runs), list(made.unknown)) == (["als"], ["bpr"])
 
@@ -342,9 +332,8 @@ def test_a_sum_of_bytes_is_no_run(
     root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
     runs_in(root / "mlflow.db", "f" * 32)
-    seen = found(root)
 
-    assert training(seen.models, seen.outs, seen.folders, root)[1:] == ({}, {})
+    assert trained(root)[1:] == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -360,3 +349,102 @@ def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(tmp_path: Path, text: str, s
 
     with pytest.raises(InputError, match="DVC cannot read it: .*" + said):
         found(root)
+
+
+RATINGS = ("userId", "movieId", "rating", "timestamp")
+
+
+@pytest.mark.parametrize(
+    ("path", "columns", "role", "meant"),
+    [
+        ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
+        ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
+        ("data/u1.base", ("user_id", "item_id"), "unsaid", {"user": "user_id", "item": "item_id"}),
+        ("training/output/test_predictions.csv", RATINGS, "lists", {"user": "userId", "item": "movieId", "score": "rating"}),
+        ("data/holdout.csv", ("customer_id", "article_id"), "truth", {"user": "customer_id", "item": "article_id"}),
+        ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
+        ("data/valid.csv", ("user", "item"), "validation", {"user": "user", "item": "item"}),
+        ("als.csv", ("USER_ID", "ItemID", "Prediction"), "lists", {"user": "USER_ID", "item": "ItemID", "score": "Prediction"}),
+        ("recs/train_als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
+        ("training/out/als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
+        ("data/train.csv", ("userId", "movieId", "score"), "train", {"user": "userId", "item": "movieId"}),
+        ("data/test.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
+        ("data/test/0.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
+        ("preds/als_val.csv", ("user", "item", "score"), "validation lists", {"user": "user", "item": "item", "score": "score"}),
+        ("val/recs_als.csv", ("user", "item", "rating"), "validation lists", {"user": "user", "item": "item", "score": "rating"}),
+        ("preds/als_test.csv", ("user", "item", "score"), "lists", {"user": "user", "item": "item", "score": "score"}),
+        ("data/test.csv", ("user", "item", "rating", "score"), "truth", {"user": "user", "item": "item", "grade": "rating"}),
+        ("recs/als.csv", ("visitor_id", "track_id"), "lists", {"user": "visitor_id", "item": "track_id"}),
+        ("data/movies.csv", ("movieId", "title", "genres"), "items", {"item": "movieId", "categories": "genres", "title": "title"}),
+        ("data/prices.csv", ("item_id", "price"), None, {}),
+        ("data/customers.csv", ("customer_id", "plan"), "users", {"user": "customer_id"}),
+        ("data/logins.csv", ("customer_id", "plan"), None, {}),
+        ("metrics/scores.csv", ("epoch", "loss"), None, {}),
+    ],
+)  # fmt: skip
+def test_a_table_is_taken_for(
+    path: str, columns: tuple[str, ...], role: str | None, meant: dict[str, str]
+) -> None:
+    seen = Peeked(Path(path), "csv", columns)
+    found = taken_for(seen, path)
+
+    assert found == role
+    if found is not None:
+        assert as_table(seen, found).columns == meant
+
+
+@pytest.mark.parametrize(
+    ("columns", "lists", "order"),
+    [
+        (("user", "item"), (), "file"),
+        (("user", "item", "rank"), (), None),
+        (("user", "item", "rating"), (), None),
+        (("user", "items"), ("items",), None),
+    ],
+)
+def test_lists_without_rank_and_score_stand_in_the_order_of_the_file(
+    columns: tuple[str, ...], lists: tuple[str, ...], order: str | None
+) -> None:
+    assert as_table(Peeked(Path("a"), "csv", columns, lists), "lists").order == order
+
+
+def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
+    seen = Peeked(Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",))
+
+    assert taken_for(seen, "out/ease.jsonl") == "lists"
+    assert as_table(seen, "lists").columns == {"user": "customer_id", "item": "products"}
+    assert taken_for(seen, "out/test.jsonl") == "truth"
+
+
+def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"userId": [1], "items": [["a"]]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ipc(tmp_path / "a.arrow")
+    (tmp_path / "parts").mkdir()
+    frame.write_parquet(tmp_path / "parts" / "0.parquet")
+    (tmp_path / "a.tsv").write_text("userId\titems\n1\ta\n")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfuserId,items\n1,a\n"))
+    (tmp_path / "a.jsonl").write_text(json.dumps({"userId": 1, "items": ["a"]}) + "\n")
+    seen = {path.name: peeked(path) for path in tmp_path.iterdir()}
+
+    assert {each.columns for each in seen.values() if each} == {("userId", "items")}
+    assert {name for name, each in seen.items() if each and each.lists} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
+    assert None not in seen.values()
+
+
+@pytest.mark.parametrize(
+    ("columns", "lists", "role"),
+    [
+        (("reader_id", "books"), ("books",), "lists"),
+        (("reader_id", "shelf"), ("shelf",), "lists"),
+        (("reader_id", "genres"), ("genres",), None),
+        (("reader_id", "shelf", "history"), ("shelf", "history"), None),
+        (("epoch", "losses"), ("losses",), None),
+    ],
+)
+def test_the_only_list_beside_a_user_holds_items_unless_its_name_says_something_else(
+    columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
+) -> None:
+    assert (
+        taken_for(Peeked(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl") == role
+    )

@@ -1,6 +1,7 @@
 """`concord init` in repositories of other people: what it writes, what it leaves as it was, what it refuses."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,6 @@ import pytest
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.commands.validate import validate
-from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
 from tests.pipeline.project.repository import (
@@ -22,11 +22,14 @@ from tests.pipeline.project.repository import (
     TRUTH,
     USUAL,
     commit,
+    evaluation,
     repository,
     runs_in,
     tree,
+    valid_evaluation,
     write,
 )
+from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, movielens
 from tests.project import run as run_program
 
@@ -44,11 +47,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = repository(tmp_path / "Läden & Söhne 'x'", USUAL)
     monkeypatch.chdir(made)
     return made
-
-
-def params(project: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
-    monkeypatch.chdir(project)
-    return read_params()
 
 
 def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> None:
@@ -101,10 +99,10 @@ def test_what_it_writes_is_valid_and_dvc_reads_it(
     )
 
 
-def test_names_of_columns_are_given_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_columns_are_given_once(root: Path) -> None:
     write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
     run()
-    made = params(root / "evaluation", monkeypatch)
+    made = evaluation(root / "evaluation")
 
     assert made.data.columns == {"user": "user_id", "item": "item_id"}
     assert {name: model.columns for name, model in made.models.items()} == {
@@ -124,25 +122,23 @@ def test_names_of_columns_are_given_once(root: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_times_are_named_where_they_can_be_read(
-    root: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[str, ...], named: bool
+    root: Path, times: tuple[str, ...], named: bool
 ) -> None:
     header, *rows = TRUTH.splitlines()
     text = "\n".join([f"{header},time", *(f"{r},{t}" for r, t in zip(rows, times, strict=True))])
     write(root, {"data/test.csv": text + "\n"})
     run()
 
-    assert ("time" in params(root / "evaluation", monkeypatch).data.truth.columns) == named
-    validate()
+    assert ("time" in valid_evaluation(root / "evaluation").data.truth.columns) == named
 
 
 def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
     write(root, {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"})  # fmt: skip
     run()
-    made = params(root / "evaluation", monkeypatch)
-    validate()
+    made = valid_evaluation(root / "evaluation")
 
     assert (made.input.rank_base, made.input.repeated_grade) == (0, "highest")
     said = capsys.readouterr().out
@@ -162,24 +158,24 @@ def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
     ],
 )
 def test_of_a_scale_of_ratings_the_upper_fifth_is_relevant(
-    root: Path, monkeypatch: pytest.MonkeyPatch, grades: str, threshold: int, highest: int
+    root: Path, grades: str, threshold: int, highest: int
 ) -> None:
     rows = [f"u{n},a,{grade}" for n, grade in enumerate(grades.split())]
     write(root, {"data/test.csv": "\n".join(["user_id,item_id,rating", *rows, ""])})
     run()
-    conventions = params(root / "evaluation", monkeypatch).conventions
+    conventions = evaluation(root / "evaluation").conventions
 
     assert conventions["relevance_threshold"] == threshold
     assert conventions["err_max_grade"] == highest
 
 
-def test_cutoffs_are_no_deeper_than_the_lists(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cutoffs_are_no_deeper_than_the_lists(root: Path) -> None:
     rows = [f"{user},i{n},{n + 1}" for user, many in (("u1", 20), ("u2", 3)) for n in range(many)]
     lists = "\n".join(["user_id,item_id,rank", *rows, ""])
     write(root, {"out/als.csv": lists, "out/popular.csv": lists})
     run()
 
-    assert params(root / "evaluation", monkeypatch).evaluation.ks == [5, 10, 20]
+    assert evaluation(root / "evaluation").evaluation.ks == [5, 10, 20]
 
 
 def trained(root: Path) -> None:
@@ -251,10 +247,10 @@ def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
     validate()
 
 
-def test_lists_and_truth_may_be_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_and_truth_may_be_named(root: Path) -> None:
     write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
     run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
-    made = params(root / "evaluation", monkeypatch)
+    made = evaluation(root / "evaluation")
 
     assert made.data.truth.path == "../a b/x.csv"
     assert {name: model.path for name, model in made.models.items()} == {
@@ -296,11 +292,11 @@ def test_what_the_command_line_names_is_refused_in_these_words(
 
 
 def test_a_file_that_is_named_has_no_other_role(
-    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
     run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
-    made = params(root / "evaluation", monkeypatch)
+    made = evaluation(root / "evaluation")
 
     assert made.data.truth.path == "../data/train.csv"
     assert made.background["train"].path == "../data/old/train.csv"
@@ -321,8 +317,7 @@ def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
     assert any(path.is_symlink() for path in (root / out).rglob("*"))
     run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
     run(force=True)
-    made = params(root / "evaluation", monkeypatch)
-    validate()
+    made = valid_evaluation(root / "evaluation")
 
     assert made.input.allow_outside
     assert {name: model.path for name, model in made.models.items()} == {
@@ -338,35 +333,31 @@ def test_what_lies_in_the_folder_of_the_evaluation_is_found_but_for_its_results(
     monkeypatch.chdir(repository(tmp_path, {**files, "evaluation/results/lists/bpr.csv": LISTS}))
     run()
     run(force=True)
-    made = params(tmp_path / "evaluation", monkeypatch)
+    made = evaluation(tmp_path / "evaluation")
 
     assert made.data.truth.path == "data/test.csv"
     assert set(made.models) == {"als", "popular"}
 
 
 @pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
-def test_the_folder_may_lie_anywhere_in_the_repository(
-    root: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
+def test_the_folder_may_lie_anywhere_in_the_repository(root: Path, folder: str) -> None:
     folder = folder.replace("ABSOLUTE", str(root / "absolute"))
     run(folder) if folder != "." else None
     if folder == ".":  # where the root has neither .gitignore nor .dvcignore of its own
         (root / ".dvcignore").unlink()
         run(folder)
-    made = params(root / folder, monkeypatch)
+    made = valid_evaluation(root / folder)
 
     assert (root / folder / made.models["als"].path).resolve() == root / "out/als.csv"
-    validate()
 
 
 def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
     run()
     before = tree(root)
-    with pytest.raises(InputError) as refused:
-        run()
+    message = refusal_of(run)
 
-    assert "evaluation/params.yaml: is there already" in str(refused.value)
-    assert "`--force` writes them anew" in str(refused.value)
+    assert "evaluation/params.yaml: is there already" in message
+    assert "`--force` writes them anew" in message
     assert tree(root) == before
 
 
@@ -384,15 +375,29 @@ def test_force_loses_nothing_however_often(root: Path) -> None:
     assert [each.read_text() for each in kept] == texts
 
 
-@pytest.mark.parametrize("name", ["params.yaml", "dvc.yaml", ".gitignore"])
-def test_files_of_others_are_not_replaced_by_force(root: Path, name: str) -> None:
-    write(root, {f"evaluation/{name}": "stages: {}\n"})
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("evaluation/params.yaml", "stages: {}\n", "evaluation/params.yaml: is there already"),
+        ("evaluation/dvc.yaml", "stages: {}\n", "evaluation/dvc.yaml: is there already"),
+        ("evaluation/.gitignore", "stages: {}\n", "evaluation/.gitignore: is there already"),
+        (
+            "evaluation/.dvc/config",
+            "",
+            "a DVC repository of its own, of which . sees nothing\n  fix: remove evaluation/.dvc",
+        ),
+        (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
+    ],
+)
+def test_a_folder_that_belongs_to_others_is_refused_also_with_force(
+    root: Path, file: str, content: str, message: str
+) -> None:
+    write(root, {file: content})
     before = tree(root)
-    with pytest.raises(InputError) as refused:
-        run(force=True)
+    refusal = refusal_of(lambda: run(force=True))
 
-    assert f"evaluation/{name}: is there already" in str(refused.value)
-    assert "--force" not in str(refused.value)
+    assert message in refusal
+    assert "--force" not in refusal
     assert tree(root) == before
 
 
@@ -426,13 +431,6 @@ def test_outside_of_dvc_it_says_how_to_begin(
         run()
 
 
-def test_it_needs_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
-    run()
-
-    assert set(params(tmp_path / "evaluation", monkeypatch).models) == {"als", "popular"}
-
-
 def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +439,7 @@ def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
     monkeypatch.chdir(root / "shop")
     run()
 
-    assert set(params(root / "shop/evaluation", monkeypatch).models) == {"als", "popular"}
+    assert set(evaluation(root / "shop/evaluation").models) == {"als", "popular"}
 
 
 def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
@@ -456,21 +454,6 @@ def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
     assert [problem.where for problem in refused.value.problems] == ["truth", "lists of models"]
     said = capsys.readouterr().out
     assert "not there yet; `dvc pull` or `dvc repro` brings it\n  out/bpr.csv\n" in said
-
-
-def test_a_repository_inside_the_folder_is_refused(root: Path) -> None:
-    write(root, {"evaluation/.dvc/config": ""})
-
-    with pytest.raises(InputError, match="a DVC repository of its own") as refused:
-        run()
-    assert "remove evaluation/.dvc" in str(refused.value)
-
-
-def test_a_folder_that_git_ignores_is_refused(root: Path) -> None:
-    write(root, {".gitignore": "evaluation/\n"})
-
-    with pytest.raises(InputError, match=r"evaluation/dvc.yaml: is ignored by git"):
-        run()
 
 
 def test_inside_an_evaluation_no_other_is_begun(
@@ -510,9 +493,7 @@ def test_whatever_becomes_of_its_words_all_files_are_written_or_none(
     assert done.stderr == "" or end == ">/dev/full"
 
 
-def test_the_users_own_params_lead_to_those_of_concord(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:
     before = "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
     after = "`cd ml/offline/ev`, where Concord's params.yaml is"
     for fix in (before, after):
@@ -538,23 +519,10 @@ def test_real_data_is_recognised_and_valid(
 ) -> None:
     files = data or movielens()
     root = repository(tmp_path, {})
-    (root / "data").mkdir()
-    for each in files.iterdir():
-        if each.suffix not in {".py", ".md"}:
-            (root / "data" / each.name).symlink_to(each)
-    for each in (root / "data").iterdir():  # a copy, as links would lead out
-        text = [(part.name, part.read_bytes()) for part in each.iterdir()] if each.is_dir() else each.read_bytes()  # fmt: skip
-        each.unlink()
-        if isinstance(text, bytes):
-            each.write_bytes(text)
-        else:
-            each.mkdir()
-            for name, content in text:
-                (each / name).write_bytes(content)
+    shutil.copytree(files, root / "data", ignore=shutil.ignore_patterns("*.py", "*.md"))
     monkeypatch.chdir(root)
     run()
-    made = params(root / "evaluation", monkeypatch)
-    validate()
+    made = valid_evaluation(root / "evaluation")
 
     assert set(made.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
     assert {"train", "items"} <= set(made.background)
@@ -562,23 +530,12 @@ def test_real_data_is_recognised_and_valid(
     assert "no problem found" in capsys.readouterr().out
 
 
-def test_tables_in_parquet_are_read_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("als", "popular"):
-        path = root / f"out/{name}.csv"
-        pl.read_csv(path).write_parquet(path.with_suffix(".parquet"))
-        path.unlink()
-    run()
-
-    assert params(root / "evaluation", monkeypatch).evaluation.ks == [1]
-    validate()
-
-
 def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
     run()
 
     said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are trainings of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
     assert said in capsys.readouterr().out
-    assert params(root / "evaluation", monkeypatch).comparison.replicates == {}
+    assert evaluation(root / "evaluation").comparison.replicates == {}

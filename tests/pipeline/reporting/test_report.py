@@ -1,16 +1,12 @@
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.reporting.plots import made_beside
-from concord.pipeline.reporting.report import report
 from concord.pipeline.running.outputs import write_json
-from tests.pipeline.tracking.log_project import ROOT, params_of, write_project
+from tests.pipeline.tracking.log_project import write_project
+from tests.project import attempt
 from tests.reports.samples import sample
 
 COMPARISON = "results/comparison/comparison.json"
@@ -24,19 +20,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _start(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "concord", "stage", "report", *arguments],
-        cwd=project,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_the_page_and_its_twin_are_written(project: Path) -> None:
-    done = _start(project)
+    done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 0
     assert done.stderr.startswith("report: a page of ")
     assert done.stderr.count("\n") == 1
@@ -45,34 +30,11 @@ def test_the_page_and_its_twin_are_written(project: Path) -> None:
         assert "ease has the highest nDCG@10" in text
 
 
-@pytest.mark.whole
-def test_a_second_run_writes_the_same_bytes(project: Path) -> None:
-    report(params_of(project))
-    first = [path.read_bytes() for path in sorted((project / "results/report").iterdir())]
-    report(params_of(project))
-    second = [path.read_bytes() for path in sorted((project / "results/report").iterdir())]
-    assert first == second
-
-
 def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
     (project / COMPARISON).unlink()
-    done = _start(project)
+    done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 2
     assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: run `dvc repro compare`\n"
-
-
-def test_a_broken_comparison_is_refused(tmp_path: Path) -> None:
-    broken = tmp_path / "comparison.json"
-    broken.write_text('{"schema": 1,', encoding="utf-8")
-    with pytest.raises(InputError, match="is not valid JSON"):
-        read_comparison(broken)
-
-
-def test_a_comparison_of_another_version_is_refused(tmp_path: Path) -> None:
-    other = tmp_path / "comparison.json"
-    other.write_text(json.dumps({"schema": 2}), encoding="utf-8")
-    with pytest.raises(InputError, match="has schema 2, and this version reads 5"):
-        read_comparison(other)
 
 
 def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:

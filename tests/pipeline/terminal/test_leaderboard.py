@@ -12,6 +12,8 @@ from rich.console import Console
 import concord as cc
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.pipeline.terminal.leaderboard import print_leaderboard
+from concord.reports.writing.numbers import signed_interval
+from tests.reports.samples.trained import trained
 
 PRIMARY = ["nDCG@3", "R@3", "P@3", "RR@3", "AP@3", "Hit@3"]
 USERS = [f"u{i}" for i in range(60)]
@@ -47,9 +49,14 @@ def _made(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
     )
 
 
-def _printed(comparison: Comparison, width: int = 80, most_lines: int | None = None) -> list[str]:
+def _printed(
+    comparison: Comparison,
+    width: int = 80,
+    most_lines: int | None = None,
+    labels: Sequence[str] | None = None,
+) -> list[str]:
     out = Console(file=io.StringIO(), width=width)
-    print_leaderboard(out, comparison, comparison.primary, most_lines)
+    print_leaderboard(out, comparison, labels or comparison.primary, most_lines)
     text: str = out.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
 
@@ -141,3 +148,19 @@ def test_verdicts_are_coloured_on_a_terminal_alone(
 
     assert ("\x1b[31mworse" in text) == coloured
     assert ("\x1b[" in text) == terminal  # bold is no colour
+
+
+def test_the_terminal_has_a_line_for_new_trainings_below_each_model() -> None:
+    comparison = trained()
+    again = comparison.retrained("als", "pop", PRIMARY[0])
+    assert again is not None
+
+    lines = _printed(comparison, 110, labels=[PRIMARY[0]])
+
+    assert [line.split("  ")[0] or line.strip().split("  ")[0] for line in lines[1:]] == [
+        "als", "new trainings", "ease", "new trainings", "pop",
+    ]  # fmt: skip
+    assert signed_interval(again.ci_low, again.ci_high, 3) in lines[2]
+    assert lines[2].endswith("better")
+    assert len(_printed(comparison, 110, 5, labels=[PRIMARY[0]])) <= 6
+    assert "too few: 2" in "\n".join(_printed(trained((2, 3, 1)), 110, labels=[PRIMARY[0]]))

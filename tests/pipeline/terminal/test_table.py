@@ -1,8 +1,16 @@
-"""Tables of the terminal: no word is cut, no line ends in spaces."""
+"""Tables, an audit and a history in the terminal: no word is cut, and names are no commands."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
+import concord as cc
+from concord.metrics_core.comparison.history import History
+from concord.pipeline.terminal.audit import print_audit
+from concord.pipeline.terminal.history import print_history
 from concord.pipeline.terminal.table import print_table
+from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 
 HEADER = ("convention", "meaning", "metrics")
 ROWS = [
@@ -33,3 +41,95 @@ def test_a_table_that_fits_takes_a_line_a_row(
     print_table(HEADER, ROWS)
 
     assert capsys.readouterr().out.count("\n") == 1 + len(ROWS)
+
+
+USERS = [f"u{n}" for n in range(40)]
+TOUCHED = USERS[:20]  # have in train what they want
+
+
+def audited() -> cc.Audit:
+    truth = {user: ["a"] for user in USERS}
+    train = {user: ["a" if user in TOUCHED else "b"] for user in USERS}
+    first = {user: ["a", "b"] if user in TOUCHED else ["b", "c"] for user in USERS}
+    other = {user: ["c", "a"] if n % 4 == 0 else ["c", "b"] for n, user in enumerate(USERS)}
+    return cc.audit({"first": first, "other": other}, truth, train=train, metrics=["Hit@2"], conventions="standard")  # fmt: skip
+
+
+def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`first` hits the 20 touched users and no other, `other` every fourth user."""
+    print_audit(audited())
+    shown = capsys.readouterr().out
+    plain = " ".join(shown.split())
+
+    assert shown.startswith("2 of 6 checks found something, 40 users\n")  # train has b too: a drift
+    assert "the order of the models turns: first is ahead of other with them (+0.2500" in plain
+    assert "without 20 of 40 users, no model moves further than first, from 0.5000 to 0.0000 (−0.5000" in plain  # fmt: skip
+    assert "truth_before_train: could not be made: train and truth do not both have times: name" in plain  # fmt: skip
+    assert "note: Means with and without touched users" in shown
+
+
+def test_names_are_no_commands_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    users = {f"u\x1b[31m{user}": ["a"] for user in USERS}
+    print_audit(
+        cc.audit({"als": users}, users, train=users, metrics=["Hit@2"], conventions="standard")
+    )
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    truth = pl.DataFrame({"user": USERS, "item": ["a"] * 40})
+    lists = {user: ["a"] for user in USERS}
+    train = truth.head(35)
+
+    print_audit(cc.audit({"als": lists}, truth, train=train, metrics=["Hit@1"], conventions="standard"))  # fmt: skip
+
+    shown = capsys.readouterr().out
+    row = next(line for line in shown.splitlines() if line.startswith("truth_in_train"))
+    assert row.split()[-1] == "–"
+    assert "Hit@1: all but 5 of 40 users are touched, so nothing can be said" in shown
+
+
+def _shown(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "200")
+        print_history(history)
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_line_a_revision_with_its_best_model_and_who_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = _shown(HISTORY, capsys)
+
+    assert lines[0] == "R@1 what changed best model against the baseline since the revision before"
+    assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"  # fmt: skip
+    assert lines[2] == (
+        "bbb2222 other lists: als base 0.280 baseline als worse, −0.050 (−0.060 to −0.040)"
+    )
+    assert lines[3].startswith("ccc3333 gain: linear → exp2 als 0.400")
+    assert lines[-1] == "notice: 5 comparisons rest on this truth."
+
+
+def test_what_cannot_be_said_is_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
+    same = replace(SECOND, name="eee5555", changed=(), changes=(), same=("als", "base"))
+    other = replace(SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=())  # fmt: skip
+    unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())
+    lines = _shown(replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys)  # fmt: skip
+
+    assert "ddd4444 its results are not in DVC's cache" in lines
+    assert "bbb2222 other lists: als base 0.280 baseline not comparable: als had another truth" in lines  # fmt: skip
+    assert "bbb2222 other lists: als not a primary metric" in lines
+    assert "eee5555 nothing that decides base 0.280 baseline the same for every user" in lines
+    assert "note: a note" in lines
+
+
+def test_with_no_results_at_all_the_revisions_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = _shown(replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys)  # fmt: skip
+
+    assert lines[:2] == ["revision what changed", "ddd4444 its results are not in DVC's cache"]
+    assert lines[-1] == "beware: 5 comparisons rest on this truth."

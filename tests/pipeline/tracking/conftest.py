@@ -15,6 +15,22 @@ from tests.pipeline.tracking.mlflow_server import FaultyProxy, mlflow_server
 from tests.pipeline.tracking.stores import Logged
 
 
+@pytest.fixture
+def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An evaluated project that is not yet logged, in a folder with an awkward name, beside a sqlite store."""
+    folder = write_project(tmp_path / "demo été #1")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def client(project: Path) -> MlflowClient:
+    """A client of the store of `project`."""
+    return MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
+
+
 @pytest.fixture(scope="session")
 def tracking_server(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterator[str]:
     """Host and port of a server on sqlite; each test has an experiment of its own there."""

@@ -12,7 +12,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import write_json, write_text
-from tests.pipeline.loading.load_project import FOLDERS, INPUT
+from tests.pipeline.params_content import params_content
 
 ROOT = Path(__file__).parents[3]
 MEANS: dict[str, dict[str, float | None]] = {
@@ -20,10 +20,6 @@ MEANS: dict[str, dict[str, float | None]] = {
     "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
 }
 
-NDCG_AT_10 = {
-    "label": "nDCG@10", "name": "nDCG", "stem": "nDCG", "k": 10, "higher_is_better": True, "primary": True,
-    "min_effect": "0.005", "family": "accuracy", "formula": "", "source": "",
-}  # fmt: skip
 TRUTH = {"rows": 90, "users": 40, "items": 30, "user_type": "text", "item_type": "integer", "grades": {"1": 90}}  # fmt: skip
 LISTS = {
     "rows": 400, "users": {"evaluated": 40, "in_lists": 39}, "items": 25, "user_type": "text", "item_type": "integer",
@@ -47,42 +43,14 @@ def write_project(
     trained = {model: {"training_run_id": run_id} for model, run_id in (training or {}).items()}
     conventions = preset("standard").as_dict()
     root.mkdir(parents=True, exist_ok=True)
-    params = {
-        "data": {"truth": {"path": "data/truth.parquet"}},
-        "background": {},
-        "models": {
-            model: {"path": f"data/{model}.csv", **trained.get(model, {})} for model in means
-        },
-        "input": INPUT,
-        "evaluation": {
-            "metrics": ["nDCG", "RBP(p=0.8)@10", "Rprec"],
-            "ks": [5, 10],
-            "engine": "duckdb",
-            "rows_per_partition": 1000,
-            "panel": False,
-        },
-        "comparison": {
-            "baseline": "popularity",
-            "primary": ["nDCG@10"],
-            "confidence": 0.95,
-            "min_effect": 0.005,
-            "adjustment": "holm",
-            "wilcoxon": False,
-            "resamples": 199,
-            "seed": 1,
-        },
-        "conventions": conventions,
-        "report": {"title": "Demo shop"},
-        "segments": {},
-        "mlflow": {
-            "tracking_uri": uri,
-            "experiment": experiment,
-            "required": True,
-            "attach": "child",
-            **mlflow,
-        },
-        "results": {folder: f"results/{folder}" for folder in FOLDERS},
-    }
+    params = params_content(
+        {model: {"path": f"data/{model}.csv", **trained.get(model, {})} for model in means},
+        ["nDCG", "RBP(p=0.8)@10", "Rprec"],
+        [5, 10],
+        data={"truth": {"path": "data/truth.parquet"}},
+        comparison={"primary": ["nDCG@10"]},
+        mlflow={"tracking_uri": uri, "experiment": experiment, **mlflow},
+    )
     write_json(root / "params.yaml", params)  # JSON is YAML
     for model, values in means.items():
         write_json(root / f"results/metrics/{model}.json", values)

@@ -21,14 +21,12 @@ BATCH = "/runs/log-batch"
 
 
 @contextmanager
-def mlflow_server(
-    folder: Path, *options: str, store: str = "sqlite:///srv.db", **variables: str
-) -> Iterator[str]:
+def mlflow_server(folder: Path, *options: str, **variables: str) -> Iterator[str]:
     """Yields host and port."""
     address = f"127.0.0.1:{free_port()}"
     host, port = address.split(":")
     folder.mkdir(parents=True, exist_ok=True)
-    stores = ["--backend-store-uri", store, "--artifacts-destination", "./artifacts"]
+    stores = ["--backend-store-uri", "sqlite:///srv.db", "--artifacts-destination", "./artifacts"]
     where = ["--host", host, "--port", port, "--workers", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "mlflow", "server", *where, *stores, *options],

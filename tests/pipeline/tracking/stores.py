@@ -33,6 +33,25 @@ def runs_of(client: MlflowClient, name: str = "demo") -> Found:
     return found
 
 
+def statuses(client: MlflowClient, experiment: str = "demo") -> dict[str, list[str]]:
+    """Return run name -> the status of each of its runs."""
+    found = runs_of(client, experiment)
+    return {name: [run.info.status for run in runs] for name, runs in found.items()}
+
+
+def assert_logged_once(client: MlflowClient, experiment: str = "demo") -> None:
+    """Every run is finished and holds each point once."""
+    (als,) = runs_of(client, experiment)["als"]
+    assert statuses(client, experiment) == {
+        name: ["FINISHED"] for name in ("comparison", "popularity", "als")
+    }
+    assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, als, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert [file.path for file in client.list_artifacts(als.info.run_id, "metrics")] == [
+        "metrics/als.json"
+    ]
+
+
 def points(client: MlflowClient, run: Run, key: str) -> list[tuple[int, float]]:
     return [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, key)]
 

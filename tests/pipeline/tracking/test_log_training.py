@@ -1,6 +1,6 @@
-"""Evaluations that are attached to the runs that trained the models, in a real sqlite store."""
+"""Evaluations that are attached to the runs that trained the models: by ids in params.yaml or in files."""
 
-import shutil
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.content.comparison_content import contents
+from concord.pipeline.tracking.content.training_ids import training_ids
 from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.training import attached
+from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of
 
@@ -21,17 +23,9 @@ STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
 
 
 @pytest.fixture
-def client(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> MlflowClient:
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
-
-
-@pytest.fixture
-def trained(client: MlflowClient, tmp_path: Path) -> str:
+def trained(client: MlflowClient, project: Path) -> str:
     """The id of a run as a training script left it, in an experiment of its own."""
-    experiment = client.create_experiment("training", (tmp_path / "mlruns").as_uri())
+    experiment = client.create_experiment("training", (project / "mlruns").as_uri())
     run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
     client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
     client.log_param(run.info.run_id, "ks", "of the training")
@@ -49,9 +43,9 @@ def _stored(client: MlflowClient, run_id: str) -> Run:
 
 
 def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
-    client: MlflowClient, trained: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     for _ in range(2):
         log(params)
     run = _stored(client, trained)
@@ -83,12 +77,12 @@ def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
 
 
 def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
-    client: MlflowClient, trained: str, tmp_path: Path
+    client: MlflowClient, trained: str, project: Path
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     shown = []
     for value in (0.40, 0.31, 0.40):
-        write_json(tmp_path / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
+        write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
         shown.append(_stored(client, trained).data.metrics["accuracy/ndcg_at_10"])
 
@@ -97,11 +91,11 @@ def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
 def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
-    client: MlflowClient, trained: str, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+    client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params = _params(tmp_path, trained, "metrics")
+    params = _params(project, trained, "metrics")
     als = contents(params).models[1]
-    interrupted = client_interrupted_at(step, f"sqlite:///{tmp_path}/mlflow.db")
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
     with pytest.raises(KeyboardInterrupt):
         attached(interrupted, _stored(client, trained), als)
     log(params)
@@ -112,9 +106,9 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
 
 
 def test_a_child_lies_below_the_training_run_in_its_experiment(
-    client: MlflowClient, trained: str, tmp_path: Path
+    client: MlflowClient, trained: str, project: Path
 ) -> None:
-    params = _params(tmp_path, trained, "child")
+    params = _params(project, trained, "child")
     for _ in range(2):
         log(params)
     training = _stored(client, trained)
@@ -133,17 +127,13 @@ def test_a_child_lies_below_the_training_run_in_its_experiment(
 
 @pytest.mark.parametrize("required", [True, False])
 def test_runs_that_are_unknown_or_deleted_are_refused_at_once_before_anything_is_logged(
-    client: MlflowClient, trained: str, tmp_path: Path, required: bool
+    client: MlflowClient, trained: str, project: Path, required: bool
 ) -> None:
     client.delete_run(trained)
     training = {"als": trained, "popularity": "no-such-run"}
-    params = params_of(
-        write_project(tmp_path, training=training, attach="child", required=required)
-    )
-    with pytest.raises(InputError) as refused:
-        log(params)
+    params = params_of(write_project(project, training=training, attach="child", required=required))
 
-    assert str(refused.value) == (
+    assert refusal_of(lambda: log(params)) == (
         "params.yaml: models.popularity.training_run_id: MLflow knows no run 'no-such-run'\n"
         "  fix: name a run of this MLflow, or remove the key to give popularity a run of its own (then `concord init --upgrade`, if that made dvc.yaml)\n"
         f"params.yaml: models.als.training_run_id: the run '{trained}' is deleted\n"
@@ -157,11 +147,118 @@ def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> N
     def written(**mlflow: Any) -> Path:
         return write_project(tmp_path, training={"popularity": "a", "als": "a"}, **mlflow)
 
-    with pytest.raises(InputError) as refused:
-        params_of(written(attach="metrics"))
-
-    assert str(refused.value).endswith(
+    assert refusal_of(lambda: params_of(written(attach="metrics"))).endswith(
         "models.als.training_run_id: 'a' is the training run of popularity too\n"
         "  fix: name another run, or set `mlflow.attach: child`"
     )
     assert params_of(written(attach="child"))
+
+
+RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
+
+
+def _ids(project: Path, named: Any, **mlflow: Any) -> dict[str, str]:
+    return training_ids(params_of(write_project(project, training={"als": named}, **mlflow)))
+
+
+def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
+    Path("run.txt").write_text(f"  {RUN}\n")
+
+    assert _ids(project, {"file": "run.txt"}) == {"als": RUN}
+
+
+@pytest.mark.parametrize(
+    ("key", "content"),
+    [
+        ("run_id", {"run_id": RUN}),
+        ("mlflow.als.run_id", {"mlflow": {"als": {"run_id": RUN}}}),
+        ("mlflow.als.run_id", {"mlflow": {"als.run_id": RUN}}),
+        ("mlflow.run_id", {"mlflow.run_id": RUN}),
+    ],
+)
+def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) -> None:
+    Path("run.json").write_text(json.dumps(content))
+
+    assert _ids(project, {"file": "run.json", "key": key}) == {"als": RUN}
+
+
+def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> None:
+    Path("run.txt").write_text(RUN)
+    read = contents(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
+    named = contents(params_of(write_project(project, training={"als": RUN})))
+
+    assert read.models[1].training == named.models[1].training
+    assert read.fingerprints == named.fingerprints
+
+
+REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
+    "missing": (None, None, "run: there is no such file, and models.als.training_run_id reads it\n"),
+    "empty": (b"\n", None, "run: is empty\n"),
+    "two lines": (b"a\nb\n", None, "run: has 2 lines, not one\n"),
+    "binary": (b"\x80\x04\x95", None, "run: is no text in UTF-8\n"),
+    "a NUL": (b"a\0b", None, "run: is no text: it holds a NUL\n"),
+    "too large": (b"a" * 1_000_001, None, "run: has more than 1,000,000 bytes\n"),
+    "JSON without a key": (b'{"run_id": "a"}', None, "run: holds JSON, and `models.als.training_run_id` names no key of it\n"),
+    "no such key": (b'{"id": "a"}', "run_id", "run: has no key 'run_id'; it holds id\n"),
+    "no such key below": (b'{"mlflow": "a"}', "mlflow.run_id", "run: has no key 'mlflow.run_id'; it holds mlflow\n"),
+    "no JSON": (b"a", "run_id", "run: is not valid JSON: Expecting value"),
+    "a number": (b'{"run_id": 12}', "run_id", "run: run_id: is 12, which is no text\n"),
+    "an essay": (b"a" * 251, None, "run: is no id of a run: 'aaa"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
+    content, key, message = REFUSED[name]
+    if content is not None:
+        Path("run").write_bytes(content)
+    refusal = refusal_of(lambda: _ids(project, {"file": "run", "key": key}))
+
+    assert refusal.startswith(message)
+    assert "\n  fix: " in refusal
+
+
+def test_a_folder_is_refused(project: Path) -> None:
+    with pytest.raises(InputError, match=r"results: is a folder"):
+        _ids(project, {"file": "results"})
+
+
+def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: Path) -> None:
+    (project.parent / "run.txt").write_text(RUN)
+    refusal = refusal_of(lambda: _ids(project, {"file": "../run.txt"}))
+    write_project(project, training={"als": {"file": "../run.txt"}})
+    settings = json.loads(Path("params.yaml").read_text())
+    settings["input"]["allow_outside"] = True
+    Path("params.yaml").write_text(json.dumps(settings))
+
+    assert refusal == (
+        "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
+        "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
+    )
+    assert training_ids(params_of(project)) == {"als": RUN}
+
+
+def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Path) -> None:
+    Path("run.txt").write_text(RUN)
+    training = {model: {"file": "run.txt"} for model in ("popularity", "als")}
+    params = params_of(write_project(project, training=training, attach="metrics"))
+
+    assert refusal_of(lambda: training_ids(params)).startswith(
+        f"params.yaml: models.als.training_run_id: '{RUN}' is the training run of popularity too\n"
+    )
+    assert training_ids(params_of(write_project(project, training=training))) == {
+        "popularity": RUN,
+        "als": RUN,
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"file": ""}, "models.als.training_run_id.file: is ''"),
+        ({"path": "run.txt"}, "models.als.training_run_id.path: is not a key that Concord knows"),
+        (["run.txt"], "models.als.training_run_id: is ['run.txt']\n  fix: write a text"),
+    ],
+)
+def test_what_is_neither_text_nor_file_is_refused(project: Path, named: Any, message: str) -> None:
+    assert message in refusal_of(lambda: _ids(project, named))

@@ -1,25 +1,24 @@
-"""What is logged, from files alone: no MLflow needed."""
+"""What is logged, from files alone, and under which names: no MLflow needed."""
 
 import getpass
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse
 from concord.pipeline.running.outputs import write_json, write_text
 from concord.pipeline.tracking.content.comparison_content import contents
+from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
 from concord.pipeline.tracking.content.run_content import RunContent
 from concord.pipeline.tracking.environment_tags import circumstances
+from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write_project(tmp_path)
 
 
 def _fingerprints(root: Path) -> dict[str, str]:
@@ -29,13 +28,6 @@ def _fingerprints(root: Path) -> dict[str, str]:
 
 def _als(root: Path) -> RunContent:
     return next(each for each in contents(params_of(root)).models if each.name == "als")
-
-
-def test_every_model_gets_a_run_in_the_order_of_the_params(project: Path) -> None:
-    assert [content.name for content in contents(params_of(project)).models] == [
-        "popularity",
-        "als",
-    ]
 
 
 def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:
@@ -101,23 +93,6 @@ def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     assert note.endswith("…\n\nThe comparison of all models: `report.html` under Artifacts.")
 
 
-def test_the_fingerprint_does_not_depend_on_where_the_project_is(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = _als(project).fingerprint
-    elsewhere = write_project(project / "another clone")
-    monkeypatch.chdir(elsewhere)
-
-    assert _als(elsewhere).fingerprint == here
-
-
-def test_a_changed_metric_concerns_its_model_and_the_comparison(project: Path) -> None:
-    before = _fingerprints(project)
-    write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": 0.4000000001})
-
-    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
-
-
 @pytest.mark.parametrize(
     "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
 )
@@ -155,9 +130,7 @@ def test_a_training_run_makes_it_another_content(project: Path) -> None:
 def test_a_result_that_is_not_there_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
-    with pytest.raises(InputError) as refused:
-        contents(params_of(project))
-    assert str(refused.value) == (
+    assert refusal_of(lambda: contents(params_of(project))) == (
         "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
     )
 
@@ -192,3 +165,58 @@ def test_only_what_people_write_makes_the_code_dirty(project: Path) -> None:
     assert circumstances(["results/metrics"])["concord.git_dirty"] == "false"
     assert circumstances([])["concord.git_dirty"] == "true"
     assert circumstances([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")
+
+
+TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
+
+
+@pytest.mark.parametrize(
+    ("label", "key", "curve"),
+    [
+        ("nDCG@10", "accuracy/ndcg_at_10", "by_k/ndcg"),
+        ("RBP(p=0.8)@20", "accuracy/rbp.p-0.8_at_20", "by_k/rbp.p-0.8"),
+        ("AP(rel=2)@100", "accuracy/ap.rel-2_at_100", "by_k/ap.rel-2"),
+        ("RBP(p=0.95,rel=1.5)", "accuracy/rbp.p-0.95.rel-1.5", "by_k/rbp.p-0.95.rel-1.5"),
+        ("P(rel=1000000)@1", "accuracy/p.rel-1000000_at_1", "by_k/p.rel-1000000"),
+    ],
+)
+def test_a_name_can_be_read(label: str, key: str, curve: str) -> None:
+    assert metric_key(parse(label)) == key
+    assert curve_key(parse(label)) == curve
+
+
+def test_an_interval_is_named_after_its_metric() -> None:
+    assert interval_key(parse("nDCG@10"), "ci_low") == "interval/ndcg_at_10_ci_low"
+
+
+def test_names_of_metrics_differ_in_more_than_case() -> None:
+    assert len({metric.name.lower() for metric in CATALOGUE}) == len(CATALOGUE)
+
+
+_NUMBERS = st.floats(1e-9, 1e9) | st.integers(1, 10**7).map(float)
+
+
+@st.composite
+def _labels(draw: st.DrawFn) -> Label:
+    names = draw(st.sets(st.sampled_from(["p", "rel"])))
+    arguments = tuple((name, draw(_NUMBERS)) for name in sorted(names))
+    return Label(
+        draw(st.sampled_from(CATALOGUE)), draw(st.none() | st.integers(1, 10_000)), arguments
+    )
+
+
+def _identity(label: Label) -> object:
+    return label.name, label.k, label.arguments
+
+
+@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=_identity))
+def test_no_two_labels_share_a_name_and_mlflow_takes_them_all(labels: list[Label]) -> None:
+    keys = [metric_key(label) for label in labels]
+
+    assert len(set(keys)) == len(labels)
+    assert all(TAKEN_BY_MLFLOW.match(key) for key in keys)
+
+
+@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=lambda label: _identity(label.at(1))))
+def test_no_two_curves_share_a_name(labels: list[Label]) -> None:
+    assert len({curve_key(label) for label in labels}) == len(labels)

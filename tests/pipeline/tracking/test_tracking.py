@@ -1,5 +1,6 @@
 """Where MLflow keeps its runs: what is shown, where files lie, and which databases are refused."""
 
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -8,22 +9,9 @@ from threading import Thread
 
 import pytest
 
-from concord.pipeline.tracking.log import log
 from concord.pipeline.tracking.store import Tracking, TrackingError
-from tests.pipeline.tracking.log_project import params_of, write_project
-
-
-@pytest.mark.parametrize(
-    ("uri", "shown"),
-    [
-        ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
-        ("https://ann:s3cret@mlflow.example.org/team", "https://mlflow.example.org/team"),
-        ("https://ann:p@ss@mlflow.example.org:5000", "https://mlflow.example.org:5000"),
-        ("postgresql://ann:s3cret@db/mlflow?password=x", "postgresql://db/mlflow"),
-    ],
-)
-def test_an_address_is_shown_without_its_credentials(uri: str, shown: str) -> None:
-    assert Tracking(uri).shown == shown
+from tests.pipeline.tracking.log_project import ROOT, write_project
+from tests.project import run_stages
 
 
 def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experiments_copy(
@@ -47,17 +35,6 @@ def test_without_dvc_a_relative_database_lies_in_the_working_directory(
 
     assert Tracking("sqlite:///mlflow.db").database == tmp_path / "mlflow.db"
     assert Tracking("sqlite:////shared/mlflow.db").database == Path("/shared/mlflow.db")
-
-
-def test_a_file_that_is_no_database_is_refused_before_mlflow_sees_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    project = write_project(tmp_path)
-    (tmp_path / "mlflow.db").write_text("rows, columns and other things that are no database\n")
-
-    with pytest.raises(TrackingError, match="file is not a database"):
-        log(params_of(project))
 
 
 @pytest.mark.fault(7, "a locked database is waited for")
@@ -92,9 +69,12 @@ def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason:
 
 
 def test_what_mlflow_says_is_shown_where_it_is_not_known() -> None:
-    error = Tracking("http://ann:s3cret@h:1").error(OSError("no such\nplace at http://b:c@d/e"))
+    tracking = Tracking("http://ann:s3@cret@h:1/team")
+    error = tracking.error(OSError("no such\nplace at http://b:c@d/e"))
 
-    assert str(error).startswith("MLflow at http://h:1 refuses: no such place at http://d/e (the ")
+    assert str(error).startswith(
+        "MLflow at http://h:1/team refuses: no such place at http://d/e (the "
+    )
 
 
 def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
@@ -114,3 +94,44 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
         releasing.join()
 
     assert waited > 0.2
+
+
+NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
+
+
+def test_runs_land_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store: Path) -> None:
+    project = write_project(tmp_path / NAME)
+    shutil.copy(empty_store, project / "mlflow.db")
+    for message in ("logged as run", "already there, run"):
+        assert run_stages(project, "log").count(message) == 3
+
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    assert {path.name for path in project.iterdir()} == {
+        "mlflow.db",
+        "mlflow.db.lock",
+        "mlruns",
+        "params.yaml",
+        "results",
+    }
+    assert len([*project.glob("mlruns/*/artifacts/metrics/*.json")]) == 2
+
+
+def test_a_quoted_address_is_read_as_sqlalchemy_reads_it(tmp_path: Path) -> None:
+    assert Tracking(f"sqlite:///{tmp_path}/my%20runs.db").database == tmp_path / "my runs.db"
+
+
+def test_how_to_look_at_the_runs_is_a_command_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    local, other = Tracking("sqlite:///mlflow.db"), Tracking("sqlite:///my runs.db?timeout=9")
+    command = "mlflow ui --backend-store-uri"
+    assert local.to_look == f"{command} sqlite:///mlflow.db"
+    (tmp_path / "Makefile").write_text("all:\n\techo the user's own\n")
+    assert local.to_look == f"{command} sqlite:///mlflow.db"
+    assert other.to_look == f"{command} 'sqlite:///my runs.db?timeout=9'"
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    assert local.to_look == "make ui"
+    assert other.to_look.startswith(command)
+    assert Tracking("http://ann:s3cret@h:1").to_look == "http://h:1"

@@ -1,8 +1,10 @@
-"""The `log` stage when its server makes trouble: a real server behind a proxy that breaks in every way."""
+"""The `log` stage against real servers: with and without logins, and behind a proxy that breaks in every way."""
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,25 +12,44 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.tracking.client import RETRIES, TIMEOUT
+from concord.pipeline.tracking.client import RETRIES, TIMEOUT, experiment_id
+from concord.pipeline.tracking.content.comparison_content import contents
 from concord.pipeline.tracking.log import log
+from concord.pipeline.tracking.runs import Place, Runs
 from concord.pipeline.tracking.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, write_project
-from tests.pipeline.tracking.mlflow_server import BATCH, LOGIN_PAGE, Fault, FaultyProxy
-from tests.pipeline.tracking.stores import points, runs_of
+from tests.pipeline.tracking.mlflow_server import (
+    BATCH,
+    LOGIN_PAGE,
+    Fault,
+    FaultyProxy,
+    mlflow_server,
+)
+from tests.pipeline.tracking.stores import (
+    assert_logged_once,
+    client_interrupted_at,
+    points,
+    runs_of,
+)
 
 pytestmark = pytest.mark.whole
 
 WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
+SLOW = {
+    "slow from the start": (Fault(hold=30), "try later"),
+    "slow in the middle": (Fault(on="/api/", passing=8, hold=30), "MLFLOW_HTTP_REQUEST_TIMEOUT"),
+}
+CUT = {
+    "cut as the server makes a run": Fault(on="/runs/create", passing=1, cut=True),
+    "cut after the server took a batch": Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
+    "cut in an artifact": Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
+}
+WAIT = Fault(on="/api/", status=429, headers=(("Retry-After", "300"),))
+LOGIN_FORM = Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),))
+REFUSED = Fault(on="/mlflow-artifacts/", status=403)
 FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, the fix
-    "slow from the start": (9, Fault(hold=30), "did not answer in time", "try later"),
-    "slow in the middle": (
-        9,
-        Fault(on="/api/", passing=8, hold=30),
-        "did not answer in time",
-        "MLFLOW_HTTP_REQUEST_TIMEOUT",
-    ),
+    **{name: (9, fault, "did not answer in time", fix) for name, (fault, fix) in SLOW.items()},
     "500": (10, Fault(on="/api/", status=500), "fails inside (500)", "the server's log"),
     "503 in the middle": (
         10,
@@ -36,44 +57,12 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         "fails inside (503)",
         "the server's log",
     ),
-    "429 that asks to wait for minutes": (
-        10,
-        Fault(on="/api/", status=429, headers=(("Retry-After", "300"),)),
-        "turns requests away",
-        "try later",
-    ),
+    "429 that asks to wait for minutes": (10, WAIT, "turns requests away", "try later"),
     "401": (11, Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
     "403": (11, Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
-    "login page": (
-        11,
-        Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),)),
-        "a page that is not MLflow's",
-        LOG_IN,
-    ),
-    "cut as the server makes a run": (
-        12,
-        Fault(on="/runs/create", passing=1, cut=True),
-        "broke off",
-        "try later",
-    ),
-    "cut after the server took a batch": (
-        12,
-        Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
-        "broke off",
-        "try later",
-    ),
-    "cut in an artifact": (
-        12,
-        Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
-        "broke off",
-        "try later",
-    ),
-    "artifacts refused": (
-        12,
-        Fault(on="/mlflow-artifacts/", status=403),
-        "does not allow this login",
-        LOG_IN,
-    ),
+    "login page": (11, LOGIN_FORM, "a page that is not MLflow's", LOG_IN),
+    **{name: (12, fault, "broke off", "try later") for name, fault in CUT.items()},
+    "artifacts refused": (12, REFUSED, "does not allow this login", LOG_IN),
 }
 
 
@@ -124,23 +113,11 @@ def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
     assert took < WITHIN
     assert results_are_there
     assert not receipt
-    _every_run_is_finished_once(proxy, params.mlflow.experiment)
+    assert_logged_once(_client(proxy), params.mlflow.experiment)
 
 
-def _every_run_is_finished_once(proxy: FaultyProxy, experiment: str) -> None:
-    client = MlflowClient(tracking_uri=f"http://{proxy.upstream}")
-    runs = runs_of(client, experiment)
-    (als,) = runs["als"]
-    assert {name: [run.info.status for run in found] for name, found in runs.items()} == {
-        "comparison": ["FINISHED"],
-        "popularity": ["FINISHED"],
-        "als": ["FINISHED"],
-    }
-    assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
-    assert points(client, als, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
-    assert [file.path for file in client.list_artifacts(als.info.run_id, "metrics")] == [
-        "metrics/als.json"
-    ]
+def _client(proxy: FaultyProxy) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"http://{proxy.upstream}")
 
 
 STRANGE = [
@@ -173,7 +150,7 @@ def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
     log(params)
 
     assert proxy.seen >= 1
-    _every_run_is_finished_once(proxy, params.mlflow.experiment)
+    assert_logged_once(_client(proxy), params.mlflow.experiment)
 
 
 @pytest.mark.parametrize("variable", [TIMEOUT, RETRIES])
@@ -200,3 +177,110 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
         "then `concord log --again`)"
     )
     assert refused.value.reason == "cannot be reached"
+
+
+PASSWORD = "a pass: word/@1"
+LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+AUTH = """
+[mlflow]
+default_permission = READ
+database_uri = sqlite:///auth.db
+admin_username = admin
+authorization_function = mlflow.server.auth:authenticate_request_basic_auth
+auth_cache_ttl_seconds = 60
+"""  # the cache spares half a second a request
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    login: dict[str, str]
+
+
+@pytest.fixture(
+    scope="module",
+    params=["sqlite", pytest.param("basic-auth", marks=pytest.mark.nightly)],
+)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # fmt: skip
+    folder = tmp_path_factory.mktemp("server")
+    if request.param == "sqlite":
+        yield Server(f"http://{request.getfixturevalue('tracking_server')}", {})
+    else:
+        (folder / "auth.ini").write_text(AUTH)
+        secrets = {
+            "MLFLOW_FLASK_SERVER_SECRET_KEY": "for tests",
+            "MLFLOW_AUTH_ADMIN_PASSWORD": PASSWORD,
+            "MLFLOW_AUTH_CONFIG_PATH": "auth.ini",
+        }
+        with mlflow_server(folder, "--app-name", "basic-auth", **secrets) as address:
+            yield Server(f"http://{address}", LOGIN)
+
+
+@pytest.fixture
+def server_project(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, value in server.login.items():
+        monkeypatch.setenv(name, value)
+    return write_project(tmp_path, uri=server.address, experiment=uuid4().hex)
+
+
+def test_a_server_takes_the_same_runs_once_and_completes_what_was_interrupted(
+    server: Server, server_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = params_of(server_project)
+    experiment = params.mlflow.experiment
+    interrupted = client_interrupted_at("log_inputs", server.address)
+    runs, als = Runs(interrupted, {}), contents(params).models[1]
+    with pytest.raises(KeyboardInterrupt):
+        runs.finished(runs.begun(als, Place(experiment_id(interrupted, experiment, None))), als)
+    for _ in range(2):
+        log(params)
+    client = MlflowClient(tracking_uri=server.address)
+    (run,) = runs_of(client, experiment)["als"]
+
+    assert capsys.readouterr().out.endswith(f"to look: {server.address}\n")
+    assert_logged_once(client, experiment)
+    assert run.info.artifact_uri.startswith("mlflow-artifacts:")
+
+
+def test_a_training_run_on_a_server_keeps_its_end(server: Server, server_project: Path) -> None:
+    client = MlflowClient(tracking_uri=server.address)
+    trained = client.create_run(client.create_experiment(uuid4().hex)).info.run_id
+    client.set_terminated(trained, end_time=1_900_000_000_000)
+    write_project(
+        server_project,
+        uri=server.address,
+        experiment=uuid4().hex,
+        training={"als": trained},
+        attach="metrics",
+    )
+    log(params_of(server_project))
+    run = client.get_run(trained)
+
+    assert (run.info.status, run.info.end_time) == ("FINISHED", 1_900_000_000_000)
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
+        "concord/metrics/als.json"
+    ]
+
+
+def test_without_the_right_login_it_is_told_what_to_set(
+    server: Server, server_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not server.login:
+        log(params_of(server_project))  # a login that nobody asks for does no harm
+        return
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
+    with pytest.raises(TrackingError) as wrong:
+        log(params_of(server_project))
+    for name in server.login:
+        monkeypatch.delenv(name)
+    with pytest.raises(TrackingError) as missing:
+        log(params_of(server_project))
+
+    for refused in (wrong, missing):
+        assert str(refused.value) == (
+            f"MLflow at {server.address} asks for a login (401) (the results are on disk; set "
+            "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
+            "or correct mlflow.tracking_uri in params.yaml, then `concord log --again`)"
+        )

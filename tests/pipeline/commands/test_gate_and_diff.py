@@ -1,0 +1,345 @@
+"""`concord gate` and `concord diff` in real projects with history: numbers, decisions, exit codes, refusals."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from concord.metrics_core.statistics.pairs import compare
+from concord.pipeline.commands.gate import EXIT_CODES
+from tests.pipeline.revisions import SECOND, cache_without, cached_file, commit, scored_lists
+from tests.project import (
+    attempt,
+    change_params,
+    commit_results,
+    copied,
+    copied_from,
+    made_once,
+    run,
+    run_all_stages,
+)
+from tests.reports.samples.browser import Page
+
+pytestmark = pytest.mark.whole
+
+GATE = {
+    "guardrails": {"nDCG@10": "2%", "Coverage@10": "min_effect"},
+    "segments": {"activity": {"nDCG@10": "5%"}, "wanted": {"R@10": 0.05}},
+    "success": ["R@10"],
+}
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    made = made_once(tmp_path_factory, worker_id, gate_project) / "a project"
+    return copied_from(made, tmp_path_factory.mktemp("gate"))
+
+
+def gate_project(folder: Path) -> None:
+    """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third and P are new."""
+    project = copied(folder)
+    demo = project / "data/demo"
+    models = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
+    change_params(
+        project,
+        {
+            "models": models,
+            "comparison.baseline": "knn",
+            "comparison.primary": ["nDCG@10"],
+            "comparison.resamples": 199,
+            "segments": {
+                "activity": {"by": "activity", "edges": [0, 20, 50]},
+                "wanted": {"by": "truth_item", "shares": [0.5, 0.8]},
+            },
+            "gate": GATE,
+            "evaluation.metrics": ["nDCG", "R", "Coverage"],
+            "evaluation.ks": [10],
+            "evaluation.panel": False,
+        },
+    )
+    lists = scored_lists(project)
+    lists.write_parquet(demo / "ease.parquet")
+    _evaluate_and_commit(project)
+    run(project, "git", "tag", "v1")
+    train = pl.read_parquet(demo / "train.parquet").group_by("user").len()
+    busy = train.filter(pl.col("len") > 50)["user"].implode()
+    turned = pl.when(pl.col("user").is_in(busy)).then(-pl.col("score")).otherwise(pl.col("score"))
+    lists.with_columns(turned.alias("score")).write_parquet(demo / "ease.parquet")
+    models = {**models, "recent": {"path": "data/demo/ease-recent"}}
+    metrics = ["nDCG", "R", "Coverage", "P"]
+    change_params(project, {"models": models, "evaluation.metrics": metrics})
+    _evaluate_and_commit(project)
+
+
+@pytest.fixture(autouse=True)
+def _params_as_they_were(gated: Path) -> Iterator[None]:
+    kept = (gated / "params.yaml").read_bytes()
+    yield
+    (gated / "params.yaml").write_bytes(kept)
+
+
+def _evaluate_and_commit(project: Path) -> None:
+    run_all_stages(project, last="compare")
+    commit_results(project, last="compare")
+    commit(project, "a state")
+
+
+def _decided(gated: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
+    """What `--json` prints; the exit code is that of its outcome."""
+    if gate:
+        change_params(gated, {"gate": gate})
+    done = attempt(gated, "concord", "gate", *arguments, "--json")
+    assert done.stdout, done.stderr
+    content: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == content["exit_code"] == EXIT_CODES[content["outcome"]]
+    return content
+
+
+def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [each for each in decision["models"] if each["model"] == name]
+    return found
+
+
+def test_the_command_and_the_comparison_decide_alike(gated: Path) -> None:
+    stored = json.loads((gated / "results/comparison/comparison.json").read_text())["gate"]
+    decision = _decided(gated)
+
+    assert {key: decision[key] for key in stored} == stored
+    assert [each["model"] for each in stored["models"]] == ["ease", "recent"]
+    assert len(stored["lines"]) == 3
+
+
+def test_a_gate_that_is_added_makes_the_comparison_run_again_and_nothing_else(
+    gated: Path,
+) -> None:
+    change_params(gated, {"gate": {"guardrails": {"nDCG@10": "3%"}}})
+    stale = json.loads(run(gated, "dvc", "status", "--json"))
+
+    assert {stage for stage in stale if "@" in stage or stage in {"load-truth", "compare"}} == {"compare"}  # fmt: skip
+
+
+def test_a_segment_that_got_worse_fails_against_the_revision(gated: Path) -> None:
+    decision = _decided(gated, "v1", guardrails={}, segments={"activity": {"nDCG@10": "5%"}})
+    outcomes = {g["segment"]: g["outcome"] for g in _model(decision, "ease")["guardrails"]}
+
+    assert decision["outcome"] == "worse"
+    assert (decision["against"], decision["reference"]) == ("revision", "v1")
+    assert outcomes == {"0": "pass", "1 to 20": "pass", "21 to 50": "pass", "over 50": "worse"}
+    assert _model(decision, "knn")["outcome"] == "pass"  # it is as it was
+    assert decision["notes"] == ["not in v1, so not decided on: recent"]
+    done = attempt(gated, "concord", "gate", "v1")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "worse, against v1: ease is worse; knn passes."
+    assert "ease on nDCG@10 of activity “over 50”: −0." in done.stdout.splitlines()[1]
+    assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
+
+
+def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> None:
+    decision = _decided(gated, "v1")
+    path = "results/per_user/ease.parquet"
+    files = {"now": gated / path, "then": cached_file(gated, "v1", path)}
+    values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
+    (expected,) = compare(values, [("now", "then")], confidence=0.95)
+
+    found = _model(decision, "ease")["guardrails"][0]
+
+    assert (found["label"], found["difference"], found["ci_low"]) == ("nDCG@10", expected.difference, expected.ci_low)  # fmt: skip
+    assert found["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
+
+
+def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Path) -> None:
+    decision = _decided(gated, "v1")
+    ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
+    (covered,) = [each for each in ease if each["label"] == "Coverage@10"]
+    wanted = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
+
+    assert covered["test"] == "jackknife"
+    assert covered["ci_low"] < covered["difference"] < covered["ci_high"]
+    assert wanted[:3] == ["head", "middle", "tail"]
+    assert {each["outcome"] for each in knn} == {"pass"}
+
+
+def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
+    guardrails = {"nDCG@10": "1%", "Coverage@10": 0}
+    assert _decided(gated, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"
+    assert attempt(gated, "concord", "gate", "v1").returncode == 0
+
+
+def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
+    decision = _decided(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"])
+    code = attempt(gated, "concord", "gate", "v1").returncode
+    waived = _decided(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
+
+    assert (decision["outcome"], code) == ("undecided", 3)
+    assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
+    assert waived["outcome"] == "pass"
+    assert waived["lines"][1].startswith("Let pass though undecided: knn on P@10")
+
+
+@pytest.mark.parametrize(
+    ("gate", "arguments", "words"),
+    [
+        (None, (), "gate: asks nothing\n  fix: write what it asks, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
+        ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known of groups of wanted items"),
+        ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
+        ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
+        ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
+        ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
+        ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_decided_is_refused_with_2(
+    gated: Path, gate: dict[str, Any] | None, arguments: tuple[str, ...], words: str
+) -> None:
+    change_params(gated, {"gate": gate})
+    done = attempt(gated, "concord", "gate", *arguments)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "fix: " in done.stderr
+    assert not done.stdout
+
+
+def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Path) -> None:
+    lists = gated / "data/demo/ease.parquet"
+    kept = lists.read_bytes()
+    assert "beware" not in attempt(gated, "concord", "gate").stderr
+    change_params(gated, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
+    assert "beware" not in attempt(gated, "concord", "gate").stderr
+
+    for spoilt in (kept[:-1], kept[:-1] + b"?"):
+        lists.write_bytes(spoilt)
+        assert "beware, data/demo/ease.parquet has changed since" in attempt(gated, "concord", "gate").stderr  # fmt: skip
+    lists.write_bytes(kept)
+    change_params(gated, {"conventions.gain": "exp2", "conventions.preset": "custom"})
+    text = attempt(gated, "concord", "comment")
+
+    assert "beware, params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
+    assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
+
+
+def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
+    copy = copied_from(revisions / "a gated", tmp_path)
+    change_params(copy, {"gate": {"success": ["nDCG@10"]}})
+    done = attempt(copy, "concord", "gate", "v1")
+
+    assert done.returncode == 2
+    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
+
+
+def test_errors_of_the_machine_are_no_decision(gated: Path) -> None:
+    broken = gated / "results/per_user/ease.parquet"
+    kept = broken.read_bytes()
+    broken.unlink()
+    broken.write_bytes(kept[:1000])
+    done = attempt(gated, "concord", "gate")
+    broken.write_bytes(kept)
+
+    assert done.returncode == 2
+    assert done.stderr
+    assert attempt(gated, "concord", "gate", "--what").returncode == 2
+    assert attempt(gated, "bash", "-c", "exec concord gate > /dev/full").returncode == 2
+
+
+@pytest.fixture(scope="module")
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("diff"))
+
+
+def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
+    found = json.loads(run(project, "concord", "diff", *arguments, "--json"))
+    return {f"{row['model']} {row['label']}": row for row in found["changes"]}
+
+
+def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) -> None:
+    now = pl.read_parquet(project / "results/per_user/ease.parquet")
+    then = pl.read_parquet(cached_file(project, "v1", "results/per_user/ease.parquet"))
+    values = {"now": now["nDCG@10"].to_numpy(), "then": then["nDCG@10"].to_numpy()}
+    (expected,) = compare(values, [("now", "then")], confidence=0.95)
+
+    row = _changes(project, "v1")["ease nDCG@10"]
+
+    assert (row["difference"], row["ci_low"], row["p"]) == (expected.difference, expected.ci_low, expected.p)  # fmt: skip
+    assert (row["verdict"], row["primary"]) == ("worse", True)
+    assert row["n_users"] == len(now)
+
+
+def test_what_did_not_change_is_identical_and_what_one_side_has_is_named(project: Path) -> None:
+    found = run(project, "concord", "diff", "v1")
+
+    assert "note: not in v1: recent" in found
+    assert "note: not evaluated at v1: AP@10, AP@20" in found
+    assert "note: no longer evaluated: P@10, P@20" in found
+    assert "nDCG@10: the same for every user: knn" in found
+    assert "nDCG@10: ease, against v1: worse, −0." in found
+    assert {key.split()[1] for key in _changes(project, "v1")} == {"nDCG@10", "nDCG@20", "R@10", "R@20"}  # fmt: skip
+
+
+def test_models_and_metrics_can_be_chosen(project: Path) -> None:
+    found = run(project, "concord", "diff", "v1", "--model", "ease", "--metric", "R@10")
+
+    assert "R@10: ease" in found
+    assert "nDCG@10" not in found
+    assert "knn" not in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("v1", "--model", "als"), "'als' is not among the models"),
+        (("v1", "--metric", "ERR@10"), "'ERR@10' is not evaluated"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    project: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = attempt(project, "concord", "diff", *arguments)
+
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "fix: " in done.stderr
+
+
+def test_other_conventions_are_refused_by_name_unless_told(revisions: Path) -> None:
+    refused = attempt(revisions / "a project", "concord", "diff", "v1")
+    anyway = run(revisions / "a project", "concord", "diff", "v1", "--anyway")
+
+    assert refused.returncode == 2
+    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
+    assert anyway.startswith("note: ease, knn had other conventions")
+
+
+def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> None:
+    with cache_without(project, "v1", "results/per_user/ease.parquet"):
+        done = attempt(project, "concord", "diff", "v1")
+
+    assert done.returncode == 2
+    assert "results/per_user/ease.parquet: belongs to v1" in done.stderr
+    assert "dvc fetch --rev v1" in done.stderr
+
+
+def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) -> None:
+    found = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
+    (changed,) = found.values()
+
+    assert set(found) == {"results/report/primary.json"}
+    assert changed["nDCG@10.ease"]["diff"] < 0
+    assert changed["nDCG@10.recent"]["old"] is None
+    assert "nDCG@10.knn" not in changed  # it is the same
+
+
+def test_dvc_plots_diff_draws_both_revisions_without_a_network(
+    project: Path, browser: Page
+) -> None:
+    run(project, "dvc", "plots", "diff", "v1", "-o", "plots")
+
+    browser.show(project / "plots" / "index.html", width=1400)
+    browser.run("new Promise(done => setTimeout(done, 1500))")
+    drawn = browser.run("document.querySelectorAll('svg.marks path').length")
+
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+    assert drawn > 20
