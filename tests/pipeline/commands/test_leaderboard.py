@@ -222,7 +222,7 @@ def cells(line: str) -> list[str]:
 def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> None:
     before = {file: file.read_bytes() for file in planned.rglob("*") if file.is_file()}
 
-    lines = run(project, "concord", "plan", COLUMNS="80").splitlines()
+    lines = run(planned, "concord", "plan", COLUMNS="80").splitlines()
 
     assert lines[0] == "nDCG@5 against popularity, 300 users"
     assert cells(lines[1]) == ["model", "sd", "smallest", "of 6", "better", "users for 0.01", "of 6", "equivalent"]  # fmt: skip
@@ -233,7 +233,7 @@ def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> 
 
 
 def test_a_plan_shows_what_is_asked(planned: Path) -> None:
-    shown = run(project, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
+    shown = run(planned, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
 
     assert shown[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in shown[1]
@@ -265,7 +265,7 @@ def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
 def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     planned: Path, tmp_path: Path
 ) -> None:
-    run(project, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
+    run(planned, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     assert drawn == plan_picture(cc.plan(shop.compared()), "nDCG@5")
