@@ -319,7 +319,7 @@ def test_the_gate_of_params_is_checked(demo: Path, tmp_path: Path) -> None:
     project = copied_from(demo, tmp_path)
     change_params(project, {"gate": {"guardrails": {"nDCG@10": 0.002}, "segments": {"activity": {"nDCG@10": 0.5}}, "success": ["nDCG@10"]}})  # fmt: skip
 
-    shown = run(planned, "concord", "plan", COLUMNS="200")
+    shown = run(project, "concord", "plan", COLUMNS="200")
 
     assert (
         "This gate can never pass a model that is just as good as popularity, but by luck" in shown
