@@ -23,5 +23,5 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
 
 @pytest.fixture(scope="session")
 def revisions(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Return a folder with `a project` of four commits, and the same after the second in `second/a project`."""
+    """Return a folder to copy from, with `a project` of four commits, and the same after the second in `second/a project`."""
     return made_once(tmp_path_factory, worker_id, history_project)

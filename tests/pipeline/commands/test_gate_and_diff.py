@@ -222,7 +222,7 @@ def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Pa
 
 
 def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
-    copy = copied_from(revisions / "a gated", tmp_path)
+    copy = copied_from(revisions / "a project", tmp_path)
     change_params(copy, {"gate": {"success": ["nDCG@10"]}})
     done = attempt(copy, "concord", "gate", "v1")
 
@@ -303,9 +303,10 @@ def test_what_cannot_be_compared_is_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_unless_told(revisions: Path) -> None:
-    refused = attempt(revisions / "a project", "concord", "diff", "v1")
-    anyway = run(revisions / "a project", "concord", "diff", "v1", "--anyway")
+def test_other_conventions_are_refused_by_name_unless_told(revisions: Path, tmp_path: Path) -> None:
+    copy = copied_from(revisions / "a project", tmp_path)
+    refused = attempt(copy, "concord", "diff", "v1")
+    anyway = run(copy, "concord", "diff", "v1", "--anyway")
 
     assert refused.returncode == 2
     assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr

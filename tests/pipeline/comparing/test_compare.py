@@ -197,9 +197,13 @@ def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_p
 def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
     easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
     lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
-    values = {"pop": [*easy, *hard], "als": [*lower, *[None] * 60], "other": [*([0.1] * 60), *hard]}
+    values: dict[str, list[float | None]] = {
+        "pop": [*easy, *hard],
+        "als": [*lower, *[None] * 60],
+        "other": [*([0.1] * 60), *hard],
+    }
 
-    models: dict[str, Any] = {model: {"nDCG@10": column} for model, column in values.items()}
+    models = {model: {"nDCG@10": column} for model, column in values.items()}
     comparison = compared(evaluated(tmp_path, models))
     flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
     shares = {r["model"]: r["probability"] for r in comparison["best"]}

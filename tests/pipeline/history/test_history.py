@@ -41,10 +41,11 @@ def _by_model(rows: list[dict[str, Any]], subject: str) -> dict[str, dict[str, A
 
 
 def test_a_difference_to_the_former_self_is_that_of_concord_diff(
-    project: Path, revisions: Path
+    project: Path, revisions: Path, tmp_path: Path
 ) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
-    diff = run(revisions / SECOND / "a project", "concord", "diff", "v1", "--json")
+    second = copied_from(revisions / SECOND / "a project", tmp_path)
+    diff = run(second, "concord", "diff", "v1", "--json")
     changes = json.loads(diff)["changes"]
     expected = {f"{each['model']} {each['label']}": each for each in changes if each["primary"]}
 

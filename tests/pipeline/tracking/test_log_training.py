@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from mlflow import MlflowClient
-from mlflow.entities import Run
 
 from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
@@ -38,17 +37,13 @@ def _params(folder: Path, run_id: str, attach: str, **also: str) -> Params:
     return params_of(write_project(folder, training={"als": run_id, **also}, attach=attach))
 
 
-def _stored(client: MlflowClient, run_id: str) -> Run:
-    return client.get_run(run_id)
-
-
 def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
     client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = _params(project, trained, "metrics")
     for _ in range(2):
         log(params)
-    run = _stored(client, trained)
+    run = client.get_run(trained)
     runs = runs_of(client)
 
     assert (run.info.status, run.info.start_time, run.info.end_time) == (
@@ -84,7 +79,7 @@ def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
     for value in (0.40, 0.31, 0.40):
         write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
-        shown.append(_stored(client, trained).data.metrics["accuracy/ndcg_at_10"])
+        shown.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
 
     assert shown == [0.40, 0.31, 0.40]
 
@@ -97,9 +92,9 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
     als = contents(params).models[1]
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
     with pytest.raises(KeyboardInterrupt):
-        attached(interrupted, _stored(client, trained), als)
+        attached(interrupted, client.get_run(trained), als)
     log(params)
-    run = _stored(client, trained)
+    run = client.get_run(trained)
 
     assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
     assert run.info.end_time == ENDED
@@ -111,7 +106,7 @@ def test_a_child_lies_below_the_training_run_in_its_experiment(
     params = _params(project, trained, "child")
     for _ in range(2):
         log(params)
-    training = _stored(client, trained)
+    training = client.get_run(trained)
     (child,) = client.search_runs(
         [training.info.experiment_id], f"tags.`mlflow.parentRunId` = '{trained}'"
     )
