@@ -47,7 +47,16 @@ def _is_running(process: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not _is_zombie(process)
+
+
+def _is_zombie(process: int) -> bool:
+    """True if the process has ended and nobody has asked for its exit code, as in a container without an init process."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    except OSError:  # it has ended, or the system has no /proc
+        return False
+    return state.split()[0] in {"Z", "X"}
 
 
 def _remove(path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from threading import Timer
 
@@ -69,13 +70,18 @@ def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
         for folder in (stale, elsewhere):
             folder.mkdir()
             (folder / "spilled").touch()
-        parts = [tmp_path / f".a.parquet.{pid}.part" for pid in (os.getpid(), gone.pid)]
+        ended = subprocess.Popen(["true"])  # and nobody asks for its exit code yet
+        while Path(f"/proc/{ended.pid}/stat").read_text().split()[2] != "Z":
+            time.sleep(0.01)
+        pids = (os.getpid(), gone.pid, ended.pid)
+        parts = [tmp_path / f".a.parquet.{pid}.part" for pid in pids]
         for part in (*parts, tmp_path / ".theirs.part"):
             part.touch()
         with spill_folder():
             pass
         remove_stale_parts(tmp_path)
         left = {path.name for path in tmp_path.iterdir()}
+        ended.wait()
 
     assert left == {own.name, elsewhere.name, parts[0].name, ".theirs.part"}
     assert not own.exists()
