@@ -18,8 +18,8 @@ repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
 	@echo "report: results/report/report.html    MLflow: make ui"
 
-test: $(INSTALLED)  ## the tests for while you work
-	$(PYTEST) -m "not whole and not nightly" --hypothesis-profile=quick
+test: $(INSTALLED)  ## the tests for while you work: all but the slow ones
+	$(PYTEST) -m "not whole and not nightly" --quick --hypothesis-profile=quick
 
 test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests that a change has to pass: also whole runs, servers, a browser, Spark (needs Java 17)
 	$(PYTEST) -m "not nightly"

@@ -29,6 +29,10 @@ settings.register_profile(
 settings.load_profile("default")
 
 DURATIONS = Path(__file__).with_name("durations.json")
+SLOW_TEST, SLOW_SETUP = (
+    0.8,
+    5.0,
+)  # seconds of a test, and of all fixtures of a file, beside two other workers
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Registered first, so run last: a worker has told all it knows, and ends before the bindings of DuckDB count what
@@ -38,26 +42,49 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name}")
+    parser.addoption(
+        "--quick", action="store_true", help=f"leave out what {DURATIONS.name} calls slow"
+    )
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest files first, so that all workers end at about the same time."""
-    durations = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
-    items.sort(key=lambda item: -durations.get(item.nodeid.partition("::")[0], 0))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run the slowest files first, so that all workers end at about the same time; without slow tests if asked."""
+    recorded = json.loads(DURATIONS.read_text())
+    if config.getoption("--quick"):
+        slow = {*recorded["slow"]}
+        is_slow = [not slow.isdisjoint((i.nodeid, _file(i.nodeid))) for i in items]
+        left_out = [item for item, out in zip(items, is_slow, strict=True) if out]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item, out in zip(items, is_slow, strict=True) if not out]
+    items.sort(key=lambda item: -recorded["files"].get(_file(item.nodeid), 0))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the seconds that each file took, where that was asked for."""
+    """Write the seconds that each file took, and which tests and files are slow, where that was asked for."""
     if not terminalreporter.config.getoption("--record-durations"):
         return
-    durations: dict[str, float] = defaultdict(float)
+    files: dict[str, float] = defaultdict(float)
+    setups: dict[str, float] = defaultdict(float)
+    slow = set()
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                durations[report.nodeid.partition("::")[0]] += report.duration
-    slow = {file: round(seconds) for file, seconds in sorted(durations.items()) if seconds > 1}
-    DURATIONS.write_text(json.dumps(slow, indent=1) + "\n")
+                file = _file(report.nodeid)
+                files[file] += report.duration
+                setups[file] += report.duration if report.when == "setup" else 0.0
+                if report.when == "call" and report.duration > SLOW_TEST:
+                    slow.add(report.nodeid)
+    slow |= {file for file, seconds in setups.items() if seconds > SLOW_SETUP}
+    recorded = {
+        "files": {file: round(seconds) for file, seconds in sorted(files.items()) if seconds > 1},
+        "slow": sorted(each for each in slow if each in setups or _file(each) not in slow),
+    }
+    DURATIONS.write_text(json.dumps(recorded, indent=1) + "\n")
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -71,6 +98,17 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def finished_demo(folder: Path) -> None:
     said = run_process(copied(folder), "dvc", "repro")
     (folder / "said.txt").write_text(said, encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _tracking_uri_as_it_was() -> Iterator[None]:
+    """MLflow writes the store that it uses into the environment."""
+    before = os.environ.get("MLFLOW_TRACKING_URI")
+    yield
+    if before is None:
+        os.environ.pop("MLFLOW_TRACKING_URI", None)
+    else:
+        os.environ["MLFLOW_TRACKING_URI"] = before
 
 
 @pytest.fixture(scope="session")
