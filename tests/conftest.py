@@ -29,10 +29,8 @@ settings.register_profile(
 settings.load_profile("default")
 
 DURATIONS = Path(__file__).with_name("durations.json")
-SLOW_TEST, SLOW_SETUP = (
-    0.8,
-    5.0,
-)  # seconds of a test, and of all fixtures of a file, beside two other workers
+SLOW_TEST = 0.4  # seconds of a test, beside two other workers
+SLOW_SETUP = 5.0  # seconds of all fixtures of a file
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # Registered first, so run last: a worker has told all it knows, and ends before the bindings of DuckDB count what
@@ -53,10 +51,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     recorded = json.loads(DURATIONS.read_text())
     if config.getoption("--quick"):
         slow = {*recorded["slow"]}
-        is_slow = [not slow.isdisjoint((i.nodeid, _file(i.nodeid))) for i in items]
-        left_out = [item for item, out in zip(items, is_slow, strict=True) if out]
+        left_out = [each for each in items if slow & {each.nodeid, _file(each.nodeid)}]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item, out in zip(items, is_slow, strict=True) if not out]
+        items[:] = [each for each in items if not slow & {each.nodeid, _file(each.nodeid)}]
     items.sort(key=lambda item: -recorded["files"].get(_file(item.nodeid), 0))
 
 

@@ -90,12 +90,13 @@ def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
 
 
 def audited_as_pinned(project: Path) -> cc.Audit:
-    """`cc.audit` of the models of params.yaml."""
+    """Return `cc.audit` of the models of params.yaml."""
     params = _params(project)
     options = _options(params)
     models, truth = _lists_and_truth(params, params["comparison"].get("replicates", {}))
     tables = {name: options[name] for name in ("train", "items", "columns", "conventions")}
-    return cc.audit(models, truth, metrics=params["comparison"]["primary"], **tables)
+    with chdir(project):
+        return cc.audit(models, truth, metrics=params["comparison"]["primary"], **tables)
 
 
 def _params(project: Path) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Metric: one row of the catalogue, or a function of one's own with what must be known of it."""
 
+import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from concord.metrics_core.conventions.conventions import KNOB, OF_DATA
 
@@ -58,5 +59,11 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """Return the first line of the function's docstring."""
-        return (inspect.getdoc(self.function) or "").split("\n")[0].rstrip(".")
+        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
+        text = inspect.getdoc(self.function) or _documented(self.function)
+        return text.splitlines()[0].rstrip(".")
+
+
+def _documented(function: Callable[..., Any]) -> str:
+    (definition,) = ast.parse(inspect.getsource(function)).body
+    return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""

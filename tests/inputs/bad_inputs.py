@@ -51,7 +51,7 @@ ENDINGS = (
     "set `models.m.format`; the endings that tell it are .arrow, .csv, .feather, .ipc, .jsonl, "
     ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text ones"
 )
-LINE = "mend the line, or remove it"
+LINE = "fix the line, or remove it"
 RAGGED = "give each row one value a column; quote values that hold the separator"
 OWN_NAMES = "give each column its own name"
 UTF8 = "save the file as UTF-8"
@@ -225,9 +225,9 @@ JSON = [
             ("line 2: is no JSON object", "line 3: has no list `items`",
              "line 4: `scores` is not as long as `items`", "line 5: is no JSON object"), LINE),
     BadJson("json_key_twice", '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"user":"w"}\n',
-            "line 2: names a key twice", LINE),
+            "line 2: has a key twice", LINE),
     BadJson("json_key_twice_in_row", '{"user":"u","item":"a"}\n{"user":"v","item":"b","item":"c"}\n',
-            "line 2: names a key twice", LINE),
+            "line 2: has a key twice", LINE),
     BadJson("json_ids_of_other_kinds", '{"user":1.5,"items":["a",true,null]}\n',
             ("line 1, column 'user' (item 'a'): '1.5' is neither text nor a 64-bit integer;"
              " 3 rows affected", "line 1, column 'item': is missing; 1 row affected",
@@ -525,7 +525,7 @@ BACKGROUND = [
              _bytes(pa.table({"item": ["a", "b"], "vector": FIXED_SIZE})),
              "holds lists of a fixed size of which some are missing", None, file="i.parquet"),
     BadItems("key_of_catalogue_twice", '{"item":1,"price":2,"price":3}\n',
-             "line 1: names a key twice", LINE, file="i.jsonl"),
+             "line 1: has a key twice", LINE, file="i.jsonl"),
     BadItems("categories_of_two_kinds",
              '{"item":1,"categories":["x"]}\n{"item":"2","categories":"y|z"}\n',
              "column 'categories': holds values of different kinds: list of text, text",

@@ -42,7 +42,7 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
-            raise refuse(where, "names a key twice", "mend the line, or remove it")
+            raise refuse(where, "has a key twice", "fix the line, or remove it")
         return values
 
     try:

@@ -142,7 +142,7 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
-    wrong = [*wrong, (_has_repeated_key(shape), "names a key twice")]
+    wrong = [*wrong, (_has_repeated_key(shape), "has a key twice")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
         SELECT number AS line, j, CASE {cases} END AS line_wrong
@@ -156,8 +156,8 @@ def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
 def _has_repeated_key(keys: Iterable[str]) -> str:
     """Return a condition that is true if a line has a key twice; DuckDB would read one of the values.
 
-    Keys are listed only where one of `keys` occurs in the line again: to list those of every line takes as long as to
-    read it.
+    The keys of a line are listed only if the text of one of `keys` occurs again in it: listing them takes as long as
+    reading the line. A key that is repeated in an escaped spelling is therefore not noticed.
     """
     texts = [json.dumps(key, ensure_ascii=False) for key in keys]
     again = " OR ".join(

@@ -241,7 +241,7 @@ def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, 
     if raw.marked:
         query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
         problems += [
-            Problem(f"{file.name}: {raw.place(position)}", wrong, "mend the line, or remove it")
+            Problem(f"{file.name}: {raw.place(position)}", wrong, "fix the line, or remove it")
             for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
         ]
     if problems:
