@@ -47,8 +47,9 @@ def differences(evidence: Evidence) -> list[Difference]:
         family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
         alone = np.array([each.paired.p for each in family], dtype=np.float64)
         adjusted[primary] = np.maximum(_jointly(asked, family, aligned), alone)  # as the interval
+    in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _difference(each, bool(is_primary), float(p), asked)
+        _difference(each, bool(is_primary), float(p), in_family, asked)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
 
@@ -66,7 +67,13 @@ def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]
         effect = absolute(asked.min_effects[text], means[asked.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
         clusters = aligned.whose(label, conventions)
-        results = compare(values, named, confidence=asked.confidence, clusters=clusters)
+        results = compare(
+            values,
+            named,
+            confidence=asked.confidence,
+            clusters=clusters,
+            bounds=label.bounds(conventions),
+        )
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
@@ -118,7 +125,10 @@ def _swapped(evidence: Evidence) -> Iterator[_Found]:
             yield _Found(label, model, asked.baseline, found, effect)
 
 
-def _difference(found: _Found, primary: bool, p_adjusted: float, asked: Asked) -> Difference:
+def _difference(
+    found: _Found, primary: bool, p_adjusted: float, in_family: int, asked: Asked
+) -> Difference:
+    """The row of a pair. in_family : primary comparisons that are tested."""
     paired, upwards = found.paired, found.label.metric.higher_is_better
     return Difference(
         label=str(found.label),
@@ -151,5 +161,6 @@ def _difference(found: _Found, primary: bool, p_adjusted: float, asked: Asked) -
             alpha=asked.alpha,
             min_effect=found.min_effect,
             higher_is_better=upwards,
+            tests=in_family if primary and asked.adjustment == "holm" else 1,
         ),
     )

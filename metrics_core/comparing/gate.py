@@ -16,6 +16,7 @@ from concord.metrics_core.comparison.gate import (
     Success,
 )
 from concord.metrics_core.statistics.adjust import holm
+from concord.metrics_core.statistics.sign_flips import SignFlips
 
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
@@ -61,14 +62,25 @@ def decide(
     )
 
 
-def guarded(measured: Measured, asked: Margin, margin: float | None) -> Guardrail:
+def guarded(
+    measured: Measured,
+    asked: Margin,
+    margin: float | None,
+    flips: SignFlips | None = None,
+    *,
+    confidence: float = 0.95,
+) -> Guardrail:
     """The guardrail of what was measured.
 
     pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
     worse     : its upper end lies below -margin
     undecided : neither, or there is no interval, or it would pass, but a user has a value with the reference alone
+
+    Parameters
+    ----------
+    flips : of the gains, where few users differ: one-sided flips against -margin have to show the same
     """
-    outcome = _guarded(measured, margin)
+    outcome = _guarded(measured, margin, flips, (1 - confidence) / 2)
     return Guardrail(
         **vars(measured),
         asked=str(asked),
@@ -87,21 +99,33 @@ def successes(measured: Sequence[Measured], *, confidence: float) -> list[Succes
         Success(
             **vars(each),
             p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-            better=bool(adjusted < 1 - confidence) and (each.gain or 0.0) > 0 and not each.n_lost,
+            better=bool(adjusted < 1 - confidence) and _gained(each) and not each.n_lost,
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
 
 
-def _guarded(measured: Measured, margin: float | None) -> Outcome:
+def _gained(measured: Measured) -> bool:
+    """True if there is a gain, and its interval says so too where p is that of sign flips."""
+    end = measured.gain_low if measured.test == "sign_flips" else measured.gain
+    return (end or 0.0) > 0
+
+
+def _guarded(
+    measured: Measured, margin: float | None, flips: SignFlips | None, level: float
+) -> Outcome:
     if measured.identical:
         return "pass"
     low, high = measured.gain_low, measured.gain_high
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        return "undecided" if measured.n_lost else "pass"
-    return "worse" if high < -margin else "undecided"
+        agreed = flips is None or flips.p_above(-margin) <= level
+        return "pass" if agreed and not measured.n_lost else "undecided"
+    if high < -margin:
+        agreed = flips is None or flips.p_below(-margin) <= level
+        return "worse" if agreed else "undecided"
+    return "undecided"
 
 
 def _outcome(

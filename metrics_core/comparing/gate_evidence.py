@@ -1,7 +1,8 @@
 """What a gate looks at: each model against the reference, over all users and in the segments that it names."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from concord.metrics_core.comparing.differences import differences
 from concord.metrics_core.comparing.evidence.asked import Asked
@@ -21,8 +22,15 @@ from concord.metrics_core.comparison.gate import (
 )
 from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
 from concord.metrics_core.metrics.catalogue import parse
-from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, Paired, paired
+from concord.metrics_core.statistics.sign_flips import SignFlips
 
+_TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
+    "t": "t",
+    "sign_flips": "sign_flips",
+    "swap": "jackknife",
+    "none": "none",
+}
 Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
 
 
@@ -63,30 +71,45 @@ def checked(
 ) -> dict[str, Checked]:
     """Model -> its guardrails, over all users and then in segments, and its success metrics."""
     asked = evidence.asked
-    over_all = _over_all_users(evidence, gate, models, pairs)
+    over_all, flips = _over_all_users(evidence, gate, models, pairs)
     inside = list(_in_segments(evidence, gate))
     found: dict[str, Checked] = {}
     for model in models:
         guardrails = [
-            _guardrail(asked, over_all[model, label], margin, _mean(evidence, label))
+            _guardrail(
+                asked,
+                over_all[model, label],
+                margin,
+                _mean(evidence, label),
+                flips.get((model, label)),
+            )
             for label, margin in gate.guardrails.items()
         ]
         for name, grouped in inside:
             margin = gate.segments[name][grouped.text]
             for segment in grouped.values:
-                measured = _in_segment(evidence, name, grouped, segment, model)
-                if measured is not None:
-                    guardrails.append(
-                        _guardrail(asked, measured, margin, or_nan(measured.reference))
-                    )
+                found_inside = _in_segment(evidence, name, grouped, segment, model)
+                if found_inside is not None:
+                    measured, of_segment = found_inside
+                    reference = or_nan(measured.reference)
+                    guardrails.append(_guardrail(asked, measured, margin, reference, of_segment))
         found[model] = guardrails, [over_all[model, label] for label in gate.success]
     return found
 
 
 def _guardrail(
-    asked: Asked, measured: Measured, margin: float | str, reference: float
+    asked: Asked,
+    measured: Measured,
+    margin: float | str,
+    reference: float,
+    flips: SignFlips | None,
 ) -> Guardrail:
-    return guarded(measured, margin, or_none(margin_of(asked, measured.label, margin, reference)))
+    allowed = or_none(margin_of(asked, measured.label, margin, reference))
+    return guarded(measured, margin, allowed, flips, confidence=asked.confidence)
+
+
+def _of_gains(pair: Paired, *, higher_is_better: bool) -> SignFlips | None:
+    return pair.flips if pair.flips is None or higher_is_better else pair.flips.negated
 
 
 def _mean(evidence: Evidence, label: str) -> float:
@@ -95,13 +118,16 @@ def _mean(evidence: Evidence, label: str) -> float:
 
 def _over_all_users(
     evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
-) -> dict[tuple[str, str], Measured]:
-    """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
+) -> tuple[dict[tuple[str, str], Measured], dict[tuple[str, str], SignFlips | None]]:
+    """(model, label) -> what is measured over all users, and sign flips of the gains where few users differ.
+
+    Numbers over all users get an interval of their own.
+    """
     baseline = evidence.asked.baseline
     wanted = {*gate.guardrails, *gate.success}
     known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
     intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
-    found = {}
+    found, flips = {}, {}
     for label in wanted:
         metric = parse(label).metric
         columns = {} if metric.of_catalogue else _columns(evidence, label)
@@ -109,6 +135,9 @@ def _over_all_users(
             pair = known[model, label]
             both = (columns[model], columns[baseline]) if columns else None
             low, high = pair.ci_low, pair.ci_high
+            if both and pair.test == "sign_flips":
+                again = paired(*both, confidence=evidence.asked.confidence)
+                flips[model, label] = _of_gains(again, higher_is_better=metric.higher_is_better)
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = intervals[label, model]
             found[model, label] = Measured(
@@ -124,18 +153,19 @@ def _over_all_users(
                 n_users=pair.n_users,
                 n_nonzero=pair.n_nonzero,
                 n_lost=_lost(*both) if both else 0,
-                test="jackknife" if pair.test == "swap" else "none" if pair.test == "none" else "t",
+                test=_TEST[pair.test],
                 p=pair.p,
                 n_requests=_shared_requests(*both) if both else None,
             )
-    return found
+    return found, flips
 
 
 def _columns(evidence: Evidence, text: str) -> dict[str, Column]:
     """Model -> its values of a label."""
     aligned, pinned, label = evidence.aligned, evidence.asked.conventions, parse(text)
     values = aligned.values(text, label.conventions(pinned).undefined)
-    return {m: Column(v, aligned.whose(label, pinned)) for m, v in values.items()}
+    whose, bounds = aligned.whose(label, pinned), label.bounds(pinned)
+    return {model: Column(column, whose, bounds) for model, column in values.items()}
 
 
 def _lost(ours: Column, theirs: Column) -> int:
@@ -163,20 +193,21 @@ def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]
             label = parse(text)
             values = aligned.values(text, label.conventions(asked.conventions).undefined)
             of_groups = split(values, groups.names, groups.of_user)
-            yield name, Grouped(text, label, of_groups, aligned.whose(label, asked.conventions))
+            whose, bounds = aligned.whose(label, asked.conventions), label.bounds(asked.conventions)
+            yield name, Grouped(text, label, of_groups, whose, bounds)
 
 
 def _in_segment(
     evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
-) -> Measured | None:
-    """A model in a group; None where nobody in it has a value with the model or with the reference."""
+) -> tuple[Measured, SignFlips | None] | None:
+    """A model in a group, and sign flips of its gains where few users differ; None where nobody in it has a value with the model or with the reference."""
     asked = evidence.asked
     ours, theirs = (grouped.column(segment, name) for name in (model, asked.baseline))
     if not (ours.n_defined or theirs.n_defined):
         return None
     pair = paired(ours, theirs, confidence=asked.confidence)
     label = parse(grouped.text)
-    return Measured(
+    measured = Measured(
         label=grouped.text,
         higher_is_better=label.metric.higher_is_better,
         segmentation=name,
@@ -189,7 +220,8 @@ def _in_segment(
         n_users=pair.n_users,
         n_nonzero=pair.n_nonzero,
         n_lost=_lost(ours, theirs),
-        test="t",
+        test=_TEST[pair.test],
         p=or_none(pair.p),
         n_requests=_shared_requests(ours, theirs),
     )
+    return measured, _of_gains(pair, higher_is_better=label.metric.higher_is_better)

@@ -6,6 +6,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Models
 from concord.metrics_core.comparison.parts import Difference, Metric, Score
 from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.scoring.numerics.tolerance import difference
 
 
 def metrics_of(asked: Asked) -> Iterator[Metric]:
@@ -50,7 +51,7 @@ def _best(label: Label, means: Mapping[str, float | None]) -> list[str]:
     if not known:
         return []
     value = (max if label.metric.higher_is_better else min)(known.values())
-    return [model for model, mean in known.items() if mean == value]
+    return [model for model, mean in known.items() if difference(mean, value) == 0]
 
 
 def _none_is_better(

@@ -14,6 +14,7 @@ from concord.metrics_core.comparison.parts import Difference, LeftOut, PanelEntr
 from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.tolerance import difference
 from concord.metrics_core.scoring.panel import UNWEIGHED, Definition, differing, panel
 from concord.metrics_core.statistics.pairs import adjust, compare, pairs, verdict
 
@@ -101,6 +102,7 @@ def _verdicts(
         named,
         confidence=asked.confidence,
         clusters=aligned.whose(label, definition.conventions),
+        bounds=label.bounds(definition.conventions),
     )
     if is_pooled(label, definition.conventions):
         results = [
@@ -118,6 +120,7 @@ def _verdicts(
             alpha=asked.alpha,
             min_effect=effect,
             higher_is_better=label.metric.higher_is_better,
+            tests=int(np.count_nonzero(~np.isnan(family))),
         )
         for (a, b), result, p in zip(named, results, adjusted, strict=False)
         if b == asked.baseline
@@ -163,7 +166,7 @@ def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dic
     sign = 1 if higher_is_better else -1
     defined = {model: sign * value for model, value in values.items() if value is not None}
     return {
-        model: 1 + sum(other > defined[model] for other in defined.values())
+        model: 1 + sum(difference(other, defined[model]) > 0 for other in defined.values())
         if model in defined
         else None
         for model in values

@@ -46,8 +46,9 @@ class Measured:
     n_nonzero             : users with different values; of a number over all users, with different lists
     n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
     n_requests            : of these users, that have a value with both, where requests are the unit
-    test                  : `t`; `jackknife` of a number over all users; `none` where there can be no interval
-    p                     : of no difference, two-sided: paired t, or swapping lists
+    test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
+                            there can be no interval
+    p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
     """
 
     label: str
@@ -62,7 +63,7 @@ class Measured:
     n_users: int
     n_nonzero: int
     n_lost: int
-    test: Literal["t", "jackknife", "none"]
+    test: Literal["t", "sign_flips", "jackknife", "none"]
     p: float | None
     n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
 

@@ -103,7 +103,8 @@ class Difference:
     better, equal, worse : shares of these users
     n_nonzero            : users with different values; for a number over all users, with different lists
     caution              : does the interval rest on few of them?
-    p, p_adjusted        : of the paired t test (`test: t`) or of swapping lists (`test: swap`)
+    p, p_adjusted        : of the paired t test (`test: t`), of sign flips where few users differ (`sign_flips`) or of
+                           swapping lists (`swap`)
     adjustment           : `holm` or `max_t` for primary labels, `bh` for others
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
 from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure, fairness
-from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.metrics.own import digests, known_metrics, load, of_file, own_metric
 from concord.metrics_core.metrics.spelling import label_meant, metric_meant
 
@@ -213,6 +213,11 @@ class Label:
         own = pinned.of(self.override_key)
         rel = dict(self.arguments).get("rel")
         return own if rel is None else replace(own, relevance_threshold=rel)
+
+    def bounds(self, pinned: Conventions) -> Bounds:
+        """The lowest and the highest value; none where relevant items count by inverse propensities."""
+        is_weighed = pinned.propensity is not None and self.metric.family == "accuracy"
+        return UNBOUNDED if is_weighed else self.metric.range
 
     def ranking_number(self, pinned: Conventions) -> int:
         """Which of the rankings this label reads."""

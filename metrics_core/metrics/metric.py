@@ -2,12 +2,16 @@
 
 import ast
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 from concord.metrics_core.conventions.conventions import KNOB, OF_DATA
+
+Bounds = tuple[float, float]  # lowest and highest value of a metric
+UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Metric:
     columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
 
     @property
-    def range(self) -> tuple[float, float]:
+    def range(self) -> Bounds:
         """Lowest and highest value under `standard`."""
         return self.low, self.high
 

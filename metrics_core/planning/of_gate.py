@@ -75,7 +75,7 @@ class _Gain:
 
 def _spread(found: Guardrail | Success, confidence: float) -> Spread | None:
     """Of users' differences; a number over all users has none."""
-    if found.test != "t":
+    if found.test not in {"t", "sign_flips"}:
         return None
     return spread_of(found.ci_low, found.ci_high, found.n_users, confidence)
 

@@ -1,7 +1,7 @@
 """Summary: one column of per-user values -> mean, interval, and how many users stand behind it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,15 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.scoring.numerics.clusters import Clusters
-from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum, exactly
-from concord.metrics_core.scoring.numerics.student import half_width
+from concord.metrics_core.scoring.numerics.exact import exact_parts, exactly
+from concord.metrics_core.scoring.numerics.mean_interval import (
+    NO_INTERVAL,
+    Spread,
+    interval_of_totals,
+    squared,
+)
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,12 @@ def summarise(
     clusters   : whose requests they are, where values are those of requests, or what users count, where not alike
     """
     own = label.conventions(conventions)
-    totals = totals_of(values, parts, own.undefined)
+    bounds = label.bounds(conventions)
+    totals = totals_of(values, parts, own.undefined, bounds)
     mean = mean_of(label, totals)
     if clusters is not None:
         ratio = clusters.ratio(_zeroed(values, own.undefined))
-        low, high = ratio.interval(confidence)
+        low, high = ratio.interval(confidence, bounds)
         if parts or math.isnan(mean):  # pooled, or undefined as soon as one is
             low = high = math.nan
         else:
@@ -70,25 +77,31 @@ def summarise(
         counts = (ratio.n, totals.n_undefined, n_requests)
         return Summary(_rounded(mean, own), low, high, *counts)
     squares = squared(counted(values, own.undefined), mean) if not parts else []
-    return summary_of(label, totals, squares, own, confidence=confidence)
+    return summary_of(label, totals, squares, conventions, confidence=confidence)
 
 
 @dataclass(frozen=True)
 class Totals:
     """What a mean is made of, of some users or of all; those of partitions add up to the same bits.
 
-    sums : of the values, and of each of the parts of a pooled mean: numbers that add up to the exact sum
+    sums   : of the values, and of each of the parts of a pooled mean: numbers that add up to the exact sum
+    spread : of the values
     """
 
-    n_users: int
     n_undefined: int
     sums: tuple[Sequence[float], ...]
+    spread: Spread
+
+    @property
+    def n_users(self) -> int:
+        """How many users stand behind the mean."""
+        return self.spread.n
 
     def __add__(self, other: "Totals") -> "Totals":
         """The totals of both partitions, which hold different users."""
         sums = tuple(exactly([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
         n_undefined = self.n_undefined + other.n_undefined
-        return Totals(self.n_users + other.n_users, n_undefined, sums)
+        return Totals(n_undefined, sums, self.spread + other.spread)
 
 
 def counted(values: Floats, undefined: str) -> Floats:
@@ -96,14 +109,14 @@ def counted(values: Floats, undefined: str) -> Floats:
     return values[~np.isnan(values)] if undefined == "skip" else _zeroed(values, undefined)
 
 
-def totals_of(values: Floats, parts: Sequence[Floats], undefined: str) -> Totals:
-    """The totals of these users; see `summarise`."""
+def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: Bounds) -> Totals:
+    """The totals of these users; see `summarise`. bounds : of the metric."""
     nowhere = np.isnan(values)
     n_undefined = int(np.count_nonzero(nowhere))
     kept = ~nowhere if n_undefined and undefined == "skip" else slice(None)
     columns = [_zeroed(column, undefined)[kept] for column in (values, *parts)]
     sums = tuple(map(exact_parts, columns))
-    return Totals(len(columns[0]), n_undefined, sums)
+    return Totals(n_undefined, sums, Spread.of(columns[0], bounds))
 
 
 def mean_of(label: Label, totals: Totals) -> float:
@@ -118,25 +131,22 @@ def mean_of(label: Label, totals: Totals) -> float:
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
-def squared(values: Floats, mean: float) -> list[float]:
-    """Numbers that add up to the exact sum of (value - mean)^2, each rounded once."""
-    deviation = values - mean
-    return exact_parts(deviation * deviation)
-
-
 def summary_of(
     label: Label,
     totals: Totals,
-    squares: Iterable[float],
-    own: Conventions,
+    squares: Sequence[float],
+    conventions: Conventions,
     *,
     confidence: float,
 ) -> Summary:
     """The summary of all users. squares : as `squared` gives them; a pooled mean has none."""
-    mean = mean_of(label, totals)
-    pooled = len(totals.sums) > 1
-    half = math.nan if pooled else _half_width(totals.n_users, mean, squares, confidence)
-    low, high = mean - half, mean + half
+    own, mean = label.conventions(conventions), mean_of(label, totals)
+    is_pooled = len(totals.sums) > 1
+    low, high = (
+        NO_INTERVAL
+        if is_pooled
+        else interval_of_totals(totals.spread, mean, squares, confidence, label.bounds(conventions))
+    )
     return Summary(_rounded(mean, own), low, high, totals.n_users, totals.n_undefined)
 
 
@@ -144,18 +154,6 @@ def _rounded(mean: float, own: Conventions) -> float:
     if own.round is not None and "mean" in own.round and math.isfinite(mean):
         return round(mean, own.round["mean"])
     return mean
-
-
-def interval_of(
-    values: Floats, confidence: float, clusters: Clusters | None = None
-) -> tuple[float, float]:
-    """The t interval of the mean over the users who have a value; NaN where there are none or one."""
-    if clusters is not None:
-        return clusters.ratio(values).interval(confidence)
-    known = values[~np.isnan(values)]
-    mean = exact_sum(known) / len(known) if len(known) else math.nan
-    half = _half_width(len(known), mean, squared(known, mean), confidence)
-    return mean - half, mean + half
 
 
 def summarise_catalogue(
@@ -177,10 +175,3 @@ def summarise_catalogue(
 
 def _zeroed(values: Floats, undefined: str) -> Floats:
     return np.where(np.isnan(values), 0.0, values) if undefined == "zero" else values
-
-
-def _half_width(n: int, mean: float, squares: Iterable[float], confidence: float) -> float:
-    if n <= 1 or math.isnan(mean):
-        return math.nan
-    standard_error = math.sqrt(math.fsum(squares) / (n - 1) / n)
-    return half_width(n, confidence) * standard_error

@@ -14,13 +14,13 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.scoring.buckets.bucket import USER, value_columns
 from concord.metrics_core.scoring.buckets.buckets import Evaluated, column
 from concord.metrics_core.scoring.buckets.facts import added, totals_added
+from concord.metrics_core.scoring.numerics.mean_interval import squared
 from concord.metrics_core.scoring.partition import Task
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.summary import (
     Summary,
     counted,
     mean_of,
-    squared,
     summarise_catalogue,
     summary_of,
 )
@@ -80,9 +80,9 @@ class SparkResult(Told):
         }
 
     def _summary(self, label: Label, squares: list[float]) -> Summary:
-        own = label.conventions(self._task.conventions)
         totals = totals_added(self.evaluated.facts, str(label))
-        return summary_of(label, totals, squares, own, confidence=CONFIDENCE)
+        conventions = self._task.conventions
+        return summary_of(label, totals, squares, conventions, confidence=CONFIDENCE)
 
     @property
     def _names(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.scoring.numerics.exact import on_grid
-from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.scoring.numerics.tolerance import differences
 
 _RESAMPLES = 64  # at a time; a multiple of 8
 _USERS = 1 << 14  # whose signs are numbers at a time
@@ -29,21 +29,19 @@ def max_t(pairs: Sequence[Pair], *, resamples: int, seed: int) -> Floats:
     Parameters
     ----------
     pairs : of each test the (users,) float64 values of a and of b, the same users in all, NaN where a user does not
-            count. Tests in which fewer than ten users differ are no members and have p NaN.
+            count; each with different values of two users or more
 
     References
     ----------
     Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, algorithm 2.8; for retrieval: Boytsov, Belova &
     Westfall (2013), CIKM, 403-412.  doi:10.1145/2505515.2505614
     """
-    adjusted = np.full(len(pairs), np.nan)
-    members = np.flatnonzero([_is_member(pair) for pair in pairs])
-    if not len(members):
-        return adjusted
-    tests = _Tests.of([pairs[i] for i in members.tolist()])
+    if not pairs:
+        return np.zeros(0)
+    tests = _Tests.of(pairs)
     observed = tests.statistic(tests.sums)
     order = np.argsort(-observed, kind="stable")
-    count = np.zeros(len(members))
+    count = np.zeros(len(pairs))
     largest = np.full(resamples, -np.inf)
     for some in _divided(order[::-1], tests.n_users):
         drawn = tests.some(some).drawn(resamples, seed)
@@ -51,13 +49,9 @@ def max_t(pairs: Sequence[Pair], *, resamples: int, seed: int) -> Floats:
         reached = np.maximum.accumulate(drawn, axis=1)
         count[some] = (reached >= observed[some]).sum(axis=0)
         largest = reached[:, -1]
-    adjusted[members[order]] = np.maximum.accumulate((1 + count[order]) / (1 + resamples))
+    adjusted = np.empty(len(pairs))
+    adjusted[order] = np.maximum.accumulate((1 + count[order]) / (1 + resamples))
     return adjusted
-
-
-def _is_member(pair: Pair) -> bool:
-    differing = np.count_nonzero(np.nan_to_num(pair[0] - pair[1]))
-    return bool(differing >= FEWEST_INFORMATIVE)
 
 
 def _divided(order: Ints, n_users: int) -> Iterator[Ints]:
@@ -121,7 +115,7 @@ class _Tests:
 
 def _gaps(pair: Pair) -> Floats:
     """(users,) differences on a grid on which their sums are exact; 0 where a user does not count."""
-    gaps = np.nan_to_num(pair[0] - pair[1])
+    gaps = np.nan_to_num(differences(*pair))
     return on_grid(gaps[:, np.newaxis], heaviest=1)[:, 0]
 
 

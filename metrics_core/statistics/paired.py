@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -10,15 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
 from concord.metrics_core.scoring.numerics.exact import AT_ONCE, exact_sum, exact_sum_of
+from concord.metrics_core.scoring.numerics.mean_interval import equal_values_interval, mean_interval
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
+from concord.metrics_core.scoring.numerics.tolerance import (
+    difference,
+    differences,
+    is_no_difference,
+    scale_of,
+)
+from concord.metrics_core.statistics.sign_flips import SignFlips, fewest_differing, least_p
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
-Test = Literal["t", "swap", "none"]
-FEWEST_INFORMATIVE = 10  # users with different values; with fewer there is no interval and no test
-CAUTION_BELOW = 30
+Test = Literal["t", "sign_flips", "swap", "none"]
+FEWEST_INFORMATIVE = (
+    10  # users who differ; with fewer there are no list swaps, jackknife, or bootstrap of gaps
+)
+CAUTION_BELOW = 30  # users with different values; with fewer p is that of sign flips
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,8 @@ class Paired:
     above, equal, below : shares of users by the sign of a - b
     n_nonzero           : users with different values; for a number over all users, with different lists
     test                : where p comes from
+    standard_error      : of the difference
+    flips               : the differences where few users differ, which p and tests against a margin rest on
     """
 
     mean_a: float
@@ -43,6 +56,13 @@ class Paired:
     effect_size: float = math.nan
     p: float = math.nan
     test: Test = "t"
+    standard_error: float = math.nan
+    flips: SignFlips | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def least_p(self) -> float:
+        """The smallest p that these users could give, whatever their differences."""
+        return least_p(self.n_nonzero) if self.test == "sign_flips" else 0.0
 
     @property
     def relative(self) -> float:
@@ -59,7 +79,7 @@ class Paired:
         return Paired(
             mean_a=mean_a,
             mean_b=mean_b,
-            difference=mean_a - mean_b,
+            difference=difference(mean_a, mean_b),
             n_users=self.n_users,
             n_nonzero=self.n_nonzero,
             above=math.nan,
@@ -76,7 +96,7 @@ class Paired:
         return cls(
             mean_a=mean_a,
             mean_b=mean_b,
-            difference=mean_a - mean_b,
+            difference=difference(mean_a, mean_b),
             n_users=n_users,
             n_nonzero=n_nonzero,
             above=math.nan,
@@ -89,10 +109,14 @@ class Paired:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """(users,) values of one model, NaN where the user does not count; with `clusters` (requests,) values."""
+    """(users,) values of one model, NaN where the user does not count; with `clusters` (requests,) values.
+
+    bounds : lowest and highest value of the metric
+    """
 
     values: Floats
     clusters: Clusters | None = None
+    bounds: Bounds = UNBOUNDED
 
     @cached_property
     def defined(self) -> NDArray[np.bool_]:
@@ -108,6 +132,12 @@ class Column:
     def mean(self) -> float:
         """Over all users, or requests, that count."""
         return _mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return the confidence interval of the mean."""
+        if self.clusters is None:
+            return mean_interval(self.values, confidence, self.bounds)
+        return self._ratio.interval(confidence, self.bounds)
 
     @cached_property
     def _ratio(self) -> Ratio:
@@ -130,27 +160,31 @@ def compare(
     *,
     confidence: float,
     clusters: Clusters | None = None,
+    bounds: Bounds = UNBOUNDED,
 ) -> list[Paired]:
-    """Every pair (a, b) on one metric.
+    """Return every pair (a, b) on one metric.
 
     Parameters
     ----------
     values     : model -> (users,) float64, the same users in the same places; NaN where a user does not count
     confidence : of the intervals, such as 0.95
     clusters   : whose requests they are, where values are those of requests
+    bounds     : lowest and highest value of the metric
     """
-    columns = {model: Column(column, clusters) for model, column in values.items()}
+    columns = {model: Column(column, clusters, bounds) for model, column in values.items()}
     return [paired(columns[a], columns[b], confidence=confidence) for a, b in pairs]
 
 
 def paired(a: Column, b: Column, *, confidence: float) -> Paired:
-    """mean(a - b) ± t · sd(a - b) / √n, over the users whom both have a value for.
+    """Return mean(a - b) ± t · sd(a - b) / √n, over the users whom both have a value for, and its p.
 
-    All sums are exact, so the order of the users changes no bit. Values of requests have the errors of `Ratio`.
+    p is that of the t test from 30 users with different values on, else that of `SignFlips`; with so few that no
+    outcome could be significant there is neither p nor interval. All sums are exact, so the order of the users changes
+    no bit. Values of requests have the errors of `Ratio`.
     """
     if a.clusters is not None:
-        return _paired_requests(a.values, b.values, a.clusters, confidence)
-    gaps, n = _gaps(a.values, b.values)
+        return _paired_requests(a, b, a.clusters, confidence)
+    gaps, n = _gaps(a.values, b.values, scale_of(a.bounds))
     n_nonzero = sum(map(len, gaps))
     above = sum(int(np.count_nonzero(block > 0)) for block in gaps)
     alike = n == a.n_defined == b.n_defined
@@ -165,76 +199,107 @@ def paired(a: Column, b: Column, *, confidence: float) -> Paired:
         equal=_share(n - n_nonzero, n),
         below=_share(n_nonzero - above, n),
     )
-    return result if n_nonzero < FEWEST_INFORMATIVE else _tested(result, gaps, confidence)
+    if n_nonzero < fewest_differing(1 - confidence):
+        return result
+    known = [block for block in gaps if len(block)]
+    least, most = min(map(np.min, known)), max(map(np.max, known))
+    if n_nonzero == n and _are_equal(least, most, a.bounds):
+        result = _equal_differences(result, n, confidence, a.bounds)
+    else:
+        spread = _standard_deviation(known, result)
+        result = _with_interval(result, spread / math.sqrt(n), n, confidence, a.bounds)
+    if n_nonzero >= CAUTION_BELOW:
+        return result
+    flips = SignFlips(np.concatenate(known), np.ones(n_nonzero), np.ones(n - n_nonzero))
+    return replace(result, test="sign_flips", flips=flips, p=flips.p)
 
 
-def _paired_requests(a: Floats, b: Floats, clusters: Clusters, confidence: float) -> Paired:
+def _paired_requests(a: Column, b: Column, clusters: Clusters, confidence: float) -> Paired:
     """Over the requests that both have a value for; a user is above where more is gained than lost."""
-    gap = a - b
+    scale = scale_of(a.bounds)
+    gap = differences(a.values, b.values, scale)
     missing = np.isnan(gap)
     ratio = clusters.ratio(gap)
-    n, above, below = ratio.n, int((ratio.above > 0).sum()), int((ratio.above < 0).sum())
-    of_a, of_b = (clusters.ratio(np.where(missing, np.nan, each)).value for each in (a, b))
+    sums = np.where(is_no_difference(ratio.above, np.zeros(ratio.n), scale), 0.0, ratio.above)
+    n, above, below = ratio.n, int((sums > 0).sum()), int((sums < 0).sum())
+    of_a, of_b = (clusters.ratio(np.where(missing, np.nan, each.values)).value for each in (a, b))
     result = Paired(
         mean_a=of_a,
         mean_b=of_b,
-        difference=ratio.value,
+        difference=ratio.value if above + below else ratio.value * 0.0,
         n_users=n,
         n_nonzero=above + below,
         above=_share(above, n),
         equal=_share(n - above - below, n),
         below=_share(below, n),
     )
-    if result.n_nonzero < FEWEST_INFORMATIVE:
+    if result.n_nonzero < fewest_differing(1 - confidence):
         return result
-    low, high = ratio.interval(confidence)
-    known = gap[~missing]
-    if known.min() == known.max():  # the rounding of the mean must not look like a spread
-        return replace(result, ci_low=ratio.value, ci_high=ratio.value, p=0.0)
-    return replace(
-        result,
-        ci_low=low,
-        ci_high=high,
-        effect_size=ratio.value / (ratio.standard_error * math.sqrt(n)),
-        p=two_sided_p(ratio.effective, ratio.value / ratio.standard_error),
-    )
+    of_users = sums / ratio.below
+    if _are_equal(of_users.min(), of_users.max(), a.bounds):
+        result = _equal_differences(result, n, confidence, a.bounds)
+    else:
+        result = _with_interval(result, ratio.standard_error, ratio.effective, confidence, a.bounds)
+    if result.n_nonzero >= CAUTION_BELOW:
+        return result
+    differs = sums != 0
+    flips = SignFlips(sums[differs], ratio.below[differs], ratio.below[~differs])
+    return replace(result, test="sign_flips", flips=flips, p=flips.p)
 
 
-def _gaps(a: Floats, b: Floats) -> tuple[list[Floats], int]:
+def _gaps(a: Floats, b: Floats, scale: float) -> tuple[list[Floats], int]:
     """The differences other than 0 in blocks that stay in the cache, and how many users have a value with both."""
     blocks, n = [], 0
     for first in range(0, len(a), AT_ONCE):
-        gap = a[first : first + AT_ONCE] - b[first : first + AT_ONCE]
+        some = slice(first, first + AT_ONCE)
+        gap = differences(a[some], b[some], scale)
         both = ~np.isnan(gap)
         n += int(np.count_nonzero(both))
         blocks.append(np.compress(both & (gap != 0), gap))
     return blocks, n
 
 
-def _tested(result: Paired, gaps: Sequence[Floats], confidence: float) -> Paired:
-    """The result with interval, effect size and p; `gaps` are the differences other than 0."""
-    n, mean = result.n_users, result.difference
-    spread = _standard_deviation(gaps, result)
-    if spread == 0:
-        return replace(result, ci_low=mean, ci_high=mean, p=0.0)
-    standard_error = spread / math.sqrt(n)
-    half = half_width(n, confidence) * standard_error
+def _are_equal(least: float, most: float, bounds: Bounds) -> bool:
+    """True if all differences are the same: the rounding of the mean must not look like a spread."""
+    return difference(most, least, scale_of(bounds)) == 0
+
+
+def _equal_differences(result: Paired, n: int, confidence: float, bounds: Bounds) -> Paired:
+    """The result where all users differ by the same: p of all signs, and an interval where the metric has bounds."""
+    width = bounds[1] - bounds[0]
+    p = math.ldexp(1.0, 1 - n)
+    if not math.isfinite(width) or abs(result.difference) > width:
+        return replace(result, p=p)
+    low, high = equal_values_interval(result.difference, n, confidence, (-width, width))
+    return replace(result, ci_low=low, ci_high=high, p=p)
+
+
+def _with_interval(
+    result: Paired, standard_error: float, freedom: float, confidence: float, bounds: Bounds
+) -> Paired:
+    """The result with the t interval, inside the largest difference that the metric allows, effect size and p.
+
+    freedom : degrees of freedom plus 1
+    """
+    mean, width = result.difference, bounds[1] - bounds[0]
+    half = half_width(freedom, confidence) * standard_error
+    low, high = mean - half, mean + half
+    if math.isfinite(width) and abs(mean) <= width:
+        low, high = max(low, -width), min(high, width)
     return replace(
         result,
-        ci_low=mean - half,
-        ci_high=mean + half,
-        effect_size=mean / spread,
-        p=two_sided_p(n, mean / standard_error),
+        ci_low=low,
+        ci_high=high,
+        effect_size=mean / (standard_error * math.sqrt(result.n_users)),
+        p=two_sided_p(freedom, mean / standard_error),
+        standard_error=standard_error,
     )
 
 
 def _standard_deviation(gaps: Sequence[Floats], result: Paired) -> float:
     """Over n users, of whom those not in `gaps` differ by 0."""
     n, mean = result.n_users, result.difference
-    known = [block for block in gaps if len(block)]
-    if result.n_nonzero == n and min(map(np.min, known)) == max(map(np.max, known)):
-        return 0.0  # the rounding of the mean must not look like a spread
-    squares = exact_sum_of((block - mean) * (block - mean) for block in known)
+    squares = exact_sum_of((block - mean) * (block - mean) for block in gaps)
     return math.sqrt((squares + (n - result.n_nonzero) * mean * mean) / (n - 1))
 
 

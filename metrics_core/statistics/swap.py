@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.scoring.numerics.tolerance import difference
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
 _BLOCK = 64  # resamples at a time; a multiple of 8
-# Equal differences of quotients may differ in their last digits.
-_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 Measure = Callable[[Exposure], float]
 
 
@@ -111,11 +110,13 @@ _Counts = tuple[
 
 def _gap(measure: Measure, counts: _Counts, items: Items, k: int | None) -> float:
     of_a, users_a, of_b, users_b = counts
-    return measure(Exposure(of_a, users_a, k, items)) - measure(Exposure(of_b, users_b, k, items))
+    values = (Exposure(of_a, users_a, k, items), Exposure(of_b, users_b, k, items))
+    return difference(*map(measure, values))
 
 
 def _reaches(gap: float, observed: float) -> bool:
-    return abs(gap) >= abs(observed) * (1 - _RELATIVE) - _ABSOLUTE
+    """True if a difference is as large as the observed one: those of quotients may differ in their last digits."""
+    return abs(gap) >= abs(observed) or difference(abs(gap), abs(observed)) == 0
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,79 @@
 """The verdict on one comparison: from interval, adjusted p and the smallest difference that matters."""
 
+import math
+
 from concord.metrics_core.comparison.parts import Verdict
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Paired
+from concord.metrics_core.statistics.sign_flips import SignFlips
 
 
 def verdict(
-    found: Paired, p_adjusted: float, *, alpha: float, min_effect: float, higher_is_better: bool
+    pair: Paired,
+    p_adjusted: float,
+    *,
+    alpha: float,
+    min_effect: float,
+    higher_is_better: bool,
+    tests: int = 1,
 ) -> Verdict:
-    """What may be said of a against b.
+    """Return what may be said of a against b.
 
     better                 : significant, and the interval lies wholly above `min_effect`
-    equivalent             : the interval lies wholly within ± `min_effect`
+    equivalent             : the interval lies wholly within ± `min_effect`; takes precedence over the next
     better_below_threshold : significant and above 0, but the interval reaches below `min_effect`
-    better_without_interval: significant, of a number over all users, whose size has no interval
+    better_without_interval: significant, without an interval: a number over all users, or a metric without bounds by
+                             which all users differ alike
+    too_few_users          : no outcome of these users could be significant
     undecided              : none of these, nor their mirror images
+
+    Where fewer than 30 users differ, sign flips against the margin have to agree with the interval.
+
+    Parameters
+    ----------
+    tests : in the family of Holm's correction, which multiplies the smallest p by their number; else 1
     """
-    if found.test == "none":
+    if pair.test == "none":
         return "no_interval"
-    if found.n_nonzero < FEWEST_INFORMATIVE:
-        return "identical" if found.n_users and not found.n_nonzero else "too_few_users"
+    if pair.n_users and not pair.n_nonzero:
+        return "identical"
+    is_significant = p_adjusted < alpha
+    if _is_out_of_reach(pair, alpha / tests) and not is_significant:
+        return "too_few_users"
     sign = 1 if higher_is_better else -1
-    if found.test == "swap":
-        if not p_adjusted < alpha:
-            return "undecided"
-        better = sign * found.difference > 0
-        return "better_without_interval" if better else "worse_without_interval"
-    low, high = sorted((sign * found.ci_low, sign * found.ci_high))
-    return of_interval(
-        sign * found.difference, low, high, significant=p_adjusted < alpha, min_effect=min_effect
-    )
+    gain, (low, high) = sign * pair.difference, sorted((sign * pair.ci_low, sign * pair.ci_high))
+    if math.isnan(pair.ci_low):
+        return _without_interval(gain, significant=is_significant)
+    said = of_interval(gain, low, high, significant=is_significant, min_effect=min_effect)
+    flips = pair.flips if pair.flips is None or higher_is_better else pair.flips.negated
+    return said if flips is None else _confirmed(said, flips, (low, high), min_effect, alpha)
+
+
+def _is_out_of_reach(pair: Paired, level: float) -> bool:
+    """True if no outcome of these users could be significant."""
+    if pair.test == "swap":
+        return pair.n_nonzero < FEWEST_INFORMATIVE
+    return math.isnan(pair.p) or pair.least_p > level
+
+
+def _without_interval(gain: float, *, significant: bool) -> Verdict:
+    if not significant:
+        return "undecided"
+    return "better_without_interval" if gain > 0 else "worse_without_interval"
+
+
+def _confirmed(
+    said: Verdict, flips: SignFlips, ends: tuple[float, float], effect: float, alpha: float
+) -> Verdict:
+    """Return the verdict of the interval where one-sided sign flips of the gains show the same, else a weaker one."""
+    level, (low, high) = alpha / 2, ends
+    if said == "better":
+        return said if flips.p_above(effect) <= level else "better_below_threshold"
+    if said == "worse":
+        return said if flips.p_below(-effect) <= level else "worse_below_threshold"
+    if said == "equivalent":
+        within = flips.p_above(-effect) <= level and flips.p_below(effect) <= level
+        return said if within else "undecided"
+    return "undecided" if low <= 0 <= high else said
 
 
 def of_interval(

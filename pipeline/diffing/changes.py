@@ -94,8 +94,9 @@ def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> li
     found.sort(key=lambda each: order.index(str(each.label)))
     primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
+    in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _told(asked, each, float(p), primary=bool(is_primary))
+        _told(asked, each, float(p), primary=bool(is_primary), in_family=in_family)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
 
@@ -150,14 +151,22 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
         values = aligned.values(text, label.conventions(asked.conventions).undefined)
         comparable = aligned.on_one_truth(label, asked.conventions)
         whose = aligned.whose(label, asked.conventions) if comparable else aligned.clusters
-        (paired,) = compare(values, [(NOW, THEN)], confidence=asked.confidence, clusters=whose)
+        (paired,) = compare(
+            values,
+            [(NOW, THEN)],
+            confidence=asked.confidence,
+            clusters=whose,
+            bounds=label.bounds(asked.conventions),
+        )
         means = [or_nan(each.mean(text)) for each in (now, then)]
         if is_pooled(label, asked.conventions) or not comparable:
             paired = paired.of_means(*means)
         yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
 
 
-def _told(asked: Terms, found: _Compared, p_adjusted: float, *, primary: bool) -> Change:
+def _told(
+    asked: Terms, found: _Compared, p_adjusted: float, *, primary: bool, in_family: int
+) -> Change:
     paired = found.paired
     return Change(
         label=str(found.label),
@@ -180,5 +189,6 @@ def _told(asked: Terms, found: _Compared, p_adjusted: float, *, primary: bool) -
             alpha=asked.alpha,
             min_effect=found.min_effect,
             higher_is_better=found.label.metric.higher_is_better,
+            tests=in_family if primary else 1,
         ),
     )

@@ -11,7 +11,6 @@ from concord.metrics_core.comparing.evidence.replicating import models_of
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.scoring.summary import interval_of
 from concord.metrics_core.statistics.paired import Column
 
 
@@ -51,8 +50,8 @@ def replicated(
             continue
         column = values.column("", text, own.undefined)
         whose = values.whose(label, conventions)
-        found_mean = Column(column, whose)
-        low, high = interval_of(column, confidence, whose)
+        found_mean = Column(column, whose, label.bounds(conventions))
+        low, high = found_mean.interval(confidence)
         mean = found_mean.mean
         if own.round is not None and "mean" in own.round and math.isfinite(mean):
             mean = round(mean, own.round["mean"])

@@ -9,7 +9,6 @@ import numpy as np
 from concord.metrics_core.comparing.evidence.asked import Asked, absolute
 from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.comparison.parts import Difference, SegmentCell, or_none
-from concord.metrics_core.scoring.summary import interval_of
 from concord.metrics_core.statistics.paired import Column
 from concord.metrics_core.statistics.pairs import Paired, benjamini_hochberg, compare, verdict
 
@@ -44,7 +43,13 @@ def _cells(asked: Asked, grouped: Grouped) -> list[_Cell]:
     for segment, values in grouped.values.items():
         others = [model for model in values if model != asked.baseline]
         named = [(model, asked.baseline) for model in others]
-        compared = compare(values, named, confidence=asked.confidence, clusters=grouped.whose)
+        compared = compare(
+            values,
+            named,
+            confidence=asked.confidence,
+            clusters=grouped.whose,
+            bounds=grouped.bounds,
+        )
         against = dict(zip(others, compared, strict=True))
         found += [
             _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
@@ -54,7 +59,7 @@ def _cells(asked: Asked, grouped: Grouped) -> list[_Cell]:
 
 
 def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | None) -> SegmentCell:
-    low, high = interval_of(cell.column.values, asked.confidence, cell.grouped.whose)
+    low, high = cell.column.interval(asked.confidence)
     found, label = cell.against, cell.grouped.label
     told = None
     if found is not None and label is not None:

@@ -10,6 +10,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.comparison.parts import Gap, or_none
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.scoring.numerics.tolerance import differences
 from concord.metrics_core.statistics.bootstrap import interval, two_sided, weighted_means
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 from concord.metrics_core.statistics.pairs import benjamini_hochberg
@@ -86,7 +87,7 @@ def _differing(grouped: Grouped, a: str, b: str) -> int:
     """Users whose values differ between two models; of a user with several requests, whose mean does."""
     users = np.zeros(0, dtype=bool)
     for of_models in grouped.values.values():
-        apart = of_models[a] - of_models[b]
+        apart = differences(of_models[a], of_models[b])
         of_users = apart if grouped.whose is None else grouped.whose.means(apart)
         differ = np.nan_to_num(of_users) != 0
         users = differ if not len(users) else users | differ

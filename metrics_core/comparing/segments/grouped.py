@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.statistics.paired import Column
 
@@ -19,16 +20,18 @@ class Grouped:
     text   : the label as it is shown; `label` is None where the values have no better or worse
     values : group -> model -> (users,) values, NaN where a user does not count in that group
     whose  : whose requests they are, where they are values of requests
+    bounds : lowest and highest value of the metric
     """
 
     text: str
     label: Label | None
     values: Mapping[str, Mapping[str, Floats]]
     whose: Clusters | None = None
+    bounds: Bounds = UNBOUNDED
 
     def column(self, segment: str, model: str) -> Column:
         """The values of a model in a group."""
-        return Column(self.values[segment][model], self.whose)
+        return Column(self.values[segment][model], self.whose, self.bounds)
 
 
 def up_to(edges: Sequence[int]) -> list[str]:

@@ -71,7 +71,8 @@ def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Group
         if any(_occurs(column, shares=label is None) for column in of_models.values())
     }
     text = f"Share@{k}" if label is None else str(label)
-    return Grouped(text, label, known, evidence.aligned.clusters)
+    bounds = (0.0, 1.0) if label is None else label.bounds(evidence.asked.conventions)
+    return Grouped(text, label, known, evidence.aligned.clusters, bounds)
 
 
 def _names(models: Models) -> dict[str, list[str]]:

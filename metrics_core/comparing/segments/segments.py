@@ -66,7 +66,13 @@ def _in_groups(asked: Asked, aligned: Aligned, groups: UserGroups) -> list[Group
             values = aligned.values(str(label), undefined)
             of_groups = split(values, groups.names, groups.of_user)
             found.append(
-                Grouped(str(label), label, of_groups, aligned.whose(label, asked.conventions))
+                Grouped(
+                    str(label),
+                    label,
+                    of_groups,
+                    aligned.whose(label, asked.conventions),
+                    label.bounds(asked.conventions),
+                )
             )
     return found
 

@@ -31,6 +31,9 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
         return "the margin is a share of a mean that does not exist"
     if measured.gain_low is None:
         return _without_interval(measured)
+    if outcome == "undecided" and (measured.gain_low > -margin or (measured.gain_high or 0.0) < -margin):  # fmt: skip
+        users = in_words(measured.n_nonzero, "user")
+        return f"only {users} of {measured.n_users:,} differ, and sign flips of so few do not confirm the interval"
     return {
         "pass": "the whole interval lies within what is allowed",
         "worse": "the whole interval lies beyond what is allowed",

@@ -8,6 +8,7 @@ from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.gate import Measured
 from concord.metrics_core.comparison.parts import Difference, Score
 from concord.metrics_core.comparison.words import MINUS, PERCENT, exact, number, percent
+from concord.metrics_core.statistics.sign_flips import fewest_differing
 
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 6
 
@@ -68,7 +69,7 @@ def reason(gap: Difference, comparison: Comparison) -> str:
     if gap.verdict == "undecided":
         return _undecided(gap, comparison)
     if gap.verdict == "too_few_users":
-        return _too_few(gap)
+        return _too_few(gap, comparison)
     effect = gap.min_effect or 0.0  # None if it is a share of a mean that does not exist
     least = threshold(gap.label, effect, comparison)
     words = {
@@ -95,9 +96,14 @@ def _undecided(gap: Difference, comparison: Comparison) -> str:
     return f"not significant once corrected for {of_all}"
 
 
-def _too_few(gap: Difference) -> str:
+def _too_few(gap: Difference, comparison: Comparison) -> str:
     differing = gap.n_nonzero
     if not gap.n_users:
         return "no user has a value with both"
     have = "has" if differing == 1 else "have"
-    return f"only {in_words(differing, 'user')} {have} different values, too few for an interval"
+    tests = sum(pair.p is not None or pair is gap for pair in comparison.primary_pairs)
+    multiplied = tests if gap.adjustment == "holm" else 1
+    needed = fewest_differing((1 - comparison.confidence) / max(multiplied, 1))
+    among = f" among {in_words(tests, 'comparison')}" if multiplied > 1 else ""
+    only = f"only {in_words(differing, 'user')} {have} different values"
+    return f"{only}, and no test of fewer than {needed} can be significant{among}"

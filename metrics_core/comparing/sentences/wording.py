@@ -8,7 +8,7 @@ from concord.metrics_core.comparing.sentences.phrases import digits, reason, siz
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Difference
 from concord.metrics_core.comparison.words import AT_MOST, are, listed, number
-from concord.metrics_core.statistics.paired import CAUTION_BELOW, FEWEST_INFORMATIVE
+from concord.metrics_core.statistics.paired import CAUTION_BELOW
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
@@ -217,7 +217,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
         yield f"Take with caution, as fewer than {CAUTION_BELOW} users have different values: {listed(few)}."
     none = [_with_count(pair) for pair in rows if pair.verdict == "too_few_users"]
     if none:
-        yield f"No interval, as fewer than {FEWEST_INFORMATIVE} users have different values: {listed(none)}."
+        yield f"Not tested, as too few users have different values: {listed(none)}."
 
 
 def _with_count(pair: Difference) -> str:

@@ -181,8 +181,8 @@ class Bucket:
         for name, (label, conventions) in task.columns.items():
             kept = part.values.filter(pl.col(name).is_not_null())
             parts = [kept[p].to_numpy() for p in part_names(name) if p in kept.columns]
-            own = label.conventions(conventions)
-            facts.totals[name] = totals_of(kept[name].to_numpy(), parts, own.undefined)
+            undefined, bounds = label.conventions(conventions).undefined, label.bounds(conventions)
+            facts.totals[name] = totals_of(kept[name].to_numpy(), parts, undefined, bounds)
         for name, exposure in part.exposures.items():
             facts.exposures[name] = exposure.n_users
             held = np.flatnonzero(exposure.counts)

@@ -8,6 +8,7 @@ from typing import Any
 
 from concord.metrics_core.checking.problems import Affected, Problem
 from concord.metrics_core.checking.refused import Refusal
+from concord.metrics_core.scoring.numerics.mean_interval import Spread
 from concord.metrics_core.scoring.summary import Totals
 
 _MARK = re.compile("\x02([0-9]+)\x03")
@@ -52,7 +53,7 @@ class Facts:
         }
         refusal = held.pop("refusal")
         totals = {
-            name: Totals(each["n_users"], each["n_undefined"], tuple(each["sums"]))
+            name: Totals(each["n_undefined"], tuple(each["sums"]), Spread(**each["spread"]))
             for name, each in held.pop("totals").items()
         }
         return cls(problems, refusal=_refusal(refusal), totals=totals, **held)
@@ -120,13 +121,13 @@ def added(facts: Sequence[Facts]) -> dict[str, int]:
 def totals_added(facts: Sequence[Facts], name: str) -> Totals:
     """The totals of a column over all buckets."""
     first, *others = [each.totals[name] for each in facts if name in each.totals]
-    n_users, n_undefined = first.n_users, first.n_undefined
+    n_undefined, spread = first.n_undefined, first.spread
     sums = [list(numbers) for numbers in first.sums]
     for other in others:
-        n_users, n_undefined = n_users + other.n_users, n_undefined + other.n_undefined
+        n_undefined, spread = n_undefined + other.n_undefined, spread + other.spread
         for numbers, more in zip(sums, other.sums, strict=True):
             numbers.extend(more)
-    return Totals(n_users, n_undefined, tuple(sums))
+    return Totals(n_undefined, tuple(sums), spread)
 
 
 def lowest(facts: Sequence[Facts], place: int) -> Any:

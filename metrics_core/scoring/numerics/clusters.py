@@ -12,7 +12,9 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.units import owners
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.numerics.mean_interval import FEW
 from concord.metrics_core.scoring.numerics.student import half_width
 
 Flags = NDArray[np.bool_]
@@ -63,6 +65,15 @@ class Ratio:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((self.above - self.value * self.below) * ((self.n - 1) / left))
 
+    def _with_pseudo_users(self, bounds: Bounds) -> "Ratio":
+        weight = self._total / self.n
+        above = np.concatenate([self.above, np.array(bounds) * weight])
+        below = np.concatenate([self.below, [weight, weight]])
+        if self.squares is None:
+            return Ratio(above, below)
+        square = exact_sum(self.squares) / self.n
+        return Ratio(above, below, np.concatenate([self.squares, [square, square]]))
+
     @property
     def linearised(self) -> Floats:
         """(users,) R + (aᵤ - R bᵤ) n / B: values whose mean is R, and which vary as it does (delta method)."""
@@ -99,9 +110,18 @@ class Ratio:
             return self.n
         return _effective(self.below.tobytes(), squares.tobytes())
 
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users."""
-        if math.isnan(self.standard_error):
+    def interval(self, confidence: float, bounds: Bounds = UNBOUNDED) -> tuple[float, float]:
+        """Return R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users.
+
+        Of a metric with bounds and fewer than 50 users, or users who do not vary, R is that of the users and of one
+        user more at each bound who counts as much as a user on average, cut at the bounds.
+        """
+        low, high = bounds
+        inside = math.isfinite(high - low) and low <= self.value <= high
+        if inside and self.n and (self.n < FEW or not self.standard_error > 0):
+            wider = self._with_pseudo_users(bounds).interval(confidence)
+            return max(wider[0], low), min(wider[1], high)
+        if not self.standard_error > 0:
             return math.nan, math.nan
         half = half_width(self.effective, confidence) * self.standard_error
         return self.value - half, self.value + half

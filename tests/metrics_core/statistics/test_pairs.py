@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
+from concord.metrics_core.statistics.paired import CAUTION_BELOW
 from concord.metrics_core.statistics.pairs import Paired, compare, pairs
 
 Floats = NDArray[np.float64]
@@ -43,15 +44,17 @@ def test_twelve_users_by_hand() -> None:
 
 
 @pytest.mark.parametrize("n", [10, 31, 1000])
-@pytest.mark.parametrize("shift", [0.0, 0.02, 5.0])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
 def test_interval_and_p_are_those_of_scipy(n: int, shift: float) -> None:
+    """The interval at any number of users; p from 30 users with different values on."""
     rng = np.random.default_rng(n)
     a, b = rng.random(n) + shift, rng.random(n)
 
     found, expected = one(a, b), ttest_rel(a, b)
 
     interval = expected.confidence_interval(CONFIDENCE)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    if n >= CAUTION_BELOW:
+        assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
     assert (found.ci_low, found.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
@@ -65,16 +68,27 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
     assert kept.n_users == 30
 
 
-def test_constant_difference_has_an_interval_of_no_width_and_p_0() -> None:
-    found = one([0.3] * 20, [0.2] * 20)
+@pytest.mark.parametrize("n", [20, 40])
+def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: int) -> None:
+    found = one([0.3] * n, [0.2] * n)
+    (bounded,) = compare(
+        {"a": np.full(n, 0.3), "b": np.full(n, 0.2)},
+        [("a", "b")],
+        confidence=CONFIDENCE,
+        bounds=(0.0, 1.0),
+    )
+    share = 0.025 ** (1 / n)  # of users who differ by 0.1: the lower limit by Clopper and Pearson
 
-    assert found.ci_low == found.ci_high == found.difference == pytest.approx(0.1)
-    assert found.p == 0.0
-    assert math.isnan(found.effect_size)
+    assert found.difference == pytest.approx(0.1)
+    assert math.isnan(found.ci_low)
+    assert found.p == pytest.approx(max(2 ** (1 - n), 1 / 100_001 if n == 20 else 0), abs=2e-5)
+    assert bounded.ci_low == pytest.approx(share * 0.1 - (1 - share))
+    assert bounded.ci_high == pytest.approx(share * 0.1 + (1 - share))
 
 
-@pytest.mark.parametrize("differing", [0, 1, 9])
-def test_fewer_than_ten_users_who_differ_give_no_interval(differing: int) -> None:
+@pytest.mark.parametrize("differing", [0, 1, 5])
+def test_fewer_than_six_users_who_differ_are_not_tested(differing: int) -> None:
+    """Five users with the same sign: p = 2 / 2^5 = 0.0625, whatever their differences."""
     found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
     assert found.n_nonzero == differing
@@ -85,7 +99,7 @@ def test_fewer_than_ten_users_who_differ_give_no_interval(differing: int) -> Non
     assert not found.caution
 
 
-@pytest.mark.parametrize(("differing", "caution"), [(10, True), (29, True), (30, False)])
+@pytest.mark.parametrize(("differing", "caution"), [(6, True), (29, True), (30, False)])
 def test_fewer_than_thirty_users_who_differ_ask_for_caution(differing: int, caution: bool) -> None:
     found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
