@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.exact import on_grid
+from concord.metrics_core.scoring.numerics.tolerance import is_no_difference
 
 _BLOCK = 64  # resamples at a time, fewer where users are many
 _DRAWN = 1 << 27  # numbers that are held at a time: 256 MB
@@ -48,7 +49,7 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
 def best_probability(means: Floats, *, higher_is_better: bool) -> Floats:
     """(columns,) share of the resamples in which a column has the best mean; equal ones share it. NaN without any."""
     signed = np.where(np.isnan(means), -np.inf, means if higher_is_better else -means)
-    best = (signed == signed.max(axis=1, keepdims=True)) & ~np.isnan(means)
+    best = is_no_difference(signed, signed.max(axis=1, keepdims=True)) & ~np.isnan(means)
     n_best = best.sum(axis=1, keepdims=True)
     known = int(np.count_nonzero(n_best))
     shares = best / np.maximum(n_best, 1)

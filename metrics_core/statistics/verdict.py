@@ -37,7 +37,7 @@ def verdict(
     if pair.n_users and not pair.n_nonzero:
         return "identical"
     is_significant = p_adjusted < alpha
-    if _is_out_of_reach(pair, alpha / tests) and not is_significant:
+    if _is_out_of_reach(pair, alpha / max(tests, 1)) and not is_significant:
         return "too_few_users"
     sign = 1 if higher_is_better else -1
     gain, (low, high) = sign * pair.difference, sorted((sign * pair.ci_low, sign * pair.ci_high))

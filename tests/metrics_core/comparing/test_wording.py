@@ -77,7 +77,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     "too few users who differ": (ndcg(pop=POP, one=[0.9] + [0.2] * 99), {}, [
         "one has the highest nDCG@10: 0.207, 0.007 above pop (+3.5 %).",
         "Against pop on nDCG@10, one is not judged, for too few users have different values.",
-        "No interval, as fewer than 10 users have different values: one against pop on nDCG@10 (1 user).",
+        "Not tested, as too few users have different values: one against pop on nDCG@10 (1 user).",
     ]),
     "metrics that agree": (BOTH, {}, [
         FAR_IS_BEST,
@@ -97,7 +97,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     ]),
     "no mean": (ndcg(pop=[math.nan] * 20, far=[math.nan] * 20), {}, [
         "No model has a mean of nDCG@10: it is undefined for too many users.",
-        "No interval, as fewer than 10 users have different values: far against pop on nDCG@10 (0 users).",
+        "Not tested, as too few users have different values: far against pop on nDCG@10 (0 users).",
     ]),
     "an order that is not tested": ({"pop": {"P@10": POP}, "far": {"P@10": FAR}, "near": {"P@10": NEAR}}, {"precision_aggregate": "micro"}, [
         "far has the highest P@10: 0.500, 0.300 above pop (+150.0 %).",

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
-from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
+from concord.metrics_core.statistics.paired import Column, paired
 
 Requests = list[list[float]]  # of each user
 eighths = st.integers(0, 8).map(lambda n: n / 8)
@@ -171,11 +171,11 @@ def test_a_pair_is_over_the_requests_that_both_have() -> None:
 
 def test_few_users_who_differ_have_no_interval_however_many_requests() -> None:
     user = np.repeat(np.arange(30), 50)
-    gap = np.where(user < FEWEST_INFORMATIVE - 1, 1.0, 0.0)
+    gap = np.where(user < 5, 1.0, 0.0)
     clusters = Clusters(user, 30, "requests")
     found = paired(Column(gap, clusters), Column(np.zeros(len(gap)), clusters), confidence=0.95)
 
-    assert (found.n_users, found.n_nonzero) == (30, FEWEST_INFORMATIVE - 1)
+    assert (found.n_users, found.n_nonzero) == (30, 5)
     assert math.isnan(found.ci_low)
 
 

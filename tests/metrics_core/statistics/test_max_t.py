@@ -78,17 +78,6 @@ def test_the_order_of_the_tests_changes_nothing() -> None:
     assert (max_t(_pairs(gaps), resamples=300, seed=1)[mixed] == max_t(_pairs(gaps[:, mixed]), resamples=300, seed=1)).all()  # fmt: skip
 
 
-def test_a_test_without_enough_users_who_differ_is_no_member() -> None:
-    gaps = _gaps(5, tests=3)
-    gaps[9:, 1] = 0.0
-    gaps[:, 2] = np.nan
-
-    found = max_t(_pairs(gaps), resamples=300, seed=1)
-
-    assert np.isnan(found[1:]).all()
-    assert found[0] == max_t(_pairs(gaps[:, :1]), resamples=300, seed=1)[0]
-
-
 def test_users_who_do_not_count_are_left_out() -> None:
     gaps = _gaps(6, tests=1) + 0.2
     with_others = np.vstack([gaps, np.full((40, 1), np.nan)])

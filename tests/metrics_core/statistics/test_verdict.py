@@ -22,6 +22,7 @@ def found(low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100) 
         below=0.1,
         ci_low=low,
         ci_high=high,
+        p=0.5 if n_nonzero else math.nan,
     )
 
 
@@ -58,8 +59,6 @@ NAN = math.nan
 @pytest.mark.parametrize(
     ("paired", "p", "min_effect", "expected"),
     [
-        (found(0.006, 0.020, n_nonzero=9), NAN, 0.005, "too_few_users"),
-        (found(0.006, 0.020, n_nonzero=10), 0.001, 0.005, "better"),
         (found(NAN, NAN, n_nonzero=0), NAN, 0.005, "identical"),
         (found(NAN, NAN, n_users=0, n_nonzero=0), NAN, 0.0, "too_few_users"),
         (found(0.006, 0.020).of_means(0.4, 0.3), NAN, 0.005, "no_interval"),  # a pooled mean
@@ -72,6 +71,39 @@ def test_verdict_without_enough_users_or_threshold(
     paired: Paired, p: float, min_effect: float, expected: str
 ) -> None:
     assert _verdict(paired, p, min_effect) == expected
+
+
+@pytest.mark.parametrize(("n_differing", "tests", "expected"), [(5, 1, "too_few_users"), (6, 1, "better"), (6, 2, "too_few_users"), (9, 15, "too_few_users"), (10, 15, "better")])  # fmt: skip
+def test_users_are_too_few_where_no_outcome_could_be_significant(
+    n_differing: int, tests: int, expected: str
+) -> None:
+    """All gain: p = 2^(1 - n), times the number of tests by Holm, is at most 0.05 from 6, or 10 users on."""
+    gains = 0.5 + np.arange(n_differing) / 100
+    (pair,) = compare({"a": gains, "b": np.zeros(n_differing)}, [("a", "b")], confidence=0.95)
+
+    assert verdict(pair, pair.p * tests, alpha=ALPHA, min_effect=0.1, higher_is_better=True, tests=tests) == expected  # fmt: skip
+
+
+AGREEMENT = [
+    # gains, smallest difference that matters, verdict
+    ([0.4, 0.3, 0.1, 0.1, 0.2, 0.3, 0.1, 0.2], 0.0, "better"),
+    # the interval lies above 0.1; flips against 0.1, of which 8 of 256 reach the sum, have p = 0.031 > 0.025
+    ([0.4, 0.3, 0.1, 0.1, 0.2, 0.3, 0.1, 0.2], 0.1, "better_below_threshold"),
+    # p of flips 0.047, and the interval reaches below 0
+    ([-0.1, 0.6, 0.1, 0.1, 0.1, 0.1, 0.2, 0.2], 0.0, "undecided"),
+]
+
+
+@pytest.mark.parametrize(("gains", "min_effect", "expected"), AGREEMENT)
+def test_sign_flips_have_to_agree_with_the_interval(
+    gains: list[float], min_effect: float, expected: str
+) -> None:
+    ours, theirs = np.array(gains), np.zeros(len(gains))
+    forth, back = compare({"a": ours, "b": theirs}, [("a", "b"), ("b", "a")], confidence=0.95)
+
+    assert _verdict(forth, forth.p, min_effect) == expected
+    assert _verdict(back, back.p, min_effect, higher_is_better=False) == expected
+    assert _verdict(back, back.p, min_effect) == expected.replace("better", "worse")
 
 
 def _verdict(paired: Paired, p: float, min_effect: float, *, higher_is_better: bool = True) -> str:
