@@ -123,7 +123,7 @@ def _legend(plan: Plan) -> Iterator[str]:
     if any(pair.effect for pair in plan.pairs):
         yield "users for: how many find it. equivalent: how many show that two models that are as good differ by less."
     if any(pair.sd is None for pair in plan.pairs):
-        yield f"{MISSING}: nothing to plan with, as under ten users differ, or the mean is pooled over users."
+        yield f"{MISSING}: nothing to plan with, as too few users differ, or the mean is pooled over users."
     yield from dict.fromkeys(_of_trainings(plan.pairs))
 
 
