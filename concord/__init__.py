@@ -28,6 +28,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "check_metric": "check_metric",
     "cases": "cases.cases",
     "compare": "compare",
+    "compare_values": "compare_values",
     "evaluate": "evaluate",
     "explain": "explain",
     "metric": "metrics.own",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.check_metric import check_metric as check_metric
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
+    from concord.metrics_core.compare_values import compare_values as compare_values
     from concord.metrics_core.comparison.cases import Cases as Cases
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
     from concord.metrics_core.conventions.conventions import Conventions as Conventions

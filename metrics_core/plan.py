@@ -11,6 +11,7 @@ from concord.metrics_core.comparing.evidence.asked import (
     wide_findings,
 )
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import OF_VALUES
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.planning.checks import (
     POWER,
@@ -111,7 +112,8 @@ def of_comparison(
         raise nobody_beside(comparison.baseline)
     labels = comparison.primary if metrics is None else [spelled(text) for text in metrics]
     if effect is not None and not isinstance(effect, str):
-        known = [comparison.metric(label).label for label in labels]
+        asked = [comparison.metric(label) for label in labels]
+        known = [metric.label for metric in asked if metric.family != OF_VALUES]
         _refuse(wide_findings(effect, known, "effect"))
     rows = planned_pairs(comparison, labels, effect=effect, power=power, segments=segments)
     if comparison.gate is None:

@@ -123,7 +123,8 @@ def _caption(comparison: Comparison) -> str:
             f" (paired t, {how_adjusted(comparison)}, {confidence(comparison)} confidence,"
             f" {numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} users).",
         ]
-    told.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
+    if comparison.has_lists:
+        told.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
     return escaped(" ".join(told))
 
 

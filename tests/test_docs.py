@@ -104,6 +104,13 @@ def test_the_examples_of_the_library_page_run() -> None:
     assert "result" in _names_after(ROOT / "docs" / "how-to" / "library.md")
 
 
+def test_the_examples_of_the_page_on_values_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the example writes a report
+    assert "values" in _names_after(ROOT / "docs" / "how-to" / "values.md")
+
+
 def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:
     page = ROOT / "docs" / "how-to" / "sampled.md"
     names = _names_after(page)

@@ -33,6 +33,11 @@ COVERS_TRAININGS = (
     "retraining, too; none covers another split or another time."
 )
 
+COVERS_VALUES = (
+    "The intervals say what to expect for other users like these, given these models as they are; "
+    "they do not cover retraining, another split or another time. How the metrics are computed, another tool decided."
+)
+
 
 def quality(models: Models, ground: Ground) -> dict[str, Any]:
     """What was found in every table, and who was evaluated."""
@@ -91,6 +96,15 @@ def provenance(asked: Asked, models: Models) -> Provenance:
         ),
         _versions([summary["versions"] for summary in summaries.values()]),
         asked.conventions.fingerprint,
+    )
+
+
+def value_provenance(models: Models) -> Provenance:
+    """Users' values that were held in memory, and what computed the statistics."""
+    return Provenance(
+        tuple(InputFile(model, model, None) for model in models),
+        _versions([evaluated.summary["versions"] for evaluated in models.values()]),
+        "",
     )
 
 

@@ -12,6 +12,7 @@ from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
     LEFT_OUT,
+    OF_VALUES,
     BestChance,
     Difference,
     Distribution,
@@ -116,6 +117,11 @@ class Comparison:
         except InputError as missing:
             told = "".join(f"<p>{escape(text)}</p>" for text in (repr(self), str(missing)))
             return self.leaderboard._repr_html_() + told
+
+    @property
+    def has_lists(self) -> bool:
+        """True if values were computed from lists; False if they were given, as to `compare_values`."""
+        return not self.metrics or any(metric.family != OF_VALUES for metric in self.metrics)
 
     @property
     def serious(self) -> tuple[Warned, ...]:

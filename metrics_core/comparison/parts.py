@@ -23,6 +23,7 @@ Verdict = Literal[
     "worse",
 ]
 Severity = Literal["serious", "notice"]
+OF_VALUES = "values"  # family of metrics whose values were given, and not computed from lists
 LEFT_OUT: Mapping[str, bool] = {
     "left_out": True
 }  # of fields that are not written where they are None
@@ -42,7 +43,7 @@ class Metric:
     """A label that was evaluated: `stem` is its name without the cutoff, such as `RBP(p=0.8)`.
 
     min_effect : the smallest difference that matters, as it was asked for: `0.005`, or `2%` of the baseline's mean
-    family     : `accuracy` | `agreement` | `beyond`
+    family     : `accuracy` | `agreement` | `beyond` | `own` | `values`: given, and not computed from lists
     """
 
     label: str

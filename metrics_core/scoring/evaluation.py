@@ -165,7 +165,7 @@ def summary_content(
     ks = task.cutoffs
     return {
         **pinned_content(model, task.conventions),
-        "metrics": {label: _numbers(summary) for label, summary in labels.items()},
+        "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
         "users": {
             "evaluated": counts["in_truth"],
             **{name: count for name, count in counts.items() if "@" not in name},
@@ -175,15 +175,15 @@ def summary_content(
         **({"propensity": gathered.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
         "inputs": inputs,
-        "versions": dict(_versions()),
+        "versions": dict(program_versions()),
         "fit": fit,
         "panel": {label: _panel(each, definitions) for label, each in panels.items()},
     }
 
 
 @cache
-def _versions() -> Mapping[str, str]:
-    """Looked up once for all models: each is a search of the installed packages."""
+def program_versions() -> Mapping[str, str]:
+    """Return program -> version, looked up once for all models: each is a search of the installed packages."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {**{name: version(name) for name in MADE_NUMBERS}, "python": python}
 
@@ -192,7 +192,7 @@ def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
     """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
     return {
         "definitions": [
-            {"column": d.column, "presets": d.presets, **_numbers(summaries[d.column])}
+            {"column": d.column, "presets": d.presets, **summary_numbers(summaries[d.column])}
             if d.number
             else {"column": str(d.label), "presets": d.presets}
             for d in panel.definitions
@@ -201,7 +201,8 @@ def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
     }
 
 
-def _numbers(summary: Summary) -> dict[str, float | None]:
+def summary_numbers(summary: Summary) -> dict[str, float | None]:
+    """Return the numbers of a summary as its file has them; None where one does not exist."""
     return {name: _or_none(value) for name, value in summary.numbers.items()}
 
 

@@ -27,6 +27,8 @@ class Found:
 
 
 def columns(comparison: Comparison) -> list[str]:
+    if not comparison.has_lists:
+        return ["Users with a row", "Users without a row"]
     k, whose = comparison.main_k, "Requests" if comparison.unit else "Users"
     return [
         f"{whose} with a list",
@@ -41,6 +43,8 @@ def columns(comparison: Comparison) -> list[str]:
 
 def found_in(comparison: Comparison, lists: str) -> list[Found]:
     quality = comparison.quality[lists]
+    if not comparison.has_lists:
+        return _rows_of_values(quality["users"])
     users, k = quality["users"], str(comparison.main_k)
     evaluated = users["evaluated"]
     with_list = evaluated - users["without_list"]
@@ -54,6 +58,14 @@ def found_in(comparison: Comparison, lists: str) -> list[Found]:
         _users_only(quality["rank_score_disagreements"]["users"], _whose(quality)),
         Found(share(judged), "", False, judged),
     ]
+
+
+def _rows_of_values(users: Mapping[str, int]) -> list[Found]:
+    evaluated, missing = users["evaluated"], users["missing"]
+    present = Found(
+        count(evaluated - missing), f"of {count(evaluated)}", False, evaluated - missing
+    )
+    return [present, _part(missing, evaluated)]
 
 
 def _part(n: int | None, of: int) -> Found:
@@ -88,12 +100,24 @@ def warnings(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _counted(quality: Mapping[str, Any]) -> list[str]:
     users = quality.get("users")
-    if not isinstance(users, Mapping) or not users["without_list"]:
+    if not isinstance(users, Mapping):
+        return []
+    if n := users.get("missing"):  # of values that were given
+        evaluated = users["evaluated"]
+        are = "user has" if n == 1 else "users have"
+        return [f"{count(n)} of {count(evaluated)} {are} no row ({share(n / evaluated)})."]
+    if not users.get("without_list"):
         return []
     n, evaluated = users["without_list"], users["evaluated"]
     one = _whose(quality).removesuffix("s")
     are = f"{one} has" if n == 1 else f"{one}s have"
     return [f"{count(n)} of {count(evaluated)} evaluated {are} no list ({share(n / evaluated)})."]
+
+
+def nothing_found(comparison: Comparison) -> str:
+    """What is in order where there is nothing to report."""
+    held = "a list from" if comparison.has_lists else "a row in the values of"
+    return f"every evaluated user has {held} every model"
 
 
 def evaluated_users(comparison: Comparison) -> int | None:

@@ -65,7 +65,8 @@ class Asked:
     @property
     def of_primary(self) -> list[Label]:
         """The primary labels, in the order given."""
-        return [parse(text) for text in self.primary]
+        labels = {str(label): label for label in self.labels}
+        return [labels[text] for text in self.primary]
 
     @property
     def main_k(self) -> int | None:

@@ -1,0 +1,309 @@
+"""`cc.compare_values`: users' values of any tool -> the Comparison that the lists would have given, or a refusal."""
+
+import doctest
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.exports import exports
+from concord.metrics_core.comparison.stored import from_content, to_json
+from concord.metrics_core.statistics.max_t import max_t
+from concord.reports.markdown import render_markdown
+from tests.metrics_core.defined import defined
+
+# Average precision of runs 125 and 126 of TREC-8 ad hoc on its 50 topics, anonymised. Source: Urbano, Lima & Hanjalic
+# (SIGIR 2019), repository julian-urbano/sigir2019-statistical, data under CC BY-SA 4.0.
+RUN_125 = (
+    *(0.0075, 0.0712, 0.7546, 0.1367, 0.0548, 0.1891, 0.2541, 0.1272, 0.1364, 0.7256),
+    *(0.1438, 0.2678, 0.0526, 0.1636, 0.1801, 0.4195, 0.3127, 0.0962, 0.0537, 0.3798),
+    *(0.0416, 0.1654, 0.5998, 0.135, 0.1729, 0.0728, 0.1812, 0.2812, 0.2856, 0.5211),
+    *(0.1871, 0.0007, 0.0502, 0.3827, 0.0078, 0.0633, 0.0071, 0.1024, 0.0479, 0.1721),
+    *(0.6105, 0.0271, 0.0928, 0.9321, 0.1438, 0.1328, 0.3871, 0.011, 0.0221, 0.3525),
+)
+RUN_126 = (
+    *(0.0258, 0.2125, 0.7863, 0.1649, 0.0797, 0.4448, 0.2842, 0.1578, 0.0364, 0.8914),
+    *(0.2906, 0.2867, 0.0648, 0.3866, 0.4281, 0.3858, 0.2815, 0.2178, 0.0684, 0.4089),
+    *(0.0379, 0.1705, 0.5587, 0.2143, 0.453, 0.0379, 0.1869, 0.252, 0.1618, 0.6308),
+    *(0.413, 0.0094, 0.0001, 0.3696, 0.1596, 0.0772, 0.0383, 0.3078, 0.0179, 0.2076),
+    *(0.6043, 0.0115, 0.1478, 0.8027, 0.3119, 0.3052, 0.1987, 0.0108, 0.1042, 0.6627),
+)
+PUBLISHED_T, PUBLISHED_PERMUTATION = 0.0013193972, 0.001188
+
+TOPICS = [f"t{n}" for n in range(60)]
+LOW = {topic: 0.2 + 0.01 * (n % 7) for n, topic in enumerate(TOPICS)}
+HIGH = {topic: 0.3 + 0.01 * (n % 5) for n, topic in enumerate(TOPICS)}
+MODELS: dict[str, Any] = {
+    "dense": {"AP": HIGH, "my metric": LOW},
+    "bm25": {"AP": LOW, "my metric": LOW},
+}
+ASKED: dict[str, Any] = {"baseline": "bm25", "primary": ["AP"], "resamples": 99}
+
+
+def _runs(**options: Any) -> cc.Comparison:
+    runs = {"run125": RUN_125, "run126": RUN_126}
+    values = {name: {"AP": dict(enumerate(held))} for name, held in runs.items()}
+    return cc.compare_values(values, baseline="run126", bounds={"AP": (0, 1)}, **options)
+
+
+def _difference(comparison: cc.Comparison, a: str, b: str, label: str) -> Any:
+    found = comparison.difference(a, b, label)
+    assert found is not None
+    return found
+
+
+def test_the_worked_example_of_urbano_et_al_has_their_t_test() -> None:
+    pair = _difference(_runs(), "run125", "run126", "AP")
+
+    assert pair.p == pytest.approx(PUBLISHED_T, abs=5e-11)
+    assert pair.n_users == 50
+    assert pair.verdict == "worse"
+
+
+def test_the_worked_example_of_urbano_et_al_has_their_permutation_test() -> None:
+    resamples = 200_000
+    error = math.sqrt(PUBLISHED_PERMUTATION / resamples)  # of a share so small
+
+    (p,) = max_t([(np.array(RUN_125), np.array(RUN_126))], resamples=resamples, seed=1)
+    pair = _difference(_runs(adjustment="max_t", resamples=resamples), "run125", "run126", "AP")
+
+    assert p == pytest.approx(PUBLISHED_PERMUTATION, abs=3 * error)
+    assert pair.p_adjusted == max(p, pair.p)  # never below the p that belongs to the interval
+
+
+def test_values_of_our_own_evaluation_give_the_comparison_of_the_lists() -> None:
+    truth = {topic: {"a": 1} for topic in TOPICS}
+    lists = {
+        "near": {topic: ["a", "b"] if n % 3 else ["b", "a"] for n, topic in enumerate(TOPICS)},
+        "far": {topic: ["b", "a"] if n % 5 else ["a", "b"] for n, topic in enumerate(TOPICS)},
+    }
+    asked: dict[str, Any] = {"metrics": ["RR@2", "P@1"], "conventions": "standard"}
+    options: dict[str, Any] = {"baseline": "far", "primary": ["RR@2"], "min_effect": "2%"}
+    of_lists = cc.compare(lists, truth, **asked, **options, panel=False)
+
+    values = {model: cc.evaluate(held, truth, **asked).per_user for model, held in lists.items()}
+    bounds: Any = {"RR@2": (0, 1), "P@1": (0, 1)}
+    of_values = cc.compare_values(values, **options, bounds=bounds)
+
+    by_label = {pair.label: pair for pair in of_lists.pairs}
+    assert {pair.label: pair for pair in of_values.pairs} == by_label
+    assert {(s.label, s.model): s for s in of_values.scores} == {
+        (s.label, s.model): s for s in of_lists.scores
+    }
+    assert of_values.verdicts == of_lists.verdicts
+    assert of_values.best == of_lists.best
+    assert of_values.distributions == of_lists.distributions
+
+
+def _frame(held: dict[str, dict[Any, float]]) -> pl.DataFrame:
+    users = list(held["AP"])
+    return pl.DataFrame({"user": users, **{m: [of[u] for u in users] for m, of in held.items()}})
+
+
+def test_frames_and_dicts_in_any_order_give_the_same_comparison() -> None:
+    expected = cc.compare_values(MODELS, **ASKED)
+    frames = {model: _frame(held) for model, held in MODELS.items()}
+    shuffled = {
+        model: frame.sample(fraction=1, shuffle=True, seed=3) for model, frame in frames.items()
+    }
+
+    for values in (
+        frames,
+        shuffled,
+        {model: frame.lazy() for model, frame in frames.items()},
+        {model: frame.to_pandas() for model, frame in frames.items()},
+        {model: frame.to_arrow() for model, frame in frames.items()},
+    ):
+        assert cc.compare_values(values, **ASKED) == expected
+
+
+def test_ids_that_are_numbers_meet_those_that_are_text() -> None:
+    numbers = {
+        model: {"AP": {n: held["AP"][t] for n, t in enumerate(TOPICS)}}
+        for model, held in MODELS.items()
+    }
+    texts = {"AP": {str(n): value for n, value in numbers["bm25"]["AP"].items()}}
+
+    comparison = cc.compare_values({"dense": numbers["dense"], "bm25": texts}, **ASKED)
+
+    assert _difference(comparison, "dense", "bm25", "AP").n_users == 60
+    assert comparison.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["ndcg_cut_10", "my metric", "P@05", "AP(rel=2)@100", "métrique", "P@9999999"]
+)
+def test_a_metric_may_have_any_name(name: str) -> None:
+    values = {"dense": {name: HIGH}, "bm25": {name: LOW}}
+
+    comparison = cc.compare_values(values, baseline="bm25", min_effect={name: "1%"})
+
+    assert comparison.labels == (name,)
+    assert _difference(comparison, "dense", "bm25", name).verdict == "better"
+    assert name in comparison.verdicts[0]
+
+
+def test_a_cutoff_at_the_end_of_a_name_is_a_cutoff() -> None:
+    values = {m: {f"hit@{k}": held for k in (5, 10)} for m, held in {"a": HIGH, "b": LOW}.items()}
+
+    comparison = cc.compare_values(values, baseline="b", primary=["hit@5"])
+
+    assert [(metric.stem, metric.k) for metric in comparison.metrics] == [("hit", 5), ("hit", 10)]
+    assert comparison.ks == (5, 10)
+
+
+def test_lower_is_better_where_it_is_said() -> None:
+    values = {"dense": {"RMSE": HIGH}, "bm25": {"RMSE": LOW}}
+
+    comparison = cc.compare_values(values, baseline="bm25", higher_is_better={"RMSE": False})
+
+    assert _difference(comparison, "dense", "bm25", "RMSE").verdict == "worse"
+    assert comparison.leaders("RMSE") == ["bm25"]
+    assert comparison.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["RMSE", "ARP@10", "log loss", "calibration_error"])
+def test_a_metric_whose_name_speaks_of_errors_needs_a_direction(name: str) -> None:
+    values = {"dense": {name: HIGH}, "bm25": {name: LOW}}
+
+    (warning,) = cc.compare_values(values, baseline="bm25").warnings
+
+    assert (warning.kind, warning.severity) == ("direction_unclear", "serious")
+    assert name in warning.sentence
+    assert cc.compare_values(values, baseline="bm25", higher_is_better={name: True}).warnings == ()
+
+
+def test_users_whom_a_model_lacks_are_said() -> None:
+    some = {topic: value for n, (topic, value) in enumerate(HIGH.items()) if n >= 6}
+
+    comparison = cc.compare_values({"dense": {"AP": some}, "bm25": {"AP": LOW}}, baseline="bm25")
+
+    (warning,) = comparison.serious
+    assert warning.kind == "user_sets_differ"
+    assert warning.who == ("dense",)
+    assert "of 60, dense has no values of 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
+    pair = _difference(comparison, "dense", "bm25", "AP")
+    assert (pair.n_users, comparison.score("bm25", "AP").n_users) == (54, 60)
+    assert pair.mean_b == pytest.approx(np.mean([LOW[topic] for topic in some]))
+    assert any("do not have values for the same users" in said for said in comparison.verdicts)
+
+
+@pytest.mark.parametrize("nothing", [math.nan, None])
+def test_a_user_without_a_value_does_not_count(nothing: float | None) -> None:
+    held: dict[str, Any] = {**HIGH, "t3": nothing}
+
+    comparison = cc.compare_values({"dense": {"AP": held}, "bm25": {"AP": LOW}}, baseline="bm25")
+
+    score = comparison.score("dense", "AP")
+    assert (score.n_users, score.n_undefined) == (59, 1)
+    assert defined(score.mean) == pytest.approx(np.mean([v for t, v in HIGH.items() if t != "t3"]))
+    assert any("do not have values for the same users" in said for said in comparison.verdicts)
+
+
+def test_the_report_shows_nothing_that_needs_lists() -> None:
+    comparison = cc.compare_values({**MODELS, "third": MODELS["bm25"]}, **ASKED)
+
+    page, twin = comparison.to_html(), render_markdown(comparison)
+    for text in (page, twin, comparison.to_latex(), comparison._repr_html_()):
+        assert "dense" in text
+    assert 'id="leaderboard"' in page
+    for word in (
+        "fingerprint",
+        "Fingerprint",
+        "Conventions",
+        "a list from",
+        "Duplicates",
+        "Judged",
+    ):
+        assert word not in page.partition("<main>")[2]
+        assert word not in twin
+    assert "every evaluated user has a row in the values of every model" in twin
+
+
+def test_comparison_json_and_the_tables_hold_all_of_it() -> None:
+    comparison = cc.compare_values(MODELS, **ASKED)
+
+    assert from_content(json.loads(to_json(comparison))) == comparison
+    assert exports(comparison)["metrics"]["family"].to_list() == ["values", "values"]
+
+
+def test_a_plan_can_be_made_of_it() -> None:
+    values = {"dense": {"my metric": HIGH}, "bm25": {"my metric": LOW}}
+
+    plan = cc.plan(cc.compare_values(values, baseline="bm25"), effect=0.01)
+
+    assert plan.table["label"].to_list() == ["my metric"]
+
+
+_FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})
+REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no_dict": (_FRAME, {}, "values: must be a dict that maps a model's name to its users' values"),
+    "no_models": ({}, {}, "values: must be a dict that maps a model's name"),
+    "baseline_unknown": ({"a": _FRAME}, {"baseline": "b"}, "baseline: 'b' is not among the models"),
+    "path": ("values.csv", {}, "values['a']: is a text"),
+    "number": (3, {}, "values['a']: int is no frame"),
+    "empty_dict": ({"a": {}}, {}, "values['a']: is empty"),
+    "values_by_user": ({"a": {"u": 0.5}}, {}, "values['a']: is a dict whose values are not all dicts"),
+    "no_user": ({"a": _FRAME.rename({"user": "query"})}, {}, "values['a']: has no column 'user' (there are: query, AP)"),
+    "no_metric": ({"a": _FRAME.select("user")}, {}, "values['a']: has no column beside 'user'"),
+    "no_rows": ({"a": _FRAME.head(0)}, {}, "values['a']: has no users"),
+    "user_twice": ({"a": pl.concat([_FRAME, _FRAME.head(1)])}, {}, "values['a']: user 'u' occurs more than once; 1 row too many"),
+    "user_missing": ({"a": _FRAME.with_columns(user=pl.Series(["u", None]))}, {}, "column 'user': is empty in 1 row"),
+    "decimal_user": ({"a": _FRAME.with_columns(user=pl.Series([1.0, 2.0]))}, {}, "column 'user': is of type Float64"),
+    "ids_of_two_types": ({"a": {"AP": {"u": 1, 2: 1}}}, {}, "values['a']: column 'user': holds values that do not make one column"),
+    "text": ({"a": _FRAME.with_columns(AP=pl.lit("0.5"))}, {}, "values['a']: 'AP' does not hold numbers"),
+    "text_in_a_dict": ({"a": {"AP": {"u": "0.5"}}}, {}, "values['a']: 'AP' does not hold numbers"),
+    "infinite": ({"a": _FRAME.with_columns(AP=pl.Series([1.0, math.inf]))}, {}, "AP of user 'v' is infinite; 1 value affected"),
+    "metric_lacks": ({"a": _FRAME, "b": _FRAME.rename({"AP": "P"})}, {}, "values['b']: has no metric 'AP'"),
+    "metric_alone": ({"a": _FRAME, "b": _FRAME.with_columns(P=0.5)}, {}, "values['b']: has a metric 'P'"),
+    "no_name": ({"a": _FRAME.rename({"AP": " "})}, {}, "values['a']: ' ' is no name of a metric"),
+    "name_of_a_number": ({"a": {1: {"u": 0.5}}}, {}, "values['a']: 1 is no name of a metric"),
+    "weights": ({"a": _FRAME.with_columns(pl.lit(1.0).alias("#counts"))}, {}, "propensity.normalised: over_all"),
+    "primary_missing": ({"a": _FRAME.with_columns(P=0.5)}, {}, "primary: is missing, and there are 2 metrics"),
+    "primary_unknown": ({"a": _FRAME}, {"primary": ["P"]}, "primary: 'P' has no values\n  fix: name one of: AP"),
+    "primary_text": ({"a": _FRAME}, {"primary": "AP"}, "primary: 'AP' is no list of labels"),
+    "primary_twice": ({"a": _FRAME}, {"primary": ["AP", "AP"]}, "primary: names AP more than once"),
+    "turned": ({"a": {"u": {"AP": 0.5}, "v": {"AP": 0.5}}}, {"primary": ["AP"]}, "the dict maps users to metrics: turn it round"),
+    "direction_unknown": ({"a": _FRAME}, {"higher_is_better": {"P": False}}, "higher_is_better: 'P' has no values"),
+    "direction_word": ({"a": _FRAME}, {"higher_is_better": {"AP": "no"}}, "higher_is_better['AP']: is 'no'"),
+    "direction_list": ({"a": _FRAME}, {"higher_is_better": ["AP"]}, "higher_is_better: is ['AP'], which is no dict"),
+    "bounds_unknown": ({"a": _FRAME}, {"bounds": {"P": (0, 1)}}, "bounds: 'P' has no values"),
+    "bounds_turned": ({"a": _FRAME}, {"bounds": {"AP": (1, 0)}}, "bounds['AP']: is (1, 0)"),
+    "outside": ({"a": _FRAME}, {"bounds": {"AP": (0, 0.4)}}, "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
+    "effect_unknown": ({"a": _FRAME}, {"min_effect": {"P": 0.1, "default": 0}}, "min_effect: 'P' has no values"),
+    "effect_missing": ({"a": _FRAME.with_columns(P=0.5)}, {"primary": ["AP"], "min_effect": {"AP": 0.1}}, "min_effect: says nothing for P"),
+    "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2}, "no two values of AP are further apart than 1"),
+    "effect": ({"a": _FRAME}, {"min_effect": "much"}, "min_effect: 'much' is no effect"),
+    "confidence": ({"a": _FRAME}, {"confidence": 2}, "confidence: is 2"),
+    "adjustment": ({"a": _FRAME}, {"adjustment": "none"}, "adjustment: is 'none'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id", REFUSED)
+def test_what_is_invalid_is_refused_in_plain_words(id: str) -> None:
+    values, options, message = REFUSED[id]
+    held = {"a": values} if id in {"path", "number"} else values
+
+    with pytest.raises(cc.InputError) as refused:
+        cc.compare_values(held, **{"baseline": "a", **options})
+
+    assert message in str(refused.value)
+
+
+def test_bounds_may_be_open_at_one_end() -> None:
+    frame = pd.DataFrame({"user": [1, 2], "DCG": [0.5, 3.0]})
+
+    comparison = cc.compare_values({"a": frame}, baseline="a", bounds={"DCG": (0, math.inf)})
+
+    assert comparison.score("a", "DCG").mean == 1.75
+
+
+def test_the_example_of_the_docstring_holds() -> None:
+    (example,) = doctest.DocTestFinder(recurse=False).find(cc.compare_values, "compare_values")
+
+    assert doctest.DocTestRunner().run(example).failed == 0
