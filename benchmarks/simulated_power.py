@@ -166,7 +166,7 @@ def from_users() -> list[str]:
         "",
         f"Each of {PLANS:,} plans takes its spread from other users and is then tried once, on users of the number that it",
         "names. A single plan from some hundred users may be off by half; over all of them the power is close to what was",
-        f"planned, {POWER:.0%}. Under ten users who differ there is no plan: of the pilots of 100 users of whom 5% are hit, those",
+        f"planned, {POWER:.0%}. Under six users who differ there is no plan: of the pilots of 100 users of whom 5% are hit, those",
         "that have one vary more than others, so that they ask for too many.",
         "",
         *table_of(

@@ -17,6 +17,7 @@ from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_exposure as exposure
 from benchmarks import simulated_fairness as fairness
+from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
 from benchmarks import simulated_power as power
 from benchmarks import simulated_replicates as replicates
@@ -62,6 +63,7 @@ def main() -> None:
         _verdicts,
         _gaps,
         _swaps,
+        *few_users.PARTS,
         *gates.PARTS,
         *replicates.PARTS,
         *power.PARTS,
@@ -102,8 +104,8 @@ def _type_one() -> list[str]:
     return [
         "## Paired t on two models that are alike",
         "",
-        "2,000 runs a row. Under ten users who differ there is no test (column `tested`); those that remain keep the",
-        "nominal error within the error of the simulation; a row in which 1% was tested rests on few runs.",
+        "2,000 runs a row. Under six users who differ there is no test (column `tested`), under 30 that of sign flips; those that",
+        "remain keep the nominal error within the error of the simulation; a row in which 1% was tested rests on few runs.",
         "",
         *table_of(head, rows),
     ]

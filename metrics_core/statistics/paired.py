@@ -21,7 +21,12 @@ from concord.metrics_core.scoring.numerics.tolerance import (
     is_no_difference,
     scale_of,
 )
-from concord.metrics_core.statistics.sign_flips import SignFlips, fewest_differing, least_p
+from concord.metrics_core.statistics.sign_flips import (
+    MANY_DIFFERING,
+    SignFlips,
+    fewest_differing,
+    least_p,
+)
 
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
@@ -29,7 +34,7 @@ Test = Literal["t", "sign_flips", "swap", "none"]
 FEWEST_INFORMATIVE = (
     10  # users who differ; with fewer there are no list swaps, jackknife, or bootstrap of gaps
 )
-CAUTION_BELOW = 30  # users with different values; with fewer p is that of sign flips
+CAUTION_BELOW = MANY_DIFFERING  # users with different values; with fewer p is that of sign flips
 
 
 @dataclass(frozen=True)

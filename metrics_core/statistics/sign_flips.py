@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from concord.metrics_core.scoring.numerics.exact import on_grid
 
 DRAWS = 100_000
 ALL_SIGNS = 16  # users; up to so many, every combination of signs is counted
+MANY_DIFFERING = 30  # users with different values, from whom on the t test is made
 _MOST_WEIGHTS = 200  # different weights of users without a difference
 _ROUNDING = 1e-9  # sums this close, as a share of the sum of all absolute values, count as equal
 
@@ -110,14 +111,22 @@ def _share(values: Floats, groups: tuple[tuple[float, int], ...], *, two_sided: 
     return reached / len(sums) if exact else (1 + reached) / (1 + len(sums))
 
 
-@lru_cache(maxsize=4)
 def _signs(n_users: int, exact: bool) -> Floats:
     """Return (combinations, users) 1 and -1: all 2ⁿ, or 100,000 draws that are the same for every label and pair."""
-    if exact:
-        combination = np.arange(1 << n_users, dtype=np.uint32)[:, np.newaxis]
-        return np.where((combination >> np.arange(n_users, dtype=np.uint32)) & 1, 1.0, -1.0)
+    return _combinations(n_users) if exact else _draws()[:, :n_users]
+
+
+@cache
+def _combinations(n_users: int) -> Floats:
+    combination = np.arange(1 << n_users, dtype=np.uint32)[:, np.newaxis]
+    return np.where((combination >> np.arange(n_users, dtype=np.uint32)) & 1, 1.0, -1.0)
+
+
+@cache
+def _draws() -> Floats:
     random = np.random.Generator(np.random.PCG64(0))
-    return np.where(random.integers(0, 2, (n_users, DRAWS), dtype=np.uint8).T, 1.0, -1.0)
+    shape = (MANY_DIFFERING, DRAWS)  # in memory user by user, so that few users are read at once
+    return np.where(random.integers(0, 2, shape, dtype=np.uint8), 1.0, -1.0).T
 
 
 def _sums_of_signs(n: int, place: int) -> Floats:
