@@ -167,12 +167,11 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
 
 def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written() -> None:
     """One of 60 users differs; and a list of one item has no distances within."""
-    other = POPULARITY.with_columns(
-        pl.when((pl.col("user") == 0) & (pl.col("rank") == 1))
-        .then(pl.lit(29))
-        .otherwise("item")
-        .alias("item")
-    )
+    user, item = POPULARITY.join(TRUTH, on=["user", "item"]).row(0)[:2]
+    seen = pl.concat([POPULARITY.select("user", "item"), TRUTH]).filter(user=user)["item"]
+    unknown = min({*range(N_ITEMS)} - {*seen})
+    is_hit = (pl.col("user") == user) & (pl.col("item") == item)
+    other = POPULARITY.with_columns(item=pl.when(is_hit).then(unknown).otherwise("item"))
     single = POPULARITY.filter(pl.col("rank") == 1)
     items = pl.DataFrame({"item": range(N_ITEMS), "categories": ["a"] * N_ITEMS})
     few = compared(
@@ -184,6 +183,7 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
         items=items,
     )
 
+    assert defined(few.difference("als", "popularity", "nDCG@10")).n_nonzero == 1
     for comparison, label in ((few, "nDCG@10"), (undefined, "ILD@10")):
         found = defined(comparison.retrained("als", "popularity", label))
         assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum
@@ -103,7 +104,7 @@ def squared(values: Floats, mean: float) -> list[float]:
 
 def equal_values_interval(value: float, n: int, confidence: float, bounds: Bounds) -> tuple[float, float]:  # fmt: skip
     """Return the interval of the mean of n equal values of a bounded metric; see `interval_of_totals`."""
-    share = math.exp(math.log((1 - confidence) / 2) / n)
+    share = float(exp2(log2((1 - confidence) / 2) / n))
     low, high = (share * value + (1 - share) * bound for bound in bounds)
     return low, high
 

@@ -123,7 +123,7 @@ def test_users_needed_are_enough_for_an_interval_too() -> None:
     (pair,) = cc.plan({"new": frame, "old": nothing}, baseline="old", effect=0.5).pairs
 
     assert pair.users_needed == 30 * 100
-    few = pl.DataFrame({"user": np.arange(2000), "R@5": np.where(np.arange(2000) < 9, 1.0, 0.0)})
+    few = pl.DataFrame({"user": np.arange(2000), "R@5": np.where(np.arange(2000) < 5, 1.0, 0.0)})
     (pair,) = cc.plan({"new": few, "old": nothing}, baseline="old", effect=0.5).pairs
     assert (pair.sd, pair.smallest, pair.users_needed) == (None, None, None)
 

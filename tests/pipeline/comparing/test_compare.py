@@ -225,13 +225,13 @@ def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> Non
             [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04],
             "not significant by joint sign flips of 1 comparison",
         ),
-        (  # p by t 0.054, by sign flips 0.033
+        (  # p by sign flips 0.033, and a t interval that holds 0
             [-0.03, 0.09, 0.16, 0.42, 0.01, 0.05, -0.09, 0.13, 0.13, 0.08, 0.08, -0.04],
             "not decided, as the interval includes 0",
         ),
     ],
 )
-def test_sign_flips_never_say_more_than_the_interval(
+def test_sign_flips_and_interval_have_to_agree(
     tmp_path: Path, gaps: list[float], words: str
 ) -> None:
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
@@ -240,7 +240,7 @@ def test_sign_flips_never_say_more_than_the_interval(
     found = row(comparison, "nDCG@10", "als", "pop")
 
     assert found["verdict"] == "undecided"
-    assert found["p_adjusted"] >= max(0.05, found["p"])
+    assert found["p_adjusted"] >= found["p"]
     assert words in " ".join(comparison["verdicts"])
 
 
