@@ -11,7 +11,8 @@ with share s meets in some band with probability 1 - (1 - s^4)^8: 0.985 at 0.8, 
 
 References
 ----------
-Broder (1997), Compression and Complexity of Sequences, 21-29.  doi:10.1109/SEQUEN.1997.666900
+Broder (1997), Compression and Complexity of Sequences, 21-29.  doi:10.1109/SEQUEN.1997.666900  (sets of shingles)
+Leskovec, Rajaraman & Ullman (2014), Mining of Massive Datasets, 2nd edition, section 3.4  (bands)
 """
 
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ def by_permutation(offline: Floats, online: Floats, settled: Floats) -> Chances:
 
     References
     ----------
-    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, section 2.3 (single step).
+    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley (single-step max T).
     """
     signs = np.nan_to_num(np.sign(offline))
     pairs = pair_signs(offline)

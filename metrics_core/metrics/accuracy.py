@@ -204,7 +204,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
 
     References
     ----------
-    Chapelle, Metlzer, Zhang & Grinspan (2009), CIKM, 621-630.  doi:10.1145/1645953.1646033
+    Chapelle, Metzler, Zhang & Grinspan (2009), CIKM, 621-630.  doi:10.1145/1645953.1646033
     """
     highest = float(lists.truth_grade.max(initial=0.0))
     if highest > err_max_grade:

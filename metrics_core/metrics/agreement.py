@@ -77,7 +77,7 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
 
     References
     ----------
-    Buckley & Voorhees (2004), SIGIR, 25-32.  doi:10.1145/1008992.1009000
+    Buckley & Voorhees (2004), SIGIR, 25-32.  doi:10.1145/1008992.1009000  (the divisor min(R, N) is trec_eval's)
     """
     relevant = _relevant(lists.hit_grade, relevance_threshold)
     first = lists.hit_first
@@ -151,13 +151,18 @@ def judged_share(lists: Judged, k: int | None) -> Floats:
 
     References
     ----------
-    Sakai (2007), SIGIR, 71-78.  doi:10.1145/1277741.1277756
+    MacAvaney, Macdonald & Ounis (2022), ECIR, 305-310.  arXiv:2111.13466  (ir_measures, Judged)
     """
     return _share(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
 
 
 def judged_only(lists: Judged) -> Judged:
-    """The same users with lists that hold only what the truth knows, closed up: rank effectiveness."""
+    """The same users with condensed lists: those of judged items only, in the same order, closed up.
+
+    References
+    ----------
+    Sakai (2007), SIGIR, 71-78.  doi:10.1145/1277741.1277756
+    """
     kept = lists.keep(lists.hit_first, _all(lists))
     rank = position_in_user(kept.hit_user, kept.n_users)
     length = np.bincount(kept.hit_user, minlength=kept.n_users)

@@ -113,7 +113,7 @@ def serendipity(listed: Listed, k: int | None, *, serendipity_kind: str) -> Floa
 
     References
     ----------
-    Ge, Delgado-Battenfeld & Jannach (2010), RecSys, 257-260.  doi:10.1145/1864708.1864761
+    Murakami, Mori & Orihara (2008), JSAI 2007, LNCS 4914, 40-46.  doi:10.1007/978-3-540-78197-4_5  (by popularity)
     Zhang, Ó Séaghdha, Quercia & Jambor (2012), WSDM, 13-22.  doi:10.1145/2124295.2124300  (by history)
     """
     of_kind = {"popularity": _rise_over_popularity, "history": _distance_to_history}

@@ -71,7 +71,13 @@ CATALOGUE: tuple[Metric, ...] = (
         counts_copies=False,
     ),
     Metric("AUC", agreement.auc, "Hanley & McNeil 1982", reads_judged=True, counts_copies=False),
-    Metric("Judged", agreement.judged_share, "Sakai 2007", reads_judged=True, counts_copies=False),
+    Metric(
+        "Judged",
+        agreement.judged_share,
+        "MacAvaney et al. 2022",
+        reads_judged=True,
+        counts_copies=False,
+    ),
     *(
         Metric(
             name,
@@ -130,7 +136,7 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("features",),
         high=INFINITE,
     ),
-    _beyond("Serendipity", beyond.serendipity, "Ge et al. 2010", needs=("train",)),
+    _beyond("Serendipity", beyond.serendipity, "Murakami et al. 2008", needs=("train",)),
     _beyond(
         "Personalization",
         exposure.personalization,

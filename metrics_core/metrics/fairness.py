@@ -27,7 +27,7 @@ def attention_fairness(
     References
     ----------
     Sapiezynski, Zeng, Robertson, Mislove & Wilson (2019), WWW Companion, 553-562.  doi:10.1145/3308560.3317595
-    Raj & Ekstrand (2022), SIGIR, 726-736.  doi:10.1145/3477495.3532018  (the family of such metrics)
+    Raj & Ekstrand (2022), SIGIR, 726-736.  doi:10.1145/3477495.3532018  (such metrics compared)
     """
     if listed.items.group is None:
         return np.full(listed.n_users, np.nan)

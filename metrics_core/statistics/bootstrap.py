@@ -69,9 +69,12 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
 def two_sided(samples: Floats) -> float:
     """P = 2 × (1 + samples on the rarer side of 0, with those at 0) / (1 + samples), at most 1.
 
+    Apart from the added ones it is the level at which the percentile interval just reaches 0.
+
     References
     ----------
-    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 4.4.  doi:10.1017/CBO9780511802843
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 4.2 ((1 + count) / (1 + samples)).
+    doi:10.1017/CBO9780511802843
     """
     known = samples[~np.isnan(samples)]
     rarer = min(np.count_nonzero(known <= 0), np.count_nonzero(known >= 0))

@@ -33,8 +33,8 @@ def max_t(pairs: Sequence[Pair], *, resamples: int, seed: int) -> Floats:
 
     References
     ----------
-    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, algorithm 2.8; for retrieval: Boytsov, Belova &
-    Westfall (2013), CIKM, 403-412.  doi:10.1145/2505515.2505614
+    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, algorithm 4.1 (step-down max T); for retrieval:
+    Boytsov, Belova & Westfall (2013), SIGIR, 403-412.  doi:10.1145/2484028.2484034
     """
     if not pairs:
         return np.zeros(0)

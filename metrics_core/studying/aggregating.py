@@ -20,7 +20,7 @@ def aggregations(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -
 
     References
     ----------
-    Shevchenko et al. (2024), KDD '24, 5660-5671: the way changes the winner.  doi:10.1145/3637528.3671655
+    Shevchenko et al. (2024), KDD '24, 5701-5712: the way changes the winner.  doi:10.1145/3637528.3671655
     """
     models = list(dict.fromkeys(cell.model for cell in cells))
     of_model = {model: [cell for cell in cells if cell.model == model] for model in models}
