@@ -75,9 +75,8 @@ def test_the_same_lists_as_three_trainings_are_identical() -> None:
         found = comparison.difference("thrice", "once", label)
         assert found is not None
         assert (found.verdict, found.difference) == ("identical", 0.0)
-        assert all(
-            found.chance is None and found.turned == 0 for found in comparison.replicates.pairs
-        )
+    assert comparison.replicates is not None
+    assert all(pair.chance is None and pair.turned == 0 for pair in comparison.replicates.pairs)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.01])
