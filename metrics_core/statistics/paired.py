@@ -256,11 +256,12 @@ def _gaps(a: Floats, b: Floats, scale: float) -> tuple[list[Floats], int]:
     """The differences other than 0 in blocks that stay in the cache, and how many users have a value with both."""
     blocks, n = [], 0
     for first in range(0, len(a), AT_ONCE):
-        some = slice(first, first + AT_ONCE)
-        gap = differences(a[some], b[some], scale)
-        both = ~np.isnan(gap)
+        of_a, of_b = a[first : first + AT_ONCE], b[first : first + AT_ONCE]
+        both = ~np.isnan(of_a - of_b)
         n += int(np.count_nonzero(both))
-        blocks.append(np.compress(both & (gap != 0), gap))
+        apart = both & (of_a != of_b)
+        gap = differences(np.compress(apart, of_a), np.compress(apart, of_b), scale)
+        blocks.append(gap if gap.all() else gap[gap != 0])
     return blocks, n
 
 
