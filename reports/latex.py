@@ -120,12 +120,18 @@ def _caption(comparison: Comparison) -> str:
         )
         told += [
             f"{what} on {', '.join(comparison.primary)}"
-            f" (paired t, {how_adjusted(comparison)}, {confidence(comparison)} confidence,"
+            f" ({_tests(comparison)}, {how_adjusted(comparison)}, {confidence(comparison)} confidence,"
             f" {numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} users).",
         ]
     if comparison.has_lists:
         told.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
     return escaped(" ".join(told))
+
+
+def _tests(comparison: Comparison) -> str:
+    names = {"t": "paired t", "sign_flips": "sign flips"}
+    used = {pair.test for pair in comparison.primary_pairs if pair.p is not None}
+    return " and ".join(name for test, name in names.items() if test in used) or "no test"
 
 
 def _row(cells: list[str]) -> str:

@@ -76,7 +76,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Score:
-    """A row of the leaderboard: the mean of a model over its users, with its t interval.
+    """A row of the leaderboard: the mean of a model over its users, with its interval.
 
     n_requests                    : of these users, where values are those of requests, as `n_undefined` then is
     best                          : has no model a better mean? Models of equal mean share it

@@ -88,7 +88,7 @@ def confidence(comparison: Comparison) -> str:
 
 
 def how_sure(comparison: Comparison) -> str:
-    """What intervals and p values rest on, in two sentences."""
+    """What intervals and p values rest on, in two or three sentences."""
     rows = comparison.primary_pairs
     if not rows:
         return "There is one model only, hence nothing to compare."
@@ -108,10 +108,12 @@ def how_sure(comparison: Comparison) -> str:
         )
     how = how_adjusted(comparison)
     compared = f"{tests} comparison" + ("" if tests == 1 else "s")
+    few = sum(row.test == "sign_flips" for row in rows)
+    flips = f" {few} of {tests} rest on sign flips, as few users differ." if few else ""
     return (
         f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} intervals"
         f"{' clustered by user' if comparison.unit else ''}. "
-        f"The p values of the primary metrics are adjusted for {compared} ({how})."
+        f"The p values of the primary metrics are adjusted for {compared} ({how}).{flips}"
     )
 
 

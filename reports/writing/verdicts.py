@@ -50,7 +50,7 @@ VERDICTS: Mapping[str, Verdict] = {
     "better_without_interval": Verdict(
         "better, no interval",
         "for the difference to",
-        "significant by swapping lists; by how much has no interval",
+        "significant; its size has no interval",
         "better",
         _CHEVRON_UP,
         False,
@@ -81,7 +81,7 @@ VERDICTS: Mapping[str, Verdict] = {
     "worse_without_interval": Verdict(
         "worse, no interval",
         "for the difference to",
-        "significant by swapping lists; by how much has no interval",
+        "significant; its size has no interval",
         "worse",
         _CHEVRON_DOWN,
         False,

@@ -78,6 +78,7 @@ def reason(gap: Difference, comparison: Comparison) -> str:
         if effect
         else "significant",
         "equivalent": f"too small to matter, as the interval lies within ±{least}",
+        "better_without_interval": "significant, though without an interval, as all users differ by the same",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
     }

@@ -136,10 +136,12 @@ def _standings(least: str) -> dict[str, str]:
     perhaps = f", perhaps by less than {least}" if least else ""
     return {
         "better": f"better{by}",
+        "better_without_interval": "better, by how much is open",
         "better_below_threshold": f"better{perhaps}",
         "equivalent": f"equivalent, within ±{least or 0}",
         "identical": "identical for every user",
         "worse_below_threshold": f"worse{perhaps}",
+        "worse_without_interval": "worse, by how much is open",
         "worse": f"worse{by}",
         "undecided": "not decided",
         "too_few_users": "not judged, for too few users have different values",
