@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_sum
-from concord.metrics_core.scoring.numerics.student import half_width
+from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 _HALVINGS = 60  # of the range of p: below any digit that is shown
 
@@ -125,6 +125,14 @@ class Trained:
         """What trainings add to the variance of the mean over all of them."""
         return Part(self.of_trainings / self.n, self.n)
 
+    @property
+    def of_next(self) -> Part:
+        """The variance of the mean of one new training on these users minus the mean over all of these: s² (1 + 1/R).
+
+        s² is the spread of the trainings' means as it is seen: what chance adds to it, it adds to a new training too.
+        """
+        return Part(self.spread * (1 + 1 / self.n), self.n)
+
 
 @dataclass(frozen=True)
 class OverTrainings:
@@ -145,17 +153,8 @@ class OverTrainings:
 
     @cached_property
     def of_trainings(self) -> Part:
-        """The trainings of both models in one, with Welch's degrees of freedom.
-
-        References
-        ----------
-        Welch (1947), Biometrika 34(1/2), 28-35.
-        """
-        total = math.fsum(part.variance for part in self.trainings)
-        if not total:
-            return Part(0.0, min(part.n for part in self.trainings))
-        below = math.fsum(part.variance * part.variance / (part.n - 1) for part in self.trainings)
-        return Part(total, total * total / below + 1)
+        """The trainings of both models in one."""
+        return welch(self.trainings)
 
     @property
     def share(self) -> float:
@@ -195,6 +194,20 @@ class OverTrainings:
         return high
 
 
+def welch(parts: Sequence[Part]) -> Part:
+    """Return independent parts as one, with Welch's degrees of freedom.
+
+    References
+    ----------
+    Welch (1947), Biometrika 34(1/2), 28-35.
+    """
+    total = math.fsum(part.variance for part in parts)
+    if not total:
+        return Part(0.0, min(part.n for part in parts))
+    below = math.fsum(part.variance * part.variance / (part.n - 1) for part in parts)
+    return Part(total, total * total / below + 1)
+
+
 def mean_of_rows(rows: Sequence[Floats]) -> Floats:
     """(users,) each user's mean, added in the order of the rows."""
     total = rows[0]
@@ -225,7 +238,8 @@ def variance(values: Sequence[float]) -> float:
 class Turned:
     """In how many pairs of single trainings the order is another than that of the means over all.
 
-    chance : that it is so with one new training of each model, the users being these; by the normal distribution
+    chance : that it is so with one new training of each model, the users being these, by the t distribution of a
+             prediction; NaN where no training differs from another
     """
 
     times: int
@@ -234,13 +248,18 @@ class Turned:
 
 
 def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned:
-    """Every training of a against every one of b; the same seed or fold against itself where they are paired."""
+    """Every training of a against every one of b; the same seed or fold against itself where they are paired.
+
+    One new training differs from the mean over R of them by s √(1 + 1/R), and by as many degrees of freedom as s has.
+    A model that was trained once is taken as it is. All true differences count as equally likely before.
+    """
     gaps = list(_gaps(a, b, paired=paired))
     times = sum(gap * difference < 0 for gap in gaps)
-    of_one = a.minus(b).of_trainings if paired else a.of_trainings + b.of_trainings
+    varying = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
+    of_next = welch([each.of_next for each in varying])
     chance = math.nan
-    if of_one > 0 and math.isfinite(difference):
-        chance = math.erfc(abs(difference) / math.sqrt(2 * of_one)) / 2
+    if of_next.variance > 0 and math.isfinite(difference):
+        chance = two_sided_p(of_next.n, difference / math.sqrt(of_next.variance)) / 2
     return Turned(times, len(gaps), chance)
 
 
