@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -70,7 +71,7 @@ def chance_of_a_turn() -> list[str]:
 
 def _rows(number: int, world: _World) -> Iterator[Row]:
     pairs = [pair for run in range(RUNS) for pair in _pairs(rng_of(31, number, run), world)]
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         found = [pair for pair in pairs if low < pair.told <= high]
         if found:
             means = np.mean([(each.told, each.true, each.alone) for each in found], axis=0)

@@ -101,6 +101,14 @@ class Trained:
             squares += exact_sum(rest * rest)
         return squares / ((n_users - 1) * (self.n - 1))
 
+    @property
+    def of_chance(self) -> float:
+        """The variance that the rest adds to the mean of one training; NaN without users, 0 where they are nested."""
+        if self.nested:
+            return 0.0
+        n_users = len(self._rows[0])
+        return self.of_rest / n_users if n_users else math.nan
+
     @cached_property
     def spread(self) -> float:
         """The variance of the trainings' means, as it is seen."""
@@ -115,10 +123,8 @@ class Trained:
         """
         if self.n < 2:  # noqa: PLR2004
             return 0.0
-        n_users = len(self._rows[0])
-        if not self.nested and not n_users:
-            return math.nan
-        return self.spread if self.nested else max(0.0, self.spread - self.of_rest / n_users)
+        alone = self.spread - self.of_chance
+        return 0.0 if alone < 0 else alone
 
     @property
     def part(self) -> Part:
