@@ -15,10 +15,7 @@ from concord.metrics_core.comparison.comparison import Comparison
 
 USERS, MODELS, RUNS, AGAIN = 200, 10, 24, 400
 OF_TRAININGS = 0.03  # standard deviation; chance of users adds as much to the mean of a training
-WIDE, SMALL = (
-    0.15,
-    0.01,
-)  # standard deviation of the models' true means; one true difference for all
+WIDE, SMALL = 0.15, 0.01  # standard deviation of true means; the one true difference
 BINS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 LABEL = "R@1"
 
@@ -61,8 +58,8 @@ def chance_of_a_turn() -> list[str]:
         f"{MODELS} models, {USERS} users, one relevant item each, {LABEL}; a training's own effect and the chance of users add as much",
         f"to its mean. {RUNS} runs a world through `concord.compare`, 25 pairs each. `told`: the chance in the report. `order turns`: in",
         f"{AGAIN} new trainings of each model for the same users, how often the order was another. Where true differences spread",
-        "widely, the told chance is right. Where all are small, small chances are told too low: what is seen as a clear lead is",
-        "mostly luck, and the prediction, which takes all true differences as equally likely, cannot know it. The last column",
+        "widely, the told chance is right, or some points too high. Where all are small, it is told too low: what is seen as a clear",
+        "lead is mostly luck, and the prediction, which takes all true differences as equally likely, cannot know it. The last column",
         "takes the trainings' variance alone, without what chance of users adds, and the normal distribution.",
         "",
         *table_of(head, rows, left=2),
