@@ -49,7 +49,8 @@ def coverage() -> list[str]:
         "new trainings holds 0; one minus that is the error of the first kind. Beside it what others compute: the interval",
         "over users only, a t test over the means of the seeds (which forgets users), and the same sum of variances with",
         "Satterthwaite's degrees of freedom. The last column is how much wider than with known variances Concord's interval is.",
-        "With 2 trainings Concord gives none. `skewed`: few trainings fail, most are alike.",
+        "With 2 trainings Concord gives none. `skewed`: effects of both models are exponential towards the worse side, so the skew",
+        "of the difference cancels; one model that varies alone is below.",
         "",
         *table_of(("trainings", "seeds paired", "ratio", *METHODS, "width"), rows, left=2),
     ]

@@ -16,6 +16,7 @@ from scipy.stats import binomtest, wilcoxon
 from benchmarks import simulated_calibration as calibration
 from benchmarks import simulated_clusters as clusters
 from benchmarks import simulated_exposure as exposure
+from benchmarks import simulated_failures as failures
 from benchmarks import simulated_fairness as fairness
 from benchmarks import simulated_few_users as few_users
 from benchmarks import simulated_gates as gates
@@ -24,6 +25,7 @@ from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
 from benchmarks import simulated_sampling as sampling
 from benchmarks import simulated_studies as studies
+from benchmarks import simulated_turns as turns
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
@@ -66,6 +68,8 @@ def main() -> None:
         *few_users.PARTS,
         *gates.PARTS,
         *replicates.PARTS,
+        *failures.PARTS,
+        *turns.PARTS,
         *power.PARTS,
         *reuse.PARTS,
         *calibration.PARTS,

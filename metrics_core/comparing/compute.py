@@ -1,5 +1,6 @@
 """Models' results -> one Comparison: what is asked, computed and told."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from concord.metrics_core.comparing.best_chances import best_chances
@@ -40,6 +41,7 @@ def compared(evidence: Evidence) -> Comparison:
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
     pairs, lists = differences(evidence), lists_of(models)
     means = tuple(scores(asked, models, pairs))
+    over_trainings, of_trainings = replicates(evidence, means, pairs)
     comparison = Comparison(
         title=asked.title,
         baseline=asked.baseline,
@@ -55,14 +57,14 @@ def compared(evidence: Evidence) -> Comparison:
         best=tuple(best_chances(asked, evidence.aligned)),
         tradeoffs=tuple(tradeoffs(asked, models)),
         segments=tuple(segments(evidence, pairs)),
-        warnings=_warnings(evidence),
+        warnings=_warnings(evidence, of_trainings),
         checked=tuple(checked_kinds(asked, lists, ground)),
         quality=quality(lists, ground),
         gate=decided(evidence, pairs),
         conventions=conventions(asked),
         provenance=provenance(asked, lists),
         covers=COVERS_TRAININGS if asked.replicates else COVERS,
-        replicates=replicates(evidence, means, pairs),
+        replicates=over_trainings,
         unit=_unit(asked, ground),
     )
     return replace(
@@ -79,9 +81,9 @@ def _unit(asked: Asked, ground: Ground) -> Unit | None:
     return None if mean is None else Unit(tuple(read["unit"]), mean)
 
 
-def _warnings(evidence: Evidence) -> tuple[Warned, ...]:
-    """Of every list, and of models whose candidates are sampled; the most serious first."""
+def _warnings(evidence: Evidence, of_trainings: Sequence[Warned]) -> tuple[Warned, ...]:
+    """Of every list, of models whose candidates are sampled, and of trainings; the most serious first."""
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
     of_samples = sampling_warnings(asked, models, ground)
-    every = [*of_samples, *warnings(asked, lists_of(models), ground)]
+    every = [*of_samples, *warnings(asked, lists_of(models), ground), *of_trainings]
     return tuple(sorted(every, key=lambda each: each.severity != "serious"))

@@ -8,7 +8,9 @@ import numpy as np
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparison.parts import Difference, Score, or_nan, or_none
+from concord.metrics_core.comparing.sentences.phrases import digits
+from concord.metrics_core.comparing.warnings.trainings import OutlyingTraining, training_warnings
+from concord.metrics_core.comparison.parts import Difference, Score, Warned, or_nan, or_none
 from concord.metrics_core.comparison.replicates import (
     ReplicatedDifference,
     ReplicatedScore,
@@ -17,6 +19,7 @@ from concord.metrics_core.comparison.replicates import (
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
+from concord.metrics_core.statistics.outliers import outlier
 from concord.metrics_core.statistics.pairs import adjust
 from concord.metrics_core.statistics.replicates import OverTrainings, Part, Trained, turned
 from concord.metrics_core.statistics.verdict import of_interval
@@ -26,20 +29,23 @@ _NOBODY = Part(0.0, 2)  # users are not drawn anew
 
 def replicates(
     evidence: Evidence, scores: Sequence[Score], pairs: Sequence[Difference]
-) -> Replicates | None:
-    """What other trainings would change; None where every model was trained once."""
+) -> tuple[Replicates | None, list[Warned]]:
+    """Return what other trainings would change, and warnings; None where every model was trained once."""
     asked = evidence.asked
     if not asked.replicates:
-        return None
+        return None, []
     told: list[ReplicatedScore] = []
     found: list[ReplicatedDifference] = []
+    outlying: list[OutlyingTraining] = []
     nested = False
     for label in asked.labels:  # the values of one label are held at a time
         of_label = _OfLabel(label, asked, _trained(evidence, label))
         told += of_label.scores([each for each in scores if each.label == str(label)])
-        found += of_label.pairs([each for each in pairs if each.label == str(label)])
+        of_pairs = [each for each in pairs if each.label == str(label)]
+        found += of_label.pairs(of_pairs)
+        outlying += of_label.outlying(digits(of_pairs))
         nested = nested or of_label.nested
-    return Replicates(
+    over_trainings = Replicates(
         models=asked.replicates,
         paired=asked.paired,
         nested=nested,
@@ -47,6 +53,7 @@ def replicates(
         pairs=tuple(_judged(asked, found, pairs)),
         answers=(),
     )
+    return over_trainings, list(training_warnings(outlying))
 
 
 def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
@@ -104,8 +111,41 @@ class _OfLabel:
             if max(a.n, b.n) > 1:
                 yield self._pair(pair, a, b)
 
+    def outlying(self, places: int) -> Iterator[OutlyingTraining]:
+        """Trainings far from the others of their model on a primary label, in `places` digits.
+
+        A training that fails has a worse mean, so that side is looked at alone. Where trainings are paired, what seeds
+        or folds share cancels in the difference to the baseline, whose training may be the one that failed.
+        """
+        label, baseline = str(self.label), self.asked.baseline
+        if label not in self.asked.primary or not self.over_users:
+            return
+        worse = 1 if self.label.metric.higher_is_better else -1
+        for model, lists in self.asked.replicates.items():
+            trained, paired = self.trained[model], self._paired(model, baseline)
+            if paired and model == baseline:
+                continue
+            if paired:
+                trained = trained.minus(self.trained[baseline])
+            place = outlier(trained.means, (1, -1) if paired else (worse,), trained.of_chance)
+            if place is not None:
+                others = [mean for other, mean in enumerate(trained.means) if other != place]
+                yield OutlyingTraining(
+                    label=label,
+                    model=model,
+                    name=list(lists.values())[place],
+                    baseline=baseline if paired else None,
+                    value=trained.means[place],
+                    low=min(others),
+                    high=max(others),
+                    places=places,
+                )
+
+    def _paired(self, a: str, b: str) -> bool:
+        return self.asked.paired and self.trained[a].n == self.trained[b].n
+
     def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
-        paired = self.asked.paired and a.n == b.n
+        paired = self._paired(pair.a, pair.b)
         gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
         found = OverTrainings(

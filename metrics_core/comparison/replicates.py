@@ -41,7 +41,8 @@ class ReplicatedDifference:
     over_users       : does the interval cover new users, too? Not for a number over all users
     share            : of the variance of the difference, the share that is due to trainings
     turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
-    chance           : that the order is another with one new training of each, by the normal distribution
+    chance           : that the order is another with one new training of each on these users, by the t
+                       distribution of a prediction; None where no training differs from another
     users_needed     : so many would keep the interval off 0, were difference and spreads as they are; None where it
                        does so already, or no number would
     trainings_needed : the same of the trainings of each model that was trained more than once

@@ -73,7 +73,8 @@ def concordant_pairs(lists: Judged, k: int | None) -> Floats:
 def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> Floats:
     """Bpref = 1/R x sum over the relevant items in the list of 1 - min(non-relevant above, R) / min(R, N).
 
-    R relevant and N judged non-relevant items in the truth; items that nobody judged do not count.
+    R relevant and N judged non-relevant items in the truth; items that nobody judged do not count. The paper divides by
+    R; min(R, N) is trec_eval's, by which a relevant item below all N others counts 0 also where N < R.
 
     References
     ----------

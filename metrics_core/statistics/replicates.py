@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_sum
-from concord.metrics_core.scoring.numerics.student import half_width
+from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 _HALVINGS = 60  # of the range of p: below any digit that is shown
 
@@ -101,6 +101,14 @@ class Trained:
             squares += exact_sum(rest * rest)
         return squares / ((n_users - 1) * (self.n - 1))
 
+    @property
+    def of_chance(self) -> float:
+        """The variance that the rest adds to the mean of one training; NaN without users, 0 where they are nested."""
+        if self.nested:
+            return 0.0
+        n_users = len(self._rows[0])
+        return self.of_rest / n_users if n_users else math.nan
+
     @cached_property
     def spread(self) -> float:
         """The variance of the trainings' means, as it is seen."""
@@ -115,15 +123,21 @@ class Trained:
         """
         if self.n < 2:  # noqa: PLR2004
             return 0.0
-        n_users = len(self._rows[0])
-        if not self.nested and not n_users:
-            return math.nan
-        return self.spread if self.nested else max(0.0, self.spread - self.of_rest / n_users)
+        alone = self.spread - self.of_chance
+        return 0.0 if alone < 0 else alone
 
     @property
     def part(self) -> Part:
         """What trainings add to the variance of the mean over all of them."""
         return Part(self.of_trainings / self.n, self.n)
+
+    @property
+    def of_next(self) -> Part:
+        """The variance of the mean of one new training on these users minus the mean over all of these: s² (1 + 1/R).
+
+        s² is the spread of the trainings' means as it is seen: what chance adds to it, it adds to a new training too.
+        """
+        return Part(self.spread * (1 + 1 / self.n), self.n)
 
 
 @dataclass(frozen=True)
@@ -145,17 +159,8 @@ class OverTrainings:
 
     @cached_property
     def of_trainings(self) -> Part:
-        """The trainings of both models in one, with Welch's degrees of freedom.
-
-        References
-        ----------
-        Welch (1947), Biometrika 34(1/2), 28-35.
-        """
-        total = math.fsum(part.variance for part in self.trainings)
-        if not total:
-            return Part(0.0, min(part.n for part in self.trainings))
-        below = math.fsum(part.variance * part.variance / (part.n - 1) for part in self.trainings)
-        return Part(total, total * total / below + 1)
+        """The trainings of both models in one."""
+        return welch(self.trainings)
 
     @property
     def share(self) -> float:
@@ -195,6 +200,20 @@ class OverTrainings:
         return high
 
 
+def welch(parts: Sequence[Part]) -> Part:
+    """Return independent parts as one, with Welch's degrees of freedom.
+
+    References
+    ----------
+    Welch (1947), Biometrika 34(1/2), 28-35.
+    """
+    total = math.fsum(part.variance for part in parts)
+    if not total:
+        return Part(0.0, min(part.n for part in parts))
+    below = math.fsum(part.variance * part.variance / (part.n - 1) for part in parts)
+    return Part(total, total * total / below + 1)
+
+
 def mean_of_rows(rows: Sequence[Floats]) -> Floats:
     """(users,) each user's mean, added in the order of the rows."""
     total = rows[0]
@@ -225,7 +244,8 @@ def variance(values: Sequence[float]) -> float:
 class Turned:
     """In how many pairs of single trainings the order is another than that of the means over all.
 
-    chance : that it is so with one new training of each model, the users being these; by the normal distribution
+    chance : that it is so with one new training of each model, the users being these, by the t distribution of a
+             prediction; NaN where no training differs from another
     """
 
     times: int
@@ -234,13 +254,18 @@ class Turned:
 
 
 def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned:
-    """Every training of a against every one of b; the same seed or fold against itself where they are paired."""
+    """Every training of a against every one of b; the same seed or fold against itself where they are paired.
+
+    One new training differs from the mean over R of them by s √(1 + 1/R), and by as many degrees of freedom as s has.
+    A model that was trained once is taken as it is. All true differences count as equally likely before.
+    """
     gaps = list(_gaps(a, b, paired=paired))
     times = sum(gap * difference < 0 for gap in gaps)
-    of_one = a.minus(b).of_trainings if paired else a.of_trainings + b.of_trainings
+    varying = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
+    of_next = welch([each.of_next for each in varying])
     chance = math.nan
-    if of_one > 0 and math.isfinite(difference):
-        chance = math.erfc(abs(difference) / math.sqrt(2 * of_one)) / 2
+    if of_next.variance > 0 and math.isfinite(difference):
+        chance = two_sided_p(of_next.n, difference / math.sqrt(of_next.variance)) / 2
     return Turned(times, len(gaps), chance)
 
 

@@ -11,14 +11,15 @@ def chance_of_false_winner(comparisons: int, alpha: float) -> float:
     """1 - (1 - alpha / 2)^m: that at least one of m comparisons calls a useless list better, at most.
 
     A comparison of useless lists finds any difference with probability alpha at most, however many lists and labels
-    it has (Holm), and half of that in favour of a list. Comparisons that share users and a baseline err together
-    rather than apart, so that independence is the worst case. All of it holds for lists that were not made of what
-    this truth said of others.
+    it has (Holm), and half of that in favour of a list. For normal means whose correlations are not negative,
+    independence is the worst case (Slepian). Differences to one baseline are such, as they share it. Where each list is
+    held against the one before, neighbours are negatively correlated, and only m alpha / 2 is a bound. All of it holds
+    for lists that were not made of what this truth said of others.
 
     References
     ----------
-    Šidák (1967), Journal of the American Statistical Association 62(318), 626-633; Dwork et al. (2015), Science
-    349(6248), 636-638, on lists that were.
+    Slepian (1962), Bell System Technical Journal 41(2), 463-501.  doi:10.1002/j.1538-7305.1962.tb02419.x
+    Dwork et al. (2015), Science 349(6248), 636-638, on lists that were made of it.  doi:10.1126/science.aaa9375
     """
     return 1 - math.prod([1 - alpha / 2] * comparisons)
 

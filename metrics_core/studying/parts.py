@@ -73,7 +73,7 @@ class Pair:
     """Model a minus model b over data sets.
 
     n_datasets      : those in which the difference has an interval
-    difference      : mean of a random-effects model, with its interval (Hartung-Knapp-Sidik-Jonkman)
+    difference      : mean of a random-effects model, with its interval (modified Hartung-Knapp-Sidik-Jonkman)
     tau             : standard deviation of the true differences between data sets
     predicted_low, predicted_high : where the true difference on another such data set lies
     p_adjusted      : of that mean, by Holm over all pairs of the label

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
 FEWEST_DATASETS = 3
-_SAME = 1e-9  # relative: what means that were rounded may differ by
 _STEPS = 100  # of the bisection: more than a float64 has bits
 
 
@@ -34,10 +33,11 @@ def random_effects(
 ) -> RandomEffects:
     """y_d ~ N(theta_d, s_d²),  theta_d ~ N(mu, tau²):  mu = Σ w_d y_d / Σ w_d,  w_d = 1 / (s_d² + tau²).
 
-    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 where even that is less. The interval of mu is Hartung,
-    Knapp, Sidik and Jonkman's, mu ± t_{D-1} · √(Σ w_d (y_d - mu)² / ((D - 1) Σ w_d)): with few data sets tau² is hardly
-    known, and a normal interval about DerSimonian and Laird's mean is far too narrow. Where all differences are equal to
-    nine digits, which would make it a point, their own errors remain: √(1 / Σ w_d). On another data set lies
+    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 where even that is less. The interval of mu is the modified
+    one of Hartung, Knapp, Sidik and Jonkman, mu ± t_{D-1} · √(max(1, q) / Σ w_d) with q = Σ w_d (y_d - mu)² / (D - 1): with
+    few data sets tau² is hardly known, and a normal interval about DerSimonian and Laird's mean is far too narrow. q is 1
+    where tau² > 0. Where tau² = 0, differences agree better than their own errors let expect; without max(1, q) the
+    interval would be shorter than these errors allow, down to a point. On another data set lies
     mu ± t_{D-2} · √(tau² + se²). theta_d is drawn towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
     the variance B_d s_d² + (1 - B_d)² se², tau² taken as known.
 
@@ -55,6 +55,7 @@ def random_effects(
     ----------
     Paule & Mandel (1982), Journal of Research of the NBS 87(5), 377-385.  doi:10.6028/jres.087.022
     Sidik & Jonkman (2002), Statistics in Medicine 21(21), 3153-3159.  doi:10.1002/sim.1262
+    Röver, Knapp & Friede (2015), BMC Medical Research Methodology 15, 99: max(1, q).  doi:10.1186/s12874-015-0091-1
     IntHout, Ioannidis & Borm (2014), BMC Medical Research Methodology 14, 25.  doi:10.1186/1471-2288-14-25
     Higgins, Thompson & Spiegelhalter (2009), JRSS A 172(1), 137-159.  doi:10.1111/j.1467-985X.2008.00552.x
     """
@@ -65,8 +66,7 @@ def random_effects(
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]
     mu, total = weighted_mean(differences, weights), math.fsum(weights)
-    same = math.isclose(min(differences), max(differences), rel_tol=_SAME)
-    scale = 1.0 if same else _spread(differences, weights) / (count - 1)
+    scale = max(1.0, _spread(differences, weights) / (count - 1))
     error = math.sqrt(scale / total)
     wide = half_width(count, confidence)
     beyond = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)

@@ -203,7 +203,8 @@ def lede(comparison: Comparison) -> str:
     said = [
         "The interval over users only says what other users would change, each model as it was trained. The interval "
         "over users and new trainings says what training again would change, too. Both are of the difference of means, "
-        "over all trainings that could be: a single new training may lie outside."
+        "over all trainings that could be: a single new training may lie outside. They take trainings to vary about as far up "
+        "as down: a failure that none of these trainings had is in no interval."
     ]
     if found.nested:
         said.append(

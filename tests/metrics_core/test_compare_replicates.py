@@ -189,3 +189,44 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
         assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
         assert from_content(to_content(comparison)) == comparison
     assert "identical for every user" in defined(undefined.replicates).answers[0]
+
+
+def _failed() -> dict[str, Any]:
+    """Five trainings of als, of which the third failed."""
+    return {"replicates": {seed: lists(seed, 0.0 if seed == 3 else 3.0) for seed in range(1, 6)}}
+
+
+def test_a_training_far_from_the_others_is_a_warning() -> None:
+    found = compared({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
+
+    (warning,) = [each for each in found.warnings if each.kind == "outlying_training"]
+    assert (warning.severity, warning.who) == ("notice", ("als",))
+    assert warning.sentence.startswith(
+        "als-3 lies far from the other trainings of als on nDCG@10: 0."
+    )
+    assert warning.sentence.endswith("intervals over new trainings are too short.")
+    assert warning.fix == "look at what happened in this training, and train more often"
+
+
+def test_trainings_that_vary_alike_are_no_warning(comparison: cc.Comparison) -> None:
+    assert "outlying_training" not in {each.kind for each in comparison.warnings}
+
+
+def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired() -> None:
+    models = {"als": _failed(), "popularity": _failed()}
+
+    def kinds(**settings: Any) -> set[str]:
+        found = compared(models, primary=["nDCG@10"], **settings)
+        return {each.kind for each in found.warnings if each.kind == "outlying_training"}
+
+    assert kinds() == {"outlying_training"}
+    assert kinds(paired_replicates=True) == set()
+
+
+def test_a_paired_training_is_held_against_the_baseline() -> None:
+    as_ever = {"replicates": {seed: lists(seed + 20, 0.5) for seed in range(1, 6)}}
+    models = {"als": _failed(), "popularity": as_ever}
+    found = compared(models, primary=["nDCG@10"], paired_replicates=True)
+
+    (warning,) = [each for each in found.warnings if each.kind == "outlying_training"]
+    assert "als-3 lies far from the other trainings of als by the difference to popularity on nDCG@10: " in warning.sentence  # fmt: skip

@@ -216,7 +216,37 @@ def test_how_often_the_order_turns() -> None:
     every = turned(a, b, 0.125, paired=False)
 
     assert (every.times, every.of) == (1, 6)
-    of_one = variance([0.3, 0.5, 0.4]) + variance([0.35, 0.2])
-    assert every.chance == pytest.approx(math.erfc(0.125 / math.sqrt(2 * of_one)) / 2)
+    # One new training of each: 0.01 (1 + 1/3) on 2 degrees of freedom, 0.01125 (1 + 1/2) on 1.
+    of_a, of_b = variance([0.3, 0.5, 0.4]) * 4 / 3, variance([0.35, 0.2]) * 3 / 2
+    welch = (of_a + of_b) ** 2 / (of_a**2 / 2 + of_b**2 / 1)
+    assert every.chance == pytest.approx(student.cdf(-0.125 / math.sqrt(of_a + of_b), welch))
     paired = turned(a, Trained(b.values[[0, 1, 1]]), 0.15, paired=True)
     assert (paired.times, paired.of) == (1, 3)
+    of_gaps = variance([-0.05, 0.3, 0.2]) * 4 / 3
+    assert paired.chance == pytest.approx(student.cdf(-0.15 / math.sqrt(of_gaps), 2))
+
+
+def test_a_model_that_was_trained_once_adds_nothing_to_the_chance_of_a_turn() -> None:
+    a, b = Trained(np.array([[0.3], [0.5], [0.4]])), Trained(np.array([[0.3]]))
+
+    found = turned(a, b, 0.1, paired=False)
+
+    assert found.chance == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
+
+
+def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> None:
+    """Trainings without an effect of their own: each user's value is drawn anew, and the order turns in many pairs."""
+    rng = np.random.default_rng(29)
+    a, b = (Trained((rng.random((5, 100)) < 0.3 + lift).astype(float)) for lift in (0.02, 0.0))
+
+    found = turned(a, b, fmean(a.means) - fmean(b.means), paired=False)
+
+    assert (found.times, found.of) == (7, 25)
+    assert found.chance == pytest.approx(0.30, abs=0.01)
+    assert a.of_trainings + b.of_trainings == 0  # of the trainings alone there would be no chance
+
+
+def test_trainings_that_are_all_alike_have_no_chance_of_a_turn() -> None:
+    a, b = Trained(np.array([[0.25], [0.25], [0.25]])), Trained(np.array([[0.5]]))
+
+    assert math.isnan(turned(a, b, -0.25, paired=False).chance)

@@ -1,4 +1,4 @@
-"""The mean over data sets: on paper, a published example, statsmodels' numbers, a plain search."""
+"""The mean over data sets: on paper, a published example, statsmodels' numbers, a plain search, a slow reference."""
 
 import math
 
@@ -43,14 +43,65 @@ def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
     assert {round(each[0], 12) for each in found.shrunk} == {round(found.mu, 12)}
 
 
-@pytest.mark.parametrize("differences", [[0.1] * 3, [0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50]])
-def test_differences_that_are_equal_but_for_rounding_keep_their_own_errors(
+@pytest.mark.parametrize(
+    "differences", [[0.0100, 0.0102, 0.0098], [0.1] * 3, [0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50]]
+)
+def test_differences_that_agree_by_chance_are_no_surer_than_their_errors(
     differences: list[float],
 ) -> None:
-    effects = random_effects(differences, [0.2] * 3, confidence=0.95)
+    found = random_effects(differences, [0.2] * 3, confidence=0.95)
 
-    assert effects.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0
-    assert effects.ci_low < 0 < effects.p
+    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0.0001
+    assert found.ci_high - found.mu == pytest.approx(4.302653 * 0.2 / math.sqrt(3))
+    assert found.p > 0.4
+
+
+def _slow(y: list[float], s: list[float]) -> tuple[float, float, float]:
+    """(mu, low, high), the formulas as printed: tau² by a scan in ever finer steps, t's quantile by adding up its density."""
+    k = len(y)
+
+    def at(tau2: float) -> tuple[float, float, float]:
+        w = [1 / (each * each + tau2) for each in s]
+        mu = sum(a * b for a, b in zip(w, y, strict=True)) / sum(w)
+        return mu, sum(a * (b - mu) ** 2 for a, b in zip(w, y, strict=True)) / (k - 1), sum(w)
+
+    tau2 = 0.0
+    for digit in range(16):
+        step = 10.0 ** (1 - digit)
+        while at(tau2 + step)[1] >= 1:
+            tau2 += step
+    mu, q, total = at(tau2)
+    half = _t_quantile(k - 1) * math.sqrt(max(1.0, q) / total)
+    return mu, mu - half, mu + half
+
+
+def _t_quantile(df: int) -> float:
+    """The t with 47.5 % between 0 and it, by trapezia."""
+    scale = math.gamma((df + 1) / 2) / math.gamma(df / 2) / math.sqrt(df * math.pi)
+    step, x, area, before = 1e-4, 0.0, 0.0, scale
+    while area < 0.475:
+        x += step
+        density = scale * (1 + x * x / df) ** (-(df + 1) / 2)
+        area += step * (before + density) / 2
+        before = density
+    return x - step * (area - 0.475) / (step * before)
+
+
+@pytest.mark.parametrize(
+    ("differences", "errors"),
+    [
+        ([0.0100, 0.0102, 0.0098], [0.05, 0.05, 0.05]),  # tau² = 0, q = 0.00002
+        ([0.10, 0.11, 0.12, 0.05], [0.1, 0.2, 0.1, 0.02]),  # tau² = 0
+        ([0.30, 0.10, 0.20, 0.15, 0.25], [0.1, 0.1, 0.3, 0.2, 0.1]),  # tau² = 0, q near 1
+        ([0.9, 0.1, 0.4], [0.1, 0.2, 0.5]),  # tau² > 0, and q = 1
+    ],
+)
+def test_the_interval_equals_a_slow_reference(
+    differences: list[float], errors: list[float]
+) -> None:
+    found = random_effects(differences, errors, confidence=0.95)
+
+    assert (found.mu, found.ci_low, found.ci_high) == pytest.approx(_slow(differences, errors))
 
 
 def test_the_published_trials_of_the_vaccine() -> None:

@@ -66,6 +66,22 @@ def test_a_standard_error_comes_back_from_its_interval() -> None:
     assert standard_error(pair, 0.95) == pytest.approx(expected)
 
 
+def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
+    """Differences .0100, .0102 and .0098 with a standard error of some .02 each: nothing is known."""
+    gaps = {"one": 0.0100, "two": 0.0102, "three": 0.0098}
+    study = concord.study(
+        {
+            name: comparison_of({"base": 0.10, "a": 0.10 + gap}, seed=seed)
+            for seed, (name, gap) in enumerate(gaps.items(), start=1)
+        }
+    )
+    (pair,) = study.pairs
+
+    assert defined(pair.ci_low) < 0 < defined(pair.ci_high)
+    assert defined(pair.p) > 0.2
+    assert study.answers[0].sure.startswith("Not sure for data sets like these")
+
+
 def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() -> None:
     study = concord.study(TURNS)
     (pair,) = [p for p in study.pairs if (p.a, p.b) == ("a", "base")]
@@ -109,14 +125,14 @@ def test_data_sets_that_agree_make_the_winner_sure() -> None:
 
 
 def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
-    close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.104 + i / 10_000}, i) for i in range(5)}
+    close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.13 + i / 1_000}, i) for i in range(5)}
     lower = {
         name: replace(c, metrics=tuple(replace(m, higher_is_better=False) for m in c.metrics))
         for name, c in close.items()
     }
 
     for every, winner in ((close, "a"), (lower, "base")):
-        study = concord.study(every, min_effect=0.05)
+        study = concord.study(every, min_effect=0.06)
         assert study.pairs[0].verdict == "equivalent"
         assert study.answers[0].winners == (winner,)
         assert study.answers[0].is_sure

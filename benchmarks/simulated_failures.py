@@ -1,0 +1,145 @@
+"""Trainings that fail now and then: what intervals over new trainings hold, and which failures are told."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+import concord as cc
+from benchmarks.simulated import Floats
+from benchmarks.tabulated import Row, rate, rng_of, table_of
+from concord.metrics_core.statistics.outliers import LEVEL, outlier
+
+USERS, MODELS, COUNTS = 1_000, 10, (3, 5, 10)
+RUNS = {3: 40, 5: 30, 10: 20}  # comparisons of ten models each
+GOOD, FAILED, CHANCE = 0.4, 0.1, 0.1  # share of users that are hit; how often a training fails
+OF_GOOD, NOISE = (
+    0.01,
+    0.05,
+)  # standard deviations: between good trainings; of a user's luck in one training
+MEAN = (1 - CHANCE) * GOOD + CHANCE * FAILED
+SPREAD = (GOOD - FAILED) * (CHANCE * (1 - CHANCE)) ** 0.5  # of trainings that fail now and then
+LABEL = "R@1"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One model against a baseline that is as good and was trained once."""
+
+    failed: int
+    held: bool
+    better: bool
+    warned: bool
+
+
+def one_model_alone() -> list[str]:
+    """One model varies alone; its trainings spread alike in both worlds."""
+    rows: list[Row] = []
+    for failing in (False, True):
+        for trainings in COUNTS:
+            found = [
+                each
+                for run in range(RUNS[trainings])
+                for each in _compared(rng_of(51, failing, trainings, run), trainings, failing)
+            ]
+            rows.append(("fail now and then" if failing else "normal", f"{trainings}", *_cells(found)))  # fmt: skip
+    head = ("trainings", "number", "interval holds the truth", "`better`", "warned", "no failure among them", "held without a failure", "warned of one failure")  # fmt: skip
+    return [
+        "## Trainings that fail now and then",
+        "",
+        "A model that was trained several times against one that was trained once and is as good; `concord.compare`, "
+        f"{LABEL}, {USERS:,}",
+        f"users. Effects of trainings are normal, or each training fails with probability {CHANCE:.0%} (hits of {FAILED:g} instead of {GOOD:g}), with",
+        "the same standard deviation. How often the 95% interval over new users and new trainings holds the true difference, 0,",
+        "and how often `trained_verdict` is `better`, which is wrong. No interval knows of a failure that none of the trainings had.",
+        "The warning names a training that lies far from the others. The last column: where one training failed and no other.",
+        "",
+        *table_of(head, rows, left=1),
+    ]
+
+
+def _cells(found: list[_Found]) -> Iterator[str]:
+    lucky = [each for each in found if not each.failed]
+    once = [each for each in found if each.failed == 1]
+    yield rate(sum(each.held for each in found), len(found))
+    yield rate(sum(each.better for each in found), len(found))
+    yield rate(sum(each.warned for each in found), len(found))
+    yield rate(len(lucky), len(found), error=False)
+    yield rate(sum(each.held for each in lucky), len(lucky))
+    yield rate(sum(each.warned for each in once), len(once))
+
+
+def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterator[_Found]:
+    luck = rng.random(USERS)
+    failed = rng.random((MODELS, trainings)) < (CHANCE if failing else 0.0)
+    shares = np.where(failed, FAILED, GOOD) + OF_GOOD * rng.normal(size=failed.shape)
+    if not failing:
+        shares = MEAN + SPREAD * rng.normal(size=failed.shape)
+    models = {
+        f"m{m}": {
+            "replicates": {r: _lists(rng, luck, share) for r, share in enumerate(of, start=1)}
+        }
+        for m, of in enumerate(shares.tolist())
+    }
+    truth = pl.DataFrame({"user": np.arange(USERS), "item": np.zeros(USERS, dtype=np.int64)})
+    comparison = cc.compare(
+        {"baseline": _lists(rng, luck, MEAN), **models},
+        truth,
+        metrics=[LABEL],
+        baseline="baseline",
+        conventions="standard",
+        panel=False,
+        resamples=99,
+    )
+    told = {who for each in comparison.warnings if each.kind == "outlying_training" for who in each.who}  # fmt: skip
+    for m, of_model in enumerate(failed):
+        pair = comparison.retrained(f"m{m}", "baseline", LABEL)
+        assert pair is not None
+        assert pair.ci_low is not None
+        assert pair.ci_high is not None
+        held = pair.ci_low <= 0 <= pair.ci_high
+        yield _Found(int(of_model.sum()), held, pair.ci_low > 0, f"m{m}" in told)
+
+
+def _lists(rng: np.random.Generator, luck: Floats, share: float) -> pl.DataFrame:
+    """One item a user: the relevant one, 0, for those whose luck is below the share; else another."""
+    missed = luck + NOISE * rng.normal(size=USERS) >= share
+    return pl.DataFrame(
+        {"user": np.arange(USERS), "item": missed.astype(np.int64), "rank": np.ones(USERS)}
+    )
+
+
+def outlying() -> list[str]:
+    """The rule of the warning alone."""
+    runs = 4_000
+    rows: list[Row] = []
+    for trainings in (3, 4, 5, 10):
+        cells = [f"{trainings}"]
+        for failures, depth in ((0, 0.0), (1, 5.0), (1, 10.0), (1, 20.0), (2, 20.0)):
+            found = 0
+            for run in range(runs):
+                values = rng_of(52, trainings, run).normal(size=trainings)
+                values[:failures] -= depth
+                place = outlier(values.tolist(), (1,))
+                found += place is not None and (place < failures or not failures)
+            cells.append(rate(found, runs))
+        skewed = sum(
+            outlier((-rng_of(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
+            for run in range(runs)
+        )  # fmt: skip
+        rows.append((*cells, rate(skewed, runs)))
+    head = ("trainings", "none fails", "one, 5 sd below", "one, 10 sd below", "one, 20 sd below", "two, 20 sd below", "none fails, skewed")  # fmt: skip
+    return [
+        "## A training far from the others",
+        "",
+        f"Grubbs's one-sided test at {LEVEL:.0%}, by which the warning names a training: how often it names a failed one, by how many",
+        "standard deviations of the others it lies below; where none fails, how often it names one. With 3 trainings it takes two",
+        "others that happen to be close together. Two failures hide each other in few trainings. The last column: trainings whose",
+        "effects are exponential towards the worse side.",
+        "",
+        *table_of(head, rows),
+    ]
+
+
+PARTS = (one_model_alone, outlying)
