@@ -1,0 +1,184 @@
+"""Type I error on per-topic scores of TREC runs, beside published rates of the same tests.
+
+`python -m benchmarks.simulated_trec FOLDER` prints this part alone; `make simulations` reads the folder from the variable
+CONCORD_TREC. The data are not part of this repository.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+import concord
+from benchmarks.simulated import Floats
+from benchmarks.tabulated import rate, rng_of, table_of
+from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.metrics.judged import Ints
+from concord.metrics_core.statistics.max_t import max_t
+
+FOLDER = "CONCORD_TREC"  # environment variable
+ALPHA = 0.05
+RUNS, FLIPPED, AT_ONCE = 2_000, 500, 250  # of each row; with sign flips; in one comparison
+FLIPS = 999
+EXAMPLE_FLIPS = 1_000_000
+FEWEST = 10  # topics on which a pair of runs differs
+TOPICS = (25, 50, 100)
+MEASURES = {  # label -> file of the scores, name in the files of published rates
+    "AP": ("adhoc8_ap.csv", "ap"),
+    "P@10": ("adhoc8_p10.csv", "p10"),
+    "RR": ("adhoc8_rr.csv", "rr"),
+    "nDCG@20": ("web2013_ndcg20.csv", "ndcg20"),
+}
+PUBLISHED = {"t": 0.0013193972, "permutation": 0.001188, "wilcoxon": 0.003445188}
+Null = Callable[[np.random.Generator, Floats, Floats, Ints], tuple[Floats, Floats]]
+
+_SOURCE = (
+    "Scores and published rates: J. Urbano, H. Lima and A. Hanjalic, Statistical Significance Testing in Information "
+    "Retrieval, SIGIR 2019, repository julian-urbano/sigir2019-statistical, data under CC BY-SA 4.0."
+)
+
+
+def trec_runs() -> list[str]:
+    """The worked example of the study, and type I error rates beside the published ones."""
+    head = ["## TREC runs, beside published error rates", ""]
+    folder = os.environ.get(FOLDER)
+    if folder is None or not Path(folder).is_dir():
+        return [
+            *head,
+            f"Not run: the variable {FOLDER} names no folder with the data. {_SOURCE}",
+            "Put adhoc8_ap.csv, adhoc8_p10.csv, adhoc8_rr.csv and web2013_ndcg20.csv (a row a topic, a column a run) there,",
+            "and type_1/type_1_<measure>_<topics>.csv (rates by level `alpha` and test).",
+        ]
+    return [*head, _SOURCE, "", *_example(Path(folder)), "", *_type_one(Path(folder))]
+
+
+PARTS = (trec_runs,)
+
+
+def _example(folder: Path) -> list[str]:
+    scores = pl.read_csv(folder / MEASURES["AP"][0])
+    a, b = (scores[name].to_numpy() for name in ("run125", "run126"))
+    pair = _compared(["AP"], [(a, b)], adjustment="max_t", resamples=FLIPS)[0]
+    (flips,) = max_t([(a, b)], resamples=EXAMPLE_FLIPS, seed=1)
+    rows = [
+        ("paired t", f"{PUBLISHED['t']:.10f}", _p(pair.p, 10)),
+        ("permutation; sign flips here", f"{PUBLISHED['permutation']:.6f}", _p(float(flips), 6)),
+        ("adjusted p by `max_t`", "–", _p(pair.p_adjusted, 6)),
+        ("Wilcoxon", f"{PUBLISHED['wilcoxon']:.6f}", _p(pair.p_wilcoxon, 6)),
+    ]
+    error = (PUBLISHED["permutation"] / EXAMPLE_FLIPS) ** 0.5
+    return [
+        "Their worked example, systems 125 and 126 of TREC-8 ad hoc, average precision on 50 topics, two-sided p by",
+        f"`concord.compare_values`. {EXAMPLE_FLIPS:,} sign flips have a Monte-Carlo error of {error:.6f}, here as there. The adjusted",
+        "p of a verdict is never below the p of its interval. Wilcoxon's p is exact here, and by the normal approximation there.",
+        "",
+        *table_of(("test", "published", "here"), rows, left=1),
+    ]
+
+
+def _type_one(folder: Path) -> list[str]:
+    rows = []
+    for number, (measure, (file, name)) in enumerate(MEASURES.items()):
+        scores = pl.read_csv(folder / file).to_numpy()
+        for n in TOPICS:
+            published = pl.read_csv(folder / "type_1" / f"type_1_{name}_{n}.csv")
+            theirs = published.filter((pl.col("alpha") - ALPHA).abs() < 1e-9).row(0, named=True)  # noqa: PLR2004 - rounding
+            ours = [
+                _rates(scores, n, null, seed)
+                for seed, null in ((number, _swapped), (number, _centred))
+            ]
+            cells = [
+                cell
+                for test in ("t", "p", "w")
+                for cell in (f"{theirs[f'{test}2']:.1%}", *(each[test] for each in ours))
+            ]
+            rows.append((measure, str(n), *cells, f"{theirs['s2']:.1%}", f"{theirs['b2']:.1%}"))
+    head = ("measure", "topics", *(f"{test}{how}" for test in ("t", "sign flips", "Wilcoxon")
+            for how in (", published", ", swapped", ", centred")),
+            "sign test, published", "bootstrap, published")  # fmt: skip
+    return [
+        f"Type I error at {ALPHA:.0%}, two-sided. Published: systems simulated by models fitted to TREC runs. Here: a",
+        f"random pair of runs that differ on at least {FEWEST} topics, and topics drawn with replacement, given to",
+        "`concord.compare_values` under two null hypotheses.",
+        "*Swapped*: on each topic the two scores change places with probability 1/2, so differences are symmetric.",
+        "*Centred*: the mean difference is taken from one of the systems, so the mean is 0 and the skew of real differences",
+        f"stays. {RUNS:,} draws a rate for t and Wilcoxon, {FLIPPED:,} for sign flips (`adjustment: max_t`, one test,",
+        f"{FLIPS} flips, never below the p of t). Where no test is made, nothing is found. The sign test and the bootstrap",
+        "are no tests of Concord.",
+        "",
+        *table_of(head, rows, left=1),
+    ]
+
+
+def _rates(scores: Floats, n: int, null: Null, seed: int) -> dict[str, str]:
+    """Test -> how often it calls two systems different that are alike in the mean."""
+    drawn = [_drawn(rng_of(seed, n, run), scores, n, null) for run in range(RUNS)]
+    tested: list[Difference] = []
+    for start in range(0, RUNS, AT_ONCE):
+        some = drawn[start : start + AT_ONCE]
+        tested += _compared([f"draw {start + i}" for i in range(len(some))], some, resamples=99)
+    flipped = [
+        _compared(["draw"], [each], adjustment="max_t", resamples=FLIPS)[0]
+        for each in drawn[:FLIPPED]
+    ]
+    return {
+        "t": _rate([each.p for each in tested]),
+        "p": _rate([each.p_adjusted for each in flipped]),
+        "w": _rate([each.p_wilcoxon for each in tested]),
+    }
+
+
+def _drawn(rng: np.random.Generator, scores: Floats, n: int, null: Null) -> tuple[Floats, Floats]:
+    while True:
+        first, second = rng.choice(scores.shape[1], 2, replace=False)
+        a, b = scores[:, first], scores[:, second]
+        if np.count_nonzero(a != b) >= FEWEST:
+            break
+    return null(rng, a, b, rng.integers(0, len(a), n))
+
+
+def _swapped(rng: np.random.Generator, a: Floats, b: Floats, topics: Ints) -> tuple[Floats, Floats]:
+    kept = rng.integers(0, 2, len(topics)) == 1
+    return np.where(kept, a[topics], b[topics]), np.where(kept, b[topics], a[topics])
+
+
+def _centred(_: np.random.Generator, a: Floats, b: Floats, topics: Ints) -> tuple[Floats, Floats]:
+    return (a - (a - b).mean())[topics], b[topics]
+
+
+def _compared(
+    names: list[str], drawn: list[tuple[Floats, Floats]], **options: object
+) -> list[Difference]:
+    """Each pair as a metric of its own."""
+    topics = {"user": np.arange(len(drawn[0][0]))}
+    values = {
+        model: pl.DataFrame(
+            topics | {name: pair[i] for name, pair in zip(names, drawn, strict=True)}
+        )
+        for i, model in enumerate(("a", "b"))
+    }
+    found = concord.compare_values(
+        values,
+        baseline="b",
+        primary=names[:1],
+        wilcoxon=True,
+        **options,  # type: ignore[arg-type]
+    )
+    return list(found.pairs)
+
+
+def _rate(values: list[float | None]) -> str:
+    return rate(sum(p is not None and p < ALPHA for p in values), len(values))
+
+
+def _p(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        os.environ[FOLDER] = sys.argv[1]
+    print("\n".join(trec_runs()))
