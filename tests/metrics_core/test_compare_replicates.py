@@ -168,7 +168,7 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
 def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written() -> None:
     """One of 60 users differs; and a list of one item has no distances within."""
     other = POPULARITY.with_columns(
-        pl.when((pl.col("user") == 0) & (pl.col("rank") == 1))
+        pl.when((pl.col("user") == 5) & (pl.col("rank") == 1))  # a hit
         .then(pl.lit(29))
         .otherwise("item")
         .alias("item")
