@@ -134,13 +134,13 @@ def _added(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b rounded, and the error of that (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B)."""
+    """Return a + b rounded, and its error (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def _remainder(a: Floats, n: Floats, quotient: Floats) -> Floats:
-    """A - n x quotient without an error, where the quotient is a / n rounded."""
+    """Return a - n x quotient without an error; the quotient is a / n, rounded."""
     high = (quotient.view(np.int64) & _HIGH_BITS).view(np.float64)
     return (a - n * high) - n * (quotient - high)
