@@ -25,8 +25,8 @@ from benchmarks import simulated_replicates as replicates
 from benchmarks import simulated_reuse as reuse
 from benchmarks import simulated_sampling as sampling
 from benchmarks import simulated_studies as studies
-from benchmarks import simulated_turns as turns
 from benchmarks import simulated_trec as trec
+from benchmarks import simulated_turns as turns
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini

@@ -119,7 +119,7 @@ def cumulated_gain(
     ----------
     Järvelin & Kekäläinen (2000), SIGIR, 41-48.  doi:10.1145/345508.345545
     """
-    return lists.total(lists.weighed(gains(lists.hit_grade, gain, relevance_threshold)), k)
+    return lists.exact_total(lists.weighed(gains(lists.hit_grade, gain, relevance_threshold)), k)
 
 
 def dcg(

@@ -2,14 +2,15 @@
 
 Every function takes `listed`, the cutoff `k` (None: the whole list) and, keyword-only and without defaults, the
 conventions that it depends on. It returns `(users,)` float64: NaN for a user without list, and wherever the value
-is not defined. A mean divides by the items in the list, at most k. Sums follow the ranks, and features are added
-up one after the other, so equal lists give equal bits in any partition.
+is not defined. A mean divides by the items in the list, at most k. Sums over the items of a list are exact and rounded
+once, so the same items in another order have the same bits; features are added up one after the other.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.elementary import ln, log2
+from concord.metrics_core.metrics.exact_sums import UserSums
 from concord.metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
 from concord.metrics_core.metrics.listed import Listed, share
 
@@ -48,8 +49,8 @@ def novelty(
     if cold_item != "one_user":
         information = np.where(warm, information, 0.0)
     counted = np.ones(items.n_items) if cold_item != "skip" else warm.astype(np.float64)
-    total = listed.total(information[listed.row_item], k)
-    mean = share(total, listed.total(counted[listed.row_item], k))
+    n_counted = listed.total(counted[listed.row_item], k)
+    mean = listed.sums(information[listed.row_item], k).mean(n_counted)
     if novelty_norm == "none":
         return mean
     return share(mean, np.full(listed.n_users, log2(items.n_train_users)))
@@ -97,10 +98,10 @@ def intra_list_diversity(listed: Listed, k: int | None, *, ild_distance: str) ->
     if listed.items.features is None:
         return np.full(listed.n_users, np.nan)
     length = listed.length(k)
-    pairs = length * (length - 1) / 2
+    pairs = length * (length - 1) // 2
     if ild_distance == "cosine":
         return 1.0 - np.minimum(share(_cosine_similarity_of_pairs(listed, k), pairs), 1.0)
-    return share(_category_distance_of_pairs(listed, k, ild_distance), pairs)
+    return _category_distances_of_pairs(listed, k, ild_distance).mean(pairs)
 
 
 def serendipity(listed: Listed, k: int | None, *, serendipity_kind: str) -> Floats:
@@ -144,7 +145,7 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
     divergence = np.zeros(listed.n_users)
     for category in listed.items.category_shares:
         p = share(listed.history_total(category[listed.history_item]), n_before)
-        q = share(per_user(user, category[item], listed.n_users), n_now)
+        q = UserSums.of(user, category[item], listed.n_users).mean(n_now)
         mixed = (1.0 - calibration_alpha) * q + calibration_alpha * p
         divergence += p * ln(np.divide(p, mixed, out=np.ones_like(p), where=p > 0))
     return np.maximum(divergence, 0.0)  # below 0 by rounding only
@@ -213,24 +214,26 @@ def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
     user, item = _top(listed, k)
     squared = np.zeros(listed.n_users)
     for feature in listed.items.directions:
-        squared += per_user(user, feature[item], listed.n_users) ** 2
+        squared += UserSums.of(user, feature[item], listed.n_users).total() ** 2
     itself = per_user(user, listed.items.has_features[item], listed.n_users)
     return (squared - itself) / 2
 
 
-def _category_distance_of_pairs(listed: Listed, k: int | None, distance: str) -> Floats:
-    """(users,) sum over the pairs of the top k: first those one rank apart, then two, …"""
+def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -> UserSums:
+    """Sums over the pairs of the top k: first those one rank apart, then two, …"""
     user, item = _top(listed, k)
     categories = listed.items.category_bits[:, item]
-    total = np.zeros(listed.n_users)
-    for apart in range(1, int(listed.length(k).max(initial=0))):
+    longest = int(listed.length(k).max(initial=0))
+    farthest = 1.0 if distance == "jaccard" else 8.0 * len(categories)
+    sums = UserSums(listed.n_users, farthest, longest * (longest - 1) // 2)
+    for apart in range(1, longest):
         upper = np.flatnonzero(user[apart:] == user[:-apart])
         one, other = categories[:, upper], categories[:, upper + apart]
         differing = _count_bits(one ^ other)
         united = _count_bits(one | other) if distance == "jaccard" else np.ones_like(differing)
         distances = np.divide(differing, united, out=np.zeros_like(differing), where=united > 0)
-        total += per_user(user[upper], distances, listed.n_users)
-    return total
+        sums.add(user[upper], distances)
+    return sums
 
 
 def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:

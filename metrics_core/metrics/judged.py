@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from concord.metrics_core.metrics.exact_sums import Floats, Ints, UserSums
+
 Bools = NDArray[np.bool_]
 
 
@@ -141,7 +141,7 @@ class Judged:
         """(users,) what the relevant items count together: their number, or the sum of their weights."""
         if self.weights is None:
             return self.n_relevant
-        return per_user(self.truth_user, self.weights[1], self.n_users)
+        return UserSums.of(self.truth_user, self.weights[1], self.n_users).total()
 
     @cached_property
     def hit_number(self) -> Ints:
@@ -172,7 +172,7 @@ class Judged:
     def count(self, k: int | None) -> Ints | Floats:
         """(users,) hits in the top k, each by what it counts; where ties are averaged, the hits to be expected there."""
         if self.hit_tied is not None or self.weights is not None:
-            return self.total(self.weighed(np.ones(len(self.hit_rank))), k)
+            return self.exact_total(self.weighed(np.ones(len(self.hit_rank))), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:
@@ -181,6 +181,14 @@ class Judged:
             return per_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
         return per_user(self.hit_user[top], values[top], self.n_users)
+
+    def exact_total(self, values: Floats, k: int | None) -> Floats:
+        """(users,) as `total`, but exact and rounded once, so that the order of the hits changes no bit."""
+        if self.hit_tied is not None:
+            values = values * self.chance_within(k)
+            return UserSums.of(self.hit_user, values, self.n_users).total()
+        top = self.within(k)
+        return UserSums.of(self.hit_user[top], values[top], self.n_users).total()
 
     def discounted(self, values: Floats, weights: Callable[[int], Floats], k: int | None) -> Floats:
         """(users,) sum over the top k of a hit's value x the weight of its rank; `weights(depth)` from rank 0 on."""

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from concord.metrics_core.metrics.exact_sums import UserSums
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
 
 
@@ -134,9 +135,14 @@ class Listed:
         top = self.within(k)
         return per_user(self.row_user[top], values[top], self.n_users)
 
+    def sums(self, values: Floats, k: int | None) -> UserSums:
+        """Exact sums of a value per listed item over the top k."""
+        top = self.within(k)
+        return UserSums.of(self.row_user[top], values[top], self.n_users)
+
     def mean(self, values: Floats, k: int | None) -> Floats:
-        """(users,) mean of a value per listed item over the top k; NaN without list."""
-        return share(self.total(values, k), self.length(k))
+        """(users,) mean of a value per listed item over the top k, rounded once; NaN without list."""
+        return self.sums(values, k).mean(self.length(k))
 
     def history_total(self, values: Floats) -> Floats:
         """(users,) sum of a value per item of the history."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
+from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_sum
@@ -215,21 +216,17 @@ def welch(parts: Sequence[Part]) -> Part:
 
 
 def mean_of_rows(rows: Sequence[Floats]) -> Floats:
-    """(users,) each user's mean, added in the order of the rows."""
-    total = rows[0]
-    for row in rows[1:]:
-        total = total + row
-    return total / len(rows)
+    """(users,) each user's mean, rounded once: of equal rows it is the row."""
+    return mean_of(rows, len(rows))
 
 
 def mean_of_defined(rows: Sequence[Floats]) -> Floats:
     """(users,) each user's mean over the rows in which the user counts; NaN where in none."""
-    if not any(bool(np.isnan(row).any()) for row in rows):
+    missing = [np.isnan(row) for row in rows]
+    if not any(bool(each.any()) for each in missing):
         return mean_of_rows(rows)
-    counted = mean_of_rows([np.where(np.isnan(row), 0.0, 1.0) for row in rows])
-    total = mean_of_rows([np.where(np.isnan(row), 0.0, row) for row in rows])
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / counted)
+    counted = [np.where(nowhere, 0.0, row) for nowhere, row in zip(missing, rows, strict=True)]
+    return mean_of(counted, len(rows) - np.sum(missing, axis=0))
 
 
 def variance(values: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -98,6 +99,23 @@ def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> 
 
     background = {"train": GIVEN.train, "items": GIVEN.items}
     assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, metrics, STANDARD, **background))
+
+
+def test_the_same_items_in_another_order_have_the_same_bits(spark: "SparkSession") -> None:
+    """What reads only which items a list holds; the lists are whole, so their order is all that differs."""
+    scores = pl.Series("score", np.random.default_rng(27).random(len(GIVEN.recs)))
+    recs, truth, train, items = (
+        frame(spark, table)
+        for table in (GIVEN.recs.with_columns(scores), GIVEN.truth, GIVEN.train, GIVEN.items)
+    )
+    metrics = ["P", "R", "CG", "Novelty", "ARP", "LongTail", "ILD", "Calibration"]
+    expected = on_one_machine(
+        GIVEN.recs, GIVEN.truth, metrics, STANDARD, train=GIVEN.train, items=GIVEN.items
+    )
+
+    found = on_spark(recs, truth, metrics, STANDARD, buckets=3, train=train, items=items)
+
+    assert_same(found, expected)
 
 
 METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
@@ -11,6 +13,7 @@ from concord.metrics_core.comparing.evidence.replicating import models_of
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.statistics.paired import Column
 
 
@@ -82,6 +85,6 @@ def _definitions(text: str, trainings: Iterable[Evaluated]) -> dict[str, Any]:
 
 
 def _mean(means: list[float | None]) -> float | None:
-    """None where one of them does not exist."""
-    known = [mean for mean in means if mean is not None]
-    return math.fsum(known) / len(known) if len(known) == len(means) else None
+    """The mean, rounded once, so that of equal ones it is each of them; None where one of them does not exist."""
+    known = [np.array([mean]) for mean in means if mean is not None]
+    return float(mean_of(known, len(known))[0]) if len(known) == len(means) else None

@@ -1,0 +1,146 @@
+"""Sums and means of users' values that are exact until they are rounded once: equal values in any order give equal bits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BITS = 53  # of a float64
+_HIGHEST = 1000  # power of two of a step: above it sums could be infinite
+_LARGEST_DIVISOR = 1 << 26  # times half of the bits of a float64 it is exact
+_HIGH_BITS = np.int64(-1 << 27)  # mask of the upper 26 of 53 bits
+_DOUBT = 1e-15  # relative error of a second quotient, with room to spare
+_TINY = 1e-322
+
+
+@dataclass
+class UserSums:
+    """Exact sums of values by user; values may be added in any order and in any number of blocks.
+
+    Values are split at steps that are powers of two. The leading bits of all values are multiples of one step, so they
+    add up without an error; then the bits that follow, until nothing is left.
+
+    largest : no absolute value is larger
+    most    : no user has more values, over all blocks
+    parts   : (users,) each; their sum is the exact sum
+
+    References
+    ----------
+    Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
+    """
+
+    n_users: int
+    largest: float
+    most: int
+    parts: list[Floats] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, user: Ints, values: Floats, n_users: int) -> "UserSums":
+        """The sums of one block of values; `user` says whose each is."""
+        finite = np.isfinite(values)
+        if not finite.all():
+            sums = cls.of(user[finite], values[finite], n_users)
+            sums.parts.append(np.bincount(user[~finite], values[~finite], minlength=n_users))
+            return sums
+        largest = float(np.abs(values).max(initial=0.0))
+        sums = cls(n_users, largest, int(np.bincount(user).max(initial=0)))
+        sums.add(user, values)
+        return sums
+
+    def add(self, user: Ints, values: Floats) -> None:
+        """Add a block of values."""
+        there = values != 0
+        if 2 * np.count_nonzero(there) < len(values):  # such as categories that items lack
+            user, values = user[there], values[there]
+        bits = self.most.bit_length() + 1
+        shift = int(np.frexp(self.largest)[1]) + bits
+        left, level = values, 0
+        while left.any():
+            if shift > _HIGHEST:
+                return self._add_part(level, user, left)
+            step = np.ldexp(1.0, shift)
+            leading = left + step
+            leading -= step
+            self._add_part(level, user, leading)
+            left = left - leading
+            shift += bits - _BITS
+            level += 1
+        return None
+
+    def _add_part(self, level: int, user: Ints, values: Floats) -> None:
+        added = np.bincount(user, values, minlength=self.n_users).astype(np.float64, copy=False)
+        if level < len(self.parts):
+            self.parts[level] += added
+        else:
+            self.parts.append(added)
+
+    def total(self) -> Floats:
+        """(users,) the sums, each rounded once."""
+        return self.mean(np.ones(self.n_users))
+
+    def mean(self, n: Any) -> Floats:
+        """(users,) each sum / n, rounded once; NaN where n is 0."""
+        return mean_of(self.parts or [np.zeros(self.n_users)], n)
+
+
+def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
+    """(users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
+
+    The mean of n equal numbers is that number. A quotient, and the quotient of what it lacks, decide nearly every
+    rounding; the few that lie too near to the middle of two float64 are decided by fractions.
+    """
+    divisor = np.broadcast_to(np.asarray(n, dtype=np.float64), parts[0].shape)
+    with np.errstate(all="ignore"):
+        total, rest, lost = _added(parts)
+        first = total / divisor
+        lacking, more_lost = _two_sum(_remainder(total, divisor, first), rest)
+        second = lacking / divisor
+        beyond = _remainder(lacking, divisor, second)
+        found = np.where(second == 0, first, first + second)
+        lost = lost + np.abs(more_lost)
+        doubt = 4.0 * lost / divisor + np.abs(second) * _DOUBT + _TINY
+        agreed = (first + (second - doubt)) == (first + (second + doubt))
+        sure = ((lost == 0) & (beyond == 0)) | agreed
+        sure &= divisor < _LARGEST_DIVISOR
+    found[divisor == 0] = np.nan
+    for user in np.flatnonzero(~sure & (divisor > 0)).tolist():
+        found[user] = _by_fractions([float(part[user]) for part in parts], float(divisor[user]))
+    return found
+
+
+def _by_fractions(numbers: Sequence[float], divisor: float) -> float:
+    if all(map(isfinite, numbers)):
+        return float(sum(map(Fraction, numbers)) / Fraction(divisor))
+    return sum(numbers) / divisor
+
+
+def _added(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """The rounded sum, what it lacks, and a bound of what both lack."""
+    total, rest = parts[0], np.zeros_like(parts[0])
+    lost = np.zeros_like(rest)
+    for part in parts[1:]:
+        total, error = _two_sum(total, part)
+        rest, error = _two_sum(rest, error)
+        lost += np.abs(error)
+    total, rest = _two_sum(total, rest)
+    return total, rest, lost
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return a + b rounded, and its error (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B)."""
+    total = a + b
+    of_b = total - a
+    return total, (a - (total - of_b)) + (b - of_b)
+
+
+def _remainder(a: Floats, n: Floats, quotient: Floats) -> Floats:
+    """Return a - n x quotient without an error; the quotient is a / n, rounded."""
+    high = (quotient.view(np.int64) & _HIGH_BITS).view(np.float64)
+    return (a - n * high) - n * (quotient - high)
