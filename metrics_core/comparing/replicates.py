@@ -17,11 +17,11 @@ from concord.metrics_core.comparison.replicates import (
     Replicates,
 )
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
 from concord.metrics_core.statistics.outliers import outlier
 from concord.metrics_core.statistics.pairs import adjust
 from concord.metrics_core.statistics.replicates import OverTrainings, Part, Trained, turned
+from concord.metrics_core.statistics.standard_error import standard_error
 from concord.metrics_core.statistics.verdict import of_interval
 
 _NOBODY = Part(0.0, 2)  # users are not drawn anew
@@ -92,9 +92,8 @@ class _OfLabel:
         for score in scores:
             trained = self.trained[score.model]
             if trained.n > 1:
-                found = OverTrainings(
-                    or_nan(score.mean), self._users(score, trained), (trained.part,)
-                )
+                users = self._users(trained.standard_error, score.n_users, trained)
+                found = OverTrainings(or_nan(score.mean), users, (trained.part,))
                 low, high = found.interval(self.asked.confidence)
                 yield ReplicatedScore(
                     label=score.label,
@@ -148,8 +147,9 @@ class _OfLabel:
         paired = self._paired(pair.a, pair.b)
         gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
+        error = standard_error(pair, self.asked.confidence)
         found = OverTrainings(
-            difference, self._users(pair, *gaps), tuple(each.part for each in gaps)
+            difference, self._users(error, pair.n_users, *gaps), tuple(each.part for each in gaps)
         )
         low, high = found.interval(self.asked.confidence)
         seen = turned(a, b, difference, paired=paired)
@@ -178,13 +178,11 @@ class _OfLabel:
             trainings_needed=trainings_needed(found, self.asked.confidence) if is_open else None,
         )
 
-    def _users(self, known: Score | Difference, *trained: Trained) -> Part:
-        """The users' part, from the interval over users; none where they are fixed, or nested in trainings."""
+    def _users(self, error: float | None, n_users: int, *trained: Trained) -> Part:
+        """The users' part, from the standard error over users; none where they are fixed, or nested in trainings."""
         if not self.over_users or any(each.nested for each in trained):
             return _NOBODY
-        half = (or_nan(known.ci_high) - or_nan(known.ci_low)) / 2
-        standard_error = half / half_width(known.n_users, self.asked.confidence)
-        return Part(standard_error * standard_error, known.n_users)
+        return Part(or_nan(error) ** 2, n_users)
 
 
 def _judged(

@@ -47,7 +47,8 @@ class UserSums:
         finite = np.isfinite(values)
         if not finite.all():
             sums = cls.of(user[finite], values[finite], n_users)
-            sums.parts.append(np.bincount(user[~finite], values[~finite], minlength=n_users))
+            others = np.bincount(user[~finite], values[~finite], minlength=n_users)
+            sums.parts.append(np.asarray(others, dtype=np.float64))
             return sums
         largest = float(np.abs(values).max(initial=0.0))
         sums = cls(n_users, largest, int(np.bincount(user).max(initial=0)))

@@ -19,6 +19,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.numerics.exact import exact_sum
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
+from concord.metrics_core.scoring.numerics.tolerance import difference, differences
 
 _HALVINGS = 60  # of the range of p: below any digit that is shown
 
@@ -52,7 +53,7 @@ class Trained:
 
     def minus(self, other: "Trained") -> "Trained":
         """The differences, training by training."""
-        return Trained(self.values - other.values, self.whose)
+        return Trained(differences(self.values, other.values), self.whose)
 
     @cached_property
     def _complete(self) -> NDArray[np.bool_]:
@@ -112,8 +113,21 @@ class Trained:
 
     @cached_property
     def spread(self) -> float:
-        """The variance of the trainings' means, as it is seen."""
-        return variance(self.means)
+        """The variance of the trainings' means, as it is seen; 0 where they differ by rounding alone."""
+        apart = difference(max(self.means), min(self.means))
+        return 0.0 if apart == 0 else variance(self.means)
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error over users of the mean over all trainings; NaN for fewer than two users."""
+        of_users = mean_of_defined(list(self.values))
+        if self.whose is not None:
+            return self.whose.ratio(of_users).standard_error
+        known = of_users[~np.isnan(of_users)]
+        if len(known) < 2:  # noqa: PLR2004 - one has no spread
+            return math.nan
+        deviation = known - _mean(known)
+        return math.sqrt(exact_sum(deviation * deviation) / (len(known) - 1) / len(known))
 
     @cached_property
     def of_trainings(self) -> float:
@@ -270,7 +284,7 @@ def _gaps(a: Trained, b: Trained, *, paired: bool) -> Iterator[float]:
     if paired:
         yield from a.minus(b).means
     else:
-        yield from (of_a - of_b for of_a, of_b in product(a.means, b.means))
+        yield from (difference(of_a, of_b) for of_a, of_b in product(a.means, b.means))
 
 
 def _mean(values: Floats) -> float:

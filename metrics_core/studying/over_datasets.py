@@ -11,6 +11,7 @@ import numpy as np
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import Verdict, or_nan, or_none
 from concord.metrics_core.statistics.adjust import holm
+from concord.metrics_core.statistics.standard_error import standard_error
 from concord.metrics_core.statistics.verdict import of_interval
 from concord.metrics_core.studying import friedman as tests
 from concord.metrics_core.studying.parts import Cell, Omnibus, Pair, Shrunk
@@ -20,7 +21,6 @@ from concord.metrics_core.studying.random_effects import (
     random_effects,
 )
 from concord.metrics_core.studying.signed_rank import signed_rank_p
-from concord.metrics_core.studying.standard_errors import standard_error
 
 Comparisons = Mapping[str, Comparison]
 _DECIMALS = 12  # of differences that are ranked

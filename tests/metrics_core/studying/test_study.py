@@ -10,7 +10,7 @@ import pytest
 import concord
 from concord.metrics_core.comparison.parts import InputFile, Provenance
 from concord.metrics_core.comparison.replicates import Replicates
-from concord.metrics_core.studying.standard_errors import standard_error
+from concord.metrics_core.statistics.standard_error import standard_error
 from tests.metrics_core.defined import defined
 from tests.metrics_core.studying.samples import USERS, comparison_of
 
