@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from concord.metrics_core.metrics.exact_sums import Floats, Ints, UserSums
+from concord.metrics_core.metrics.exact_sums import UserSums
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 

@@ -98,7 +98,7 @@ def test_one_model_as_several_replicates_has_the_same_bits(replicates: int) -> N
     )
 
     assert {each.difference for each in found.pairs} == {0.0}
-    means = {label: [] for label in metrics}
+    means: dict[str, list[float | None]] = {label: [] for label in metrics}
     for score in found.scores:
         means[score.label].append(score.mean)
     assert all(once == often for once, often in means.values())
