@@ -225,7 +225,9 @@ def conventions_page() -> str:
         f"- `{PROPENSITY}`",
         *(f"- `normalised: {word}`: {said}" for word, said in NORMALISED.items()),
         "",
-        f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused.\n",
+        f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused. Evaluated are the users in `users`, else those "
+        "of the truth and those with a list. A user of whom no relevant item was observed counts 0 in sums and is left out of "
+        "ratios, whatever `user_recs_only` and `user_empty_truth` say.\n",
         "## `unit_mean`\n",
         "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
         *(f"- `{word}`: {said}" for word, said in UNIT_MEANS.items()),

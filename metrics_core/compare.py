@@ -88,7 +88,8 @@ def compare(
                   a label with `default` for the others
     train       : `user`, `item` [, `time`]: what the models learned from
     items       : the catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` where `columns` names it]
-    users       : `user`, and columns that `segments` name
+    users       : `user`, and columns that `segments` name. Under a propensity its users are evaluated, all of them and
+                  no others: see docs/how-to/exposure-bias.md
     segments    : name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
                   {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
                   of both, "compare_gaps": True tests the gap between best and worst group against the baseline's;

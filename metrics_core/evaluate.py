@@ -12,6 +12,7 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
+from concord.metrics_core.comparing.warnings.weights import unobserved_warnings
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, UnitMean
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
@@ -28,9 +29,6 @@ from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import (
-    KNOWN,
-    LISTED,
-    RELEVANT,
     Task,
     evaluate_partition,
     evaluated,
@@ -41,6 +39,7 @@ from concord.metrics_core.scoring.partition import (
 from concord.metrics_core.scoring.result import CONFIDENCE, Told
 from concord.metrics_core.scoring.score import MEAN_WEIGHT, mean_weight
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.scoring.user_columns import KNOWN, LISTED
 from concord.metrics_core.scoring.weighing import Weighing
 from concord.metrics_core.spark.frames import is_spark
 
@@ -128,7 +127,8 @@ def evaluate(
     metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. One's own metrics by their
                   names, see `concord.metric`, or with their file: "./my_metrics.py:revenue@10"
     conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
-    users       : who is evaluated; else the users of the truth, and as the policies say those of the lists
+    users       : who is evaluated; else the users of the truth, and as the policies say those of the lists. Under a
+                  propensity those of the lists always count: see docs/how-to/exposure-bias.md
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
     items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:
                   list of numbers] and the numbers that metrics of one's own read, each named in `columns`, such as
@@ -178,8 +178,10 @@ def evaluate(
         part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
     if pinned.propensity is not None:
         weighing = Weighing()
-        weighing.add(part.values, RELEVANT)
+        weighing.add(part.values)
         weighing.refuse_few(pinned.propensity)
+        named = task.only_known
+        warnings += tuple(unobserved_warnings(labels, pinned, [weighing.unobserved], named=named))
     known = int(part.values[KNOWN].sum())
     lacking = few_lists(without_list(part.values), known, pinned)
     return Result(part.values, task, part.exposures, (*warnings, *lacking), tuple(unit))

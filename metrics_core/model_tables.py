@@ -182,10 +182,13 @@ class ModelTables:
             kept = InMemory()
             found = keep_lists(connection, table, own, pinned, kept.keep)()
         lists = pl.DataFrame(kept.table)
-        gathered = Gathered(task_of(asked.labels, pinned, self.panels))
+        has_users = ground.users is not None
+        task = task_of(asked.labels, pinned, self.panels, has_users=has_users)
+        gathered = Gathered(task)
         fit = self._fit(table, lists, truth, data)
         with in_memory() as connection:
-            background = Background(ground.train, ground.items)
+            users = ground.users if task.only_known else None
+            background = Background(ground.train, ground.items, users)
             part = evaluate_tables(
                 connection,
                 lists,

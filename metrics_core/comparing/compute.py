@@ -24,6 +24,7 @@ from concord.metrics_core.comparing.segments.segments import segments
 from concord.metrics_core.comparing.sentences.retrained import answered
 from concord.metrics_core.comparing.sentences.wording import verdict_sentences
 from concord.metrics_core.comparing.tradeoffs import tradeoffs
+from concord.metrics_core.comparing.unobserved import refuse_other_users
 from concord.metrics_core.comparing.warnings.lists import warnings
 from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
 from concord.metrics_core.comparing.warnings.sampling import sampling_warnings
@@ -36,9 +37,10 @@ def compared(evidence: Evidence) -> Comparison:
 
     Raises
     ------
-    InputError : a segmentation that the data do not allow
+    InputError : a segmentation that the data do not allow, or models that are evaluated on other users
     """
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
+    refuse_other_users(evidence)
     pairs, lists = differences(evidence), lists_of(models)
     means = tuple(scores(asked, models, pairs))
     over_trainings, of_trainings = replicates(evidence, means, pairs)

@@ -22,6 +22,7 @@ from concord.metrics_core.comparison.gate import (
 )
 from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.scoring.numerics.tolerance import difference
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, Paired, paired
 from concord.metrics_core.statistics.sign_flips import SignFlips
 
@@ -139,7 +140,7 @@ def _over_all_users(
                 again = paired(*both, confidence=evidence.asked.confidence)
                 flips[model, label] = _of_gains(again, higher_is_better=metric.higher_is_better)
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
-                low, high = intervals[label, model]
+                low, high = map(_without_noise, intervals[label, model])
             found[model, label] = Measured(
                 label=label,
                 higher_is_better=metric.higher_is_better,
@@ -158,6 +159,11 @@ def _over_all_users(
                 n_requests=_shared_requests(*both) if both else None,
             )
     return found, flips
+
+
+def _without_noise(end: float | None) -> float | None:
+    """An end of an interval, 0 where it differs from 0 by rounding alone."""
+    return None if end is None else difference(end, 0.0)
 
 
 def _columns(evidence: Evidence, text: str) -> dict[str, Column]:

@@ -442,7 +442,10 @@ class Conventions:
                   {popularity: exponent, …}: (train users of the item / those of the most popular)^exponent;
                   {column: items | truth, …}: the column `propensity` of that table. Beside it `clip`, the smallest that
                   counts as it is, and `fewest`, the effective number of relevant rows below which nothing is computed;
-                  and, where sums are divided by the weights of all relevant rows, `normalised` (see `NORMALISED`)
+                  and, where sums are divided by the weights of all relevant rows, `normalised` (see `NORMALISED`).
+                  Evaluated are the users in `users`, else those of the truth and those with a list. A user of whom no
+                  relevant item was observed counts 0 in sums and is left out of ratios, whatever `user_recs_only` and
+                  `user_empty_truth` say
     fairness_target : which share of the attention a group of items should have, for AWRF, which is refused without it
     """
 

@@ -24,7 +24,7 @@ from concord.metrics_core.scoring.sampled.corrected import (
     sampled_ranks,
 )
 from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
-from concord.metrics_core.scoring.score import normalised, user_cases
+from concord.metrics_core.scoring.score import normalised, user_cases, user_policies
 
 SHOWN = 20  # terms of a sum that are written out
 NO_GROUP = "without a group"
@@ -89,10 +89,17 @@ class One:
 def one_of(judged: Judged, label: Label, own: Conventions) -> One:
     """What a label reads of the one user of `judged`."""
     cases = [case for case, users in user_cases(judged, label, own).items() if users[0]]
-    policy = f"{cases[0]}: {getattr(own, cases[0])}" if cases else ""
+    policy = _policy(cases[0], user_policies(label, own)[cases[0]], own) if cases else ""
     seen = judged_only(judged) if label.judged_only else judged
     lists = seen.relevant(own.relevance_threshold, own.truth_visible)
     return One(seen.relevant(None, own.truth_visible), lists, label, own, policy)
+
+
+def _policy(case: str, policy: str, own: Conventions) -> str:
+    if own.propensity is None or case == "user_no_recs":
+        return f"{case}: {policy}"
+    counts = "is left out of a ratio" if policy == "drop" else "counts 0 in a sum"
+    return f"propensity: no relevant item of this user was observed, who {counts}"
 
 
 def alone(judged: Judged, number: int) -> Judged:

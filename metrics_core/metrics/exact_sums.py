@@ -47,8 +47,7 @@ class UserSums:
         finite = np.isfinite(values)
         if not finite.all():
             sums = cls.of(user[finite], values[finite], n_users)
-            others = np.bincount(user[~finite], values[~finite], minlength=n_users)
-            sums.parts.append(np.asarray(others, dtype=np.float64))
+            sums._add_part(len(sums.parts), user[~finite], values[~finite])
             return sums
         largest = float(np.abs(values).max(initial=0.0))
         sums = cls(n_users, largest, int(np.bincount(user).max(initial=0)))

@@ -50,10 +50,14 @@ def groups_of(frame: pl.DataFrame) -> Groups:
 
 @dataclass(frozen=True)
 class Background:
-    """Train and catalogue, checked; None: there is none."""
+    """Train and catalogue, checked; None: there is none.
+
+    users : those who are evaluated, where they are named; None: the users of the truth
+    """
 
     train: Table | None = None
     items: Table | None = None
+    users: Table | None = None
 
     @property
     def catalogue(self) -> Catalogue | None:

@@ -20,15 +20,14 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.scoring.numerics.clusters import Clusters
 from concord.metrics_core.scoring.panel import Panel, panel
 from concord.metrics_core.scoring.partition import (
-    LISTED,
-    RELEVANT,
     Part,
     Task,
     count_users,
     part_names,
 )
-from concord.metrics_core.scoring.score import mean_weight
+from concord.metrics_core.scoring.score import mean_weight, names_users
 from concord.metrics_core.scoring.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.scoring.user_columns import LISTED
 from concord.metrics_core.scoring.validity import Lists
 from concord.metrics_core.scoring.weighing import Weighing
 
@@ -36,10 +35,20 @@ MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 Content = dict[str, Any]
 
 
-def task_of(labels: Sequence[Label], conventions: Conventions, panels: Mapping[str, Panel]) -> Task:
-    """What is computed for every user: the labels, and the other definitions of the panels."""
+def task_of(
+    labels: Sequence[Label],
+    conventions: Conventions,
+    panels: Mapping[str, Panel],
+    *,
+    has_users: bool = False,
+) -> Task:
+    """Return what is computed for every user: the labels, and the other definitions of the panels.
+
+    has_users : is there a table of users? Under a propensity it says who is evaluated
+    """
     definitions = [d for each in panels.values() for d in each.definitions if d.number]
-    return Task(labels, conventions, definitions=definitions)
+    only_known = has_users and names_users(conventions)
+    return Task(labels, conventions, only_known=only_known, definitions=definitions)
 
 
 def panels_of(
@@ -74,7 +83,7 @@ class Gathered:
         self.counts.update(count_users(part.values, self.task))
         self.lists.add(part.values)
         if self.task.conventions.propensity is not None:
-            self.weighing.add(part.values, RELEVANT)
+            self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
             self.owners.update(owners(part.values.filter(pl.col(LISTED) > 0)["user"]))
         for name in self.task.columns:

@@ -4,7 +4,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_types import share_id_types
-from concord.metrics_core.checking.relations import view
+from concord.metrics_core.checking.relations import scan, view
 from concord.metrics_core.scoring.background import Background, with_items
 from concord.metrics_core.scoring.partition import Part, Task, evaluate_partition
 
@@ -18,8 +18,10 @@ def evaluate_tables(
     *,
     known: pl.DataFrame | None = None,
 ) -> Part:
-    """What all users give; `known`: the users who are evaluated, else those of the truth."""
-    tables = {"ranked": lists, "judgements": truth, "knowns": truth if known is None else known}
+    """What all users give; `known`: the users whom the truth knows, where they are more than those of its rows."""
+    users = background.users if background.users is not None else known
+    knowns = truth.select("user") if users is None else scan(users).select("user").collect()
+    tables = {"ranked": lists, "judgements": truth, "knowns": knowns}
     for name, table in tables.items():
         view(connection, name, table)
     share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})

@@ -26,15 +26,10 @@ from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.sampled.corrected import not_corrected
 from concord.metrics_core.scoring.score import Column, mean_weight, not_weighed, score
+from concord.metrics_core.scoring.user_columns import FOUND, KNOWN, LISTED, RELEVANT
 from concord.metrics_core.scoring.weighing import weight_columns
 
 HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
-KNOWN, LISTED, RELEVANT, FOUND = (
-    "#known",
-    "#listed",
-    "#relevant",
-    "#found",
-)  # no label starts with '#'
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Task:
 
     labels: Sequence[Label]
     conventions: Conventions
-    only_known: bool = False  # leave out users who stand in the lists only, whatever the policy
+    only_known: bool = False  # users are named: leave out all others, whatever the policy
     definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
     items: Items | None = None  # what is known of the items, for metrics beyond accuracy
     shelf: pa.Table | None = (

@@ -19,6 +19,7 @@ from concord.metrics_core.scoring.sampled.corrected import UNBIASED, corrected, 
 Cases = dict[str, Bools]
 MEAN_WEIGHT = "#counts"  # no label starts with '#'
 CASES = 2  # are refused after hits (0) and ideals (1)
+CASES_OF_USERS = ("user_no_recs", "user_empty_truth", "user_recs_only", "user_both_empty")
 
 # Ratios of two numbers that both depend on the order of equal scores have no expected value in closed form.
 _WITHOUT_EXPECTATION = {
@@ -91,12 +92,12 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
     if normalised(label, own) and label.name != "R":  # recall divides by the weights by itself
         with np.errstate(invalid="ignore"):
             values = values / lists.weight
-    cases = user_cases(judged, label, own)
-    _refuse(lists, cases, label, own)
-    values = _settled(values, cases, own)
+    cases, policies = user_cases(judged, label, own), user_policies(label, own)
+    _refuse(lists, cases, label, policies)
+    values = _settled(values, cases, policies)
     if own.round is not None and "user" in own.round:
         values = rounded(values, own.round["user"])
-    dropped = [users for case, users in cases.items() if getattr(own, case) == "drop"]
+    dropped = [users for case, users in cases.items() if policies[case] == "drop"]
     if metric.of_list and own.user_recs_only == "drop":
         dropped.append(~lists.known)
     left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
@@ -143,6 +144,7 @@ WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
 }
 
 
+SUMS = ("P", "Hit", "CG", "DCG", "RBP")  # where nothing divides them by a user's weights
 NORMALISABLE = ("R", "Hit", "CG", "DCG", "RBP")  # sums over hits that the relevant items bound
 
 
@@ -156,6 +158,32 @@ def normalised(label: Label, own: Conventions) -> str:
     """
     asked = None if label.metric.of_list else (own.propensity or {}).get("normalised")
     return asked or ""
+
+
+def is_weighed_sum(label: Label, own: Conventions) -> bool:
+    """True if the label sums weighed hits and divides by no weights of the user's own relevant items."""
+    return own.propensity is not None and label.name in SUMS and not normalised(label, own)
+
+
+def user_policies(label: Label, own: Conventions) -> dict[str, str]:
+    """Return the policy of each case of users whom the formula does not cover.
+
+    Under a propensity, users of whom no relevant item was observed count 0 in sums, so that the users of whom something
+    was observed, who count more, do not stand for all. Ratios leave them out: they have nothing to divide by. Without a
+    list a user follows `user_no_recs` in sums, whether something was observed or not.
+    """
+    named = {case: str(getattr(own, case)) for case in CASES_OF_USERS}
+    if own.propensity is None or label.metric.of_list:
+        return named
+    is_sum = is_weighed_sum(label, own)
+    unobserved = dict.fromkeys(CASES_OF_USERS[1:], "zero" if is_sum else "drop")
+    both = {"user_both_empty": named["user_no_recs"]} if is_sum else {}
+    return {**named, **unobserved, **both}
+
+
+def names_users(conventions: Conventions) -> bool:
+    """True if a table of users says who is evaluated: where hits count by propensities, unless lists are of requests."""
+    return conventions.propensity is not None and conventions.unit_mean is None
 
 
 def mean_weight(label: Label, conventions: Conventions) -> str | None:
@@ -208,9 +236,9 @@ def _unnormalised(label: Label, own: Conventions) -> str:
     return ""
 
 
-def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None:
+def _refuse(lists: Judged, cases: Cases, label: Label, policies: Mapping[str, str]) -> None:
     for number, (case, users) in enumerate(cases.items()):
-        if getattr(own, case) == "error" and users.any():
+        if policies[case] == "error" and users.any():
             said = (
                 f"{label}: {{users}} user(s) stand in case `{case}`, which the conventions refuse; first: "
                 f"{{first!r}}. Set conventions.{case} to zero, one, drop or nan"
@@ -219,11 +247,11 @@ def _refuse(lists: Judged, cases: Cases, label: Label, own: Conventions) -> None
             raise ScoringError(Refusal(said, (CASES, number), int(users.sum()), first))
 
 
-def _settled(values: Floats, cases: Cases, own: Conventions) -> Floats:
+def _settled(values: Floats, cases: Cases, policies: Mapping[str, str]) -> Floats:
     """The values, with the policy's where a policy stands in for the formula."""
     settled = values.copy()
     for case, users in cases.items():
-        settled[users] = {"zero": 0.0, "one": 1.0}.get(getattr(own, case), np.nan)
+        settled[users] = {"zero": 0.0, "one": 1.0}.get(policies[case], np.nan)
     return settled
 
 
@@ -248,10 +276,11 @@ def user_cases(judged: Judged, label: Label, own: Conventions) -> Cases:
 def _parts(lists: Judged, label: Label, own: Conventions, cases: Cases) -> tuple[Floats, ...]:
     if not is_pooled(label, own):
         return ()
+    policies = user_policies(label, own)
     divisor = accuracy.precision_divisor(lists, label.k, own.precision_denominator)
     p = accuracy.precision(lists, label.k, precision_denominator=own.precision_denominator)
-    p = _settled(p, cases, own)
+    p = _settled(p, cases, policies)
     if label.name == "P":
         return p * divisor, divisor.astype(np.float64)
     r = accuracy.recall(lists, label.k, recall_denominator=own.recall_denominator)
-    return p, _settled(r, cases, own)
+    return p, _settled(r, cases, policies)

@@ -8,13 +8,11 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.relations import view
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.checking.units import owner_sql
-from concord.metrics_core.scoring.partition import FOUND, KNOWN, LISTED, RELEVANT
+from concord.metrics_core.scoring.fingerprints import users_fingerprint
+from concord.metrics_core.scoring.user_columns import FOUND, KNOWN, LISTED, RELEVANT
 
-_USERS = "SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0) FROM listed"
 _KNOWN = "SEMI JOIN (SELECT DISTINCT user FROM truth) AS known USING (user)"
 _LACKING = "SELECT count(*) FROM lists WHERE item IS NULL"
 _MISSES = f"""
@@ -54,9 +52,7 @@ class Lists:
         """Count those of another partition in."""
         listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
         self.kinds.update(_kinds(listed))
-        with in_memory() as connection:
-            view(connection, "listed", listed.select("user"))
-            self.users ^= only_row(connection, _USERS)[0]
+        self.users ^= users_fingerprint(listed.select("user"))
 
 
 def _kinds(listed: pl.DataFrame) -> dict[Kind, int]:

@@ -10,7 +10,9 @@ import polars as pl
 
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.metrics.judged import Floats, Judged, per_user
+from concord.metrics_core.scoring.fingerprints import users_fingerprint
 from concord.metrics_core.scoring.numerics.exact import exact_parts
+from concord.metrics_core.scoring.user_columns import KNOWN, LISTED, RELEVANT
 
 # Columns of a partition's values: of a user's relevant rows the sum of their weights, that of the squares, the
 # largest, and how many count as the clip.
@@ -41,11 +43,16 @@ class Weighing:
     heaviest: float = 0.0
     weights: list[float] = field(default_factory=list)  # numbers that add up to the exact sum
     squares: list[float] = field(default_factory=list)
+    unobserved: int = 0  # users with a list, of whom no relevant row was observed
+    only_in_lists: int = 0  # a fingerprint of the users with a list whom the truth does not know
 
-    def add(self, values: pl.DataFrame, relevant: str) -> None:
-        """Count the users of a partition in; `relevant` is the column that counts their relevant rows."""
+    def add(self, values: pl.DataFrame) -> None:
+        """Count the users of a partition in."""
         weight, squared, largest, clipped = (values[name].to_numpy() for name in COLUMNS)
-        self.rows += int(values[relevant].sum())
+        self.rows += int(values[RELEVANT].sum())
+        listed = values.filter(pl.col(LISTED) > 0)
+        self.unobserved += listed.filter(pl.col(RELEVANT) == 0).height
+        self.only_in_lists ^= users_fingerprint(listed.filter(~pl.col(KNOWN)).select("user"))
         self.clipped += int(clipped.sum())
         self.heaviest = max(self.heaviest, float(largest.max(initial=0.0)))
         self.weights += exact_parts(weight)
@@ -59,13 +66,18 @@ class Weighing:
 
     @property
     def content(self) -> dict[str, Any]:
-        """As the summary of an evaluation has it; `largest` is the share of the heaviest row in all weights."""
+        """As the summary of an evaluation has it; `largest` is the share of the heaviest row in all weights.
+
+        unobserved : users with a list and no relevant row; `only_in_lists`: a fingerprint of those with no row at all
+        """
         total = math.fsum(self.weights)
         return {
             "rows": self.rows,
             "effective": self.effective,
             "largest": self.heaviest / total if total else None,
             "clipped": self.clipped,
+            "unobserved": self.unobserved,
+            "only_in_lists": f"{self.only_in_lists:016x}",
         }
 
     def refuse_few(self, propensity: Mapping[str, Any]) -> None:

@@ -55,7 +55,8 @@ def evaluate(params: Params, model: str) -> str:
     labels, folders = labels_of(params), params.results
     asked = params.comparison.primary if params.evaluation.panel else []
     panels = panels_of(labels, [spelled(text) for text in asked], params.pinned)
-    task = task_of(labels, params.pinned, panels)
+    has_users = "users" in params.background
+    task = task_of(labels, params.pinned, panels, has_users=has_users)
     files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
     gathered = _write_values(params, model, task, files)
 

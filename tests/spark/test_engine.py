@@ -100,6 +100,25 @@ def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> No
     assert "#counts>=1" in _assert_as_duckdb(files, task, background)[0].values.columns
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_users_of_whom_nothing_was_observed(
+    spark: "SparkSession", tmp_path: Path, *, named: bool
+) -> None:
+    """Users from 60 on have no row of the truth, and those who are named beyond 128 no list either."""
+    files, users = _files(tmp_path, text=False), tmp_path / "users.parquet"
+    pl.read_parquet(files[1]).filter(pl.col("user") < 60).write_parquet(files[1])
+    pl.DataFrame({"tier": ["a"] * 130, "user": range(10, 140)}).write_parquet(users)
+    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
+    labels, pinned = labels_of(["P@10", "R@10", "nDCG@5"]), cc.preset("standard", propensity=known)
+    task = task_of(labels, pinned, {}, has_users=named)
+    background = Background(tmp_path / "train.parquet", None, users if named else None)
+
+    (found, *_) = _assert_as_duckdb(files, task, background)
+
+    assert found.values["P@10"].null_count() == 0
+    assert found.values["R@10"].null_count() > 0
+
+
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
     task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))

@@ -11,9 +11,14 @@ from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
-from concord.metrics_core.comparing.warnings.weights import order_warnings, weight_warnings
+from concord.metrics_core.comparing.warnings.weights import (
+    order_warnings,
+    unobserved_warnings,
+    weight_warnings,
+)
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import percent
+from concord.metrics_core.scoring.score import names_users
 
 FEWEST = 10  # users, before a pattern in their lists says anything
 
@@ -30,6 +35,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *id_warnings(models, asked.settings),
         *user_warnings(models, asked.conventions),
         *weight_warnings(models),
+        *found.unobserved(),
         *order_warnings(asked, models),
         *found.judged(),
         *found.tied(),
@@ -84,6 +90,16 @@ class _Found:
         shares = self._shares("future")
         if any(shares.values()):
             yield future_items(shares, self.k)
+
+    def unobserved(self) -> Iterator[Warned]:
+        weighed = [each.summary.get("propensity") for each in self.models.values()]
+        pinned = self.asked.conventions
+        yield from unobserved_warnings(
+            self.asked.labels,
+            pinned,
+            [each["unobserved"] for each in weighed if each is not None],
+            named=self.ground.users is not None and names_users(pinned),
+        )
 
     def judged(self) -> Iterator[Warned]:
         """Told only where the truth also knows what is not relevant: else the share judged is the precision."""

@@ -1,14 +1,20 @@
 """On how few rows weighed metrics rest, and where a metric and its normalised form put models in another order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparing.warnings.users import unit_word
 from concord.metrics_core.comparing.warnings.warned import warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import listed, percent
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.scoring.score import is_weighed_sum, names_users
+
+_WEIGHTS = ("rows", "effective", "largest", "clipped")  # of a model's summary
 
 
 def weight_warnings(models: Models) -> Iterator[Warned]:
@@ -32,8 +38,36 @@ def weight_warnings(models: Models) -> Iterator[Warned]:
 
 
 def _differ(models: Models) -> bool:
-    found = [each.summary.get("propensity") for each in models.values()]
+    weighed = [each.summary.get("propensity") or {} for each in models.values()]
+    found = [[each.get(name) for name in _WEIGHTS] for each in weighed]
     return any(each != found[0] for each in found)
+
+
+def unobserved_warnings(
+    labels: Sequence[Label],
+    conventions: Conventions,
+    unobserved: Sequence[int],
+    *,
+    named: bool,
+) -> Iterator[Warned]:
+    """On means of weighed sums over users of whom something was observed, without the others.
+
+    unobserved : by model, the users with a list of whom no relevant row was observed
+    named      : does a table of users say who is evaluated?
+    """
+    sums = [str(each) for each in labels if is_weighed_sum(each, each.conventions(conventions))]
+    if named or any(unobserved) or not sums:
+        return
+    whose = unit_word(conventions)
+    give = "name all users in the table `users`, or " if names_users(conventions) else ""
+    yield warned(
+        "unobserved_users",
+        "notice",
+        [],
+        f"Every {whose} with a list has an observed relevant item. If lists were made only for {whose}s of whom something "
+        f"was observed, means of {listed(sums)} may be too high: each counts more, and the others, who count 0, are missing.",
+        f"{give}give lists for all {whose}s whom the models serve",
+    )
 
 
 def order_warnings(asked: Asked, models: Models) -> Iterator[Warned]:

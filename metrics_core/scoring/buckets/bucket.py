@@ -18,10 +18,6 @@ from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.scoring.buckets.facts import Facts
 from concord.metrics_core.scoring.partition import (
-    FOUND,
-    KNOWN,
-    LISTED,
-    RELEVANT,
     Part,
     Task,
     count_users,
@@ -31,6 +27,7 @@ from concord.metrics_core.scoring.partition import (
     part_names,
 )
 from concord.metrics_core.scoring.summary import totals_of
+from concord.metrics_core.scoring.user_columns import FOUND, KNOWN, LISTED, RELEVANT
 from concord.metrics_core.scoring.weighing import COLUMNS as WEIGHTS
 
 FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
@@ -114,7 +111,9 @@ def evaluate_bucket(plan: Plan, lists: pa.Table, others: pa.Table) -> pa.Table:
 
 @dataclass
 class Bucket:
-    """Tables that were read, checked and ranked before: `recs`, `truth`, and where items count `train`."""
+    """Tables that were read, checked and ranked before: `recs`, `truth`, `users` where they are named, and where items
+    count `train`.
+    """
 
     connection: DuckDBPyConnection
     plan: Plan
@@ -141,7 +140,7 @@ class Bucket:
 
     def read(self, name: str, rows: pa.Table, _: Ints) -> None:
         """Make a table's rows a relation."""
-        relations = {"recs": "ranked", "truth": "judgements", "train": "train"}
+        relations = {"recs": "ranked", "truth": "judgements", "users": "knowns", "train": "train"}
         self.connection.register(relations[name], rows)
 
     def tell(self) -> None:

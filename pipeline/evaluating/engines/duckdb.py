@@ -17,6 +17,8 @@ from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
 from concord.pipeline.running.temporary_files import spill_folder
 
+_KNOWN = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
+
 
 def partitions(
     lists: Path,
@@ -28,7 +30,7 @@ def partitions(
     """What one range of users gives after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
     task = background.shelved(task)
-    files = [lists, truth]
+    files = [lists, truth, *([background.users] if isinstance(background.users, Path) else [])]
     with (
         spill_folder() as spill,
         connect(
@@ -37,7 +39,12 @@ def partitions(
     ):
         view(connection, "lists_file", lists)
         view(connection, "truth_file", truth)
-        share_id_types(connection, {"all_lists": "lists_file", "all_truth": "truth_file"})
+        views = {"all_lists": "lists_file", "all_truth": "truth_file"}
+        if background.users is not None:
+            view(connection, "users_file", background.users)
+            views["all_known"] = "users_file"
+        share_id_types(connection, views)
+        names = [name.removeprefix("all_") for name in views]
         if task.needs_items:
             put_range(connection, ["lists"], None, None)
             task = with_items(connection, task, background)
@@ -45,8 +52,9 @@ def partitions(
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *cuts], [*cuts, None], strict=True):
-                put_range(connection, ("lists", "truth"), low, high)
-                connection.execute("CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth")
+                put_range(connection, names, low, high)
+                if background.users is None:
+                    connection.execute(_KNOWN)
                 yield judge_partition(connection, task)
 
         if task.needs_items:  # whole lists of a range are read while it is scored

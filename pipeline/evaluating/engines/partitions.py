@@ -18,7 +18,8 @@ def partitions(params: Params, model: str, task: Task) -> Iterator[Part]:
         data / f"{name}.parquet" if name in params.background else None
         for name in ("train", "items")
     )
-    background = Background(train, items)
+    users = data / "users.parquet" if task.only_known else None
+    background = Background(train, items, users)
     truth = params.truth_of(model)
     if params.evaluation.engine == "polars":
         return polars_engine.partitions(lists, truth, task, background)

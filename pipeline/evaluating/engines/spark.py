@@ -47,15 +47,16 @@ def partitions(
     if task.needs_items:
         task, numbers = _numbered(lists, task, background)
         files |= {"train": background.train} if background.train is not None else {}
+    files |= {"users": background.users} if background.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
     sides = [
         _side(session, name, path, of_requests=of_requests and name != "train")
         for name, path in files.items()
     ]
     schemas = {name: pq.read_schema(path) for name, path in files.items()}
-    users = [schemas[name].field("user").type for name in ("recs", "truth")]
+    users = [schema.field("user").type for name, schema in schemas.items() if name != "train"]
     as_text = not all(map(pa.types.is_integer, users))
-    columns = {name: tuple(schema.names) for name, schema in schemas.items()}
+    columns = {name: _read(name, path) for name, path in files.items()}
     plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
     rows = sum(side.n_rows for side in sides)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
@@ -90,6 +91,11 @@ def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa
     return task, numbers
 
 
+def _read(name: str, path: Path) -> tuple[str, ...]:
+    """Return the columns of a table that are read: of users their ids alone."""
+    return ("user",) if name == "users" else tuple(pq.read_schema(path).names)
+
+
 def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> Side:
     """A table; requests stand in the bucket of their user, as the user's rows of the train do."""
     from pyspark.sql import functions as sf
@@ -97,7 +103,7 @@ def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) 
     plain = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())  # to Spark a pattern
     frame = session.read.parquet(f"file://{plain}")  # it decodes no URI
     placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
-    columns = [column(each) for each in pq.read_schema(path).names]
+    columns = [column(each) for each in _read(name, path)]
     rows = pq.read_metadata(path).num_rows
     user = sf.col("user").cast("string")
     if of_requests:

@@ -1,0 +1,209 @@
+"""Users of whom nothing was observed: under a propensity they count 0 in sums and are left out of ratios."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
+from tests.project import change_params, copied_from, run_stages
+
+N = 200
+EVERYBODY = [f"u{n:03d}" for n in range(N)]
+SHOWN = {user: ["a", "b"] for user in EVERYBODY}
+OBSERVED = {user: ["a"] for user in EVERYBODY[::2]}  # with probability 1/2
+ITEMS = pl.DataFrame({"item": ["a", "b", "c"], "seen": [0.5, 0.5, 0.5]})
+HALF = {"column": "items", "clip": 0.01, "fewest": 1}
+NAMED = {"items": {"propensity": "seen"}}
+SUMS = ["P@1", "CG@1", "DCG@1", "RBP(p=0.5)@1", "Hit@1"]
+RATIOS = ["R@1", "nDCG@1"]
+
+
+def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
+    propensity = HALF if normalised is None else {**HALF, "normalised": normalised}
+    return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
+
+
+def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **how: Any) -> cc.Result:  # fmt: skip
+    how = {"items": ITEMS, "columns": NAMED, "conventions": pinned(), **how}
+    return cc.evaluate(recs, truth, metrics=metrics or [*SUMS, *RATIOS], **how)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({}, id="lists"),
+        pytest.param({"users": EVERYBODY}, id="users"),
+        pytest.param({"users": EVERYBODY, "recs": {u: ["a"] for u in EVERYBODY[::2]}}, id="no lists"),
+        pytest.param({"truth": {**{u: ["b"] for u in EVERYBODY}, **OBSERVED}, "recs": SHOWN, "conventions": pinned(relevance_threshold=1)}, id="x"),
+        pytest.param({"conventions": pinned(user_recs_only="drop", user_empty_truth="drop")}, id="drop"),
+        pytest.param({"conventions": pinned(user_recs_only="error", user_empty_truth="error", user_both_empty="error")}, id="error"),
+    ],
+)  # fmt: skip
+def test_everybody_wants_and_is_shown_one_item(how: dict[str, Any]) -> None:
+    """Each of the half that was observed counts 1 / (1/2); the other half counts 0: P@1 = 1, and R@1 = 1 of the half."""
+    if "truth" in how:  # the others are known by a grade below the threshold
+        rows = [(u, "a", 1.0) for u in EVERYBODY[::2]] + [(u, "b", 0.0) for u in EVERYBODY[1::2]]
+        how["truth"] = pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row")
+
+    found = evaluated(**how)
+
+    expected = {"P@1": 1.0, "CG@1": 1.0, "DCG@1": 1.0, "RBP(p=0.5)@1": 0.5, "Hit@1": 1.0}
+    assert {label: found[label] for label in SUMS} == expected
+    assert {label: found[label] for label in RATIOS} == {"R@1": 1.0, "nDCG@1": 1.0}
+    assert found.means["P@1"].n_users == N
+    assert found.means["R@1"].n_users == N / 2
+
+
+@pytest.mark.parametrize(("normalised", "users"), [("per_user", N / 2), ("over_all", N / 2)])
+def test_normalised_sums_are_ratios(normalised: str, users: float) -> None:
+    found = evaluated(metrics=["CG@1", "R@1"], conventions=pinned(normalised))
+
+    assert (found["CG@1"], found["R@1"]) == (1.0, 1.0)
+    assert found.means["CG@1"].n_users == users
+
+
+def test_users_who_are_not_named_do_not_count() -> None:
+    named = EVERYBODY[:10]
+
+    assert evaluated(users=named).means["P@1"].n_users == len(named)
+
+
+def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
+    """Only every fourth user has a list: all of them are observed, or the first of two in the truth."""
+    recs = {user: ["a"] for user in EVERYBODY[::4]}
+    as_zero = evaluated(recs=recs, users=EVERYBODY)
+    left_out = evaluated(recs=recs, users=EVERYBODY, conventions=pinned(user_no_recs="drop"))
+
+    assert (as_zero["P@1"], as_zero.means["P@1"].n_users) == (0.5, N)
+    assert (left_out["P@1"], left_out.means["P@1"].n_users) == (2.0, N / 4)
+
+
+def kinds(found: Any) -> list[str]:
+    return [each.kind for each in found.warnings]
+
+
+def test_where_nobody_unobserved_has_a_list_a_warning_says_so() -> None:
+    observed = {user: ["a"] for user in OBSERVED}
+    few = evaluated(recs=observed)
+
+    assert few["P@1"] == 2.0
+    (told,) = (each for each in few.warnings if each.kind == "unobserved_users")
+    assert "may be too high" in told.sentence
+    assert "`users`" in told.fix
+    assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=RATIOS))
+    assert "unobserved_users" not in kinds(evaluated(recs=observed, users=EVERYBODY))
+    assert "unobserved_users" not in kinds(evaluated())
+    assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=["CG@1"], conventions=pinned("over_all")))  # fmt: skip
+
+
+def compared(models: dict[str, Any], **how: Any) -> cc.Comparison:
+    how = {"metrics": ["P@1", "R@1"], "conventions": pinned(), "panel": False, **how}
+    return cc.compare(models, OBSERVED, baseline="one", items=ITEMS, columns=NAMED, **how)
+
+
+FEWER = {user: ["b"] for user in EVERYBODY[:150]}
+
+
+def test_models_that_add_other_users_are_refused() -> None:
+    with pytest.raises(ValueError, match="different users of whom nothing was observed") as told:
+        compared({"one": SHOWN, "two": FEWER})
+    assert "`users`" in str(told.value)
+
+    compared({"one": SHOWN, "two": FEWER}, metrics=["R@1"])
+    compared({"one": SHOWN, "two": FEWER}, conventions=pinned(user_no_recs="drop"))
+    compared({"one": SHOWN, "two": FEWER}, metrics=["CG@1"], conventions=pinned("per_user"))
+
+
+def test_named_users_are_evaluated_for_all_models() -> None:
+    users = pl.DataFrame({"user": EVERYBODY, "tier": ["x", "y"] * (N // 2)})
+    found = compared({"one": SHOWN, "two": FEWER}, users=users)
+
+    scores = {(each.model, each.label): (each.mean, each.n_users) for each in found.scores}
+    assert scores["one", "P@1"] == (1.0, N)
+    assert scores["two", "P@1"] == (0.0, N)
+    assert scores["one", "R@1"] == (1.0, N / 2)
+    assert "unobserved_users" not in kinds(found)
+
+
+def test_a_comparison_warns_too() -> None:
+    observed = {user: ["a"] for user in OBSERVED}
+
+    assert "unobserved_users" in kinds(compared({"one": observed, "two": observed}))
+
+
+def test_explain_says_what_an_unobserved_user_counts() -> None:
+    how: dict[str, Any] = {"conventions": pinned(), "items": ITEMS, "columns": NAMED}
+    as_sum, as_ratio = (
+        cc.explain(SHOWN, OBSERVED, user="u001", metric=label, **how) for label in ("P@1", "R@1")
+    )
+
+    assert as_sum.value == 0.0
+    assert "counts 0" in str(as_sum)
+    assert as_ratio.value is None
+    assert "left out" in str(as_ratio)
+
+
+def test_a_random_world_is_right_on_average() -> None:
+    """Sums over all users have the mean of the truth in which everything was observed."""
+    rng = np.random.default_rng(2)
+    liked = rng.random((150, 12)) < 0.15
+    p = np.linspace(0.9, 0.2, 12)
+    items = pl.DataFrame({"item": np.arange(12), "seen": p})
+    recs = {user: [0, 5, 11] for user in range(150)}
+    true = liked[:, [0, 5, 11]].sum(axis=1).mean()
+    found = []
+    for _ in range(60):
+        user, item = np.nonzero(liked & (rng.random(liked.shape) < p))
+        truth = pl.DataFrame({"user": user, "item": item})
+        found.append(evaluated(truth, recs, ["CG@3"], items=items)["CG@3"])
+
+    assert abs(fmean(found) - true) < 4 * np.std(found) / math.sqrt(60)
+    assert true < 1.0
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(8)
+    user, item = np.nonzero(rng.random((90, 30)) < 0.04)
+    tables = {
+        "truth": pl.DataFrame({"user": user, "item": item}),
+        "train": pl.DataFrame({"user": rng.integers(0, 90, 600), "item": rng.integers(0, 30, 600)}),
+        "users": pl.DataFrame({"user": np.arange(95), "tier": np.arange(95) % 3}),
+    }
+    for model, n in (("one", 90), ("two", 80)):
+        shown = np.argsort(rng.random((n, 30)), axis=1)[:, :5]
+        rows = {"user": np.repeat(np.arange(n), 5), "item": shown.ravel(), "rank": np.tile(np.arange(1, 6), n)}  # fmt: skip
+        tables[model] = pl.DataFrame(rows)
+    changes = {
+        "evaluation.metrics": ["P", "R", "DCG"],
+        "evaluation.ks": [5],
+        "comparison.baseline": "one",
+        "comparison.primary": ["DCG@5"],
+        "conventions.propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1},
+    }
+    return evaluated_project(tmp_path_factory.mktemp("unobserved"), tables, changes)
+
+
+@pytest.mark.whole
+def test_stages_give_what_the_library_gives(project: Path) -> None:
+    assert_library_gives_the_same(project)
+    values = pl.read_parquet(project / "results/per_user/two.parquet")
+    assert len(values) == 95
+    assert values["P@5"].null_count() == 0
+    assert values["R@5"].null_count() > 0
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
+    copy = copied_from(project, tmp_path)
+    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 60})
+    run_stages(copy, "evaluate one", "evaluate two", "compare")
+
+    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
