@@ -78,8 +78,8 @@ def _rows(number: int, world: _World) -> Iterator[Row]:
 
 def _pairs(rng: np.random.Generator, world: _World) -> Iterator[_Pair]:
     users = rng.uniform(0.2, 0.5, USERS)
-    drawn = WIDE * rng.normal(size=MODELS) if world.wide else SMALL * (np.arange(MODELS) % 2)
-    skills = np.asarray(drawn, dtype=np.float64)
+    odd = np.arange(MODELS) % 2
+    skills = np.asarray(WIDE * rng.normal(size=MODELS) if world.wide else SMALL * odd, np.float64)
     seen = _trained(rng, world, users, skills, world.trainings)
     if world.once:
         seen = [each if m % 2 == 0 else each[:1] for m, each in enumerate(seen)]

@@ -146,6 +146,20 @@ def test_a_seed_more_runs_that_seed(project: Path, tmp_path: Path) -> None:
     assert (found.trainings_a, found.trainings_b) == (5, 4)
 
 
+def test_a_training_that_failed_is_a_warning_of_stage_and_library(
+    project: Path, tmp_path: Path
+) -> None:
+    project = copied_from(project, tmp_path)
+    lists(5, -3.0).write_parquet(project / "als-5.parquet")  # relevant items come last
+    change_params(project, {"models.als-5": {"path": "als-5.parquet"}})
+    run_stages(project, "load als-5", "evaluate als-5", "compare")
+
+    found = {each.kind: each for each in _comparison(project).warnings}
+    assert found["outlying_training"].who == ("als",)
+    assert found["outlying_training"].sentence.startswith("als-5 lies far from the other trainings")
+    assert_library_gives_the_same(project)
+
+
 @pytest.mark.parametrize(
     ("replicates", "message"),
     [
