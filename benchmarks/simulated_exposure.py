@@ -1,127 +1,148 @@
-"""Exposure bias: lists judged by the part of a known truth that came to be observed, popular items rather than others."""
+"""Exposure bias: lists judged by the part of a known truth that came to be observed, popular items rather than others.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+All numbers come from `concord.evaluate`: what is simulated is what users get.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
+import polars as pl
 
+import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.scoring.numerics.clusters import Ratio
-
-Sums = tuple[Floats, Floats]  # (users,) of the hits, and of the relevant items
+from concord.metrics_core.scoring.summary import Summary
 
 CONFIDENCE = 0.95
-RUNS = 1_000
+RUNS = 200
 ITEMS, K = 200, 10
 POPULARITY = 1 / np.arange(1, ITEMS + 1)
 LIKED = (2, 18)  # of Beta: the share of the items that a user likes
 SKILL = 1.5
 LEANS = {"popular": 1.0, "niche": 0.2}  # of a model's scores towards popular items
 BETTER, WORSE = "niche", "popular"
-COUNTS: dict[float, dict[str, Floats]] = {  # exponent -> what an item counts, where it is observed
-    exponent: {
-        "1": np.ones(ITEMS),
-        "1 / p": POPULARITY**-exponent,
-        **{f"1 / max(p, {c})": 1 / np.maximum(POPULARITY**exponent, c) for c in clips},
-    }
-    for exponent, clips in ((0.5, (0.2,)), (1.0, (0.02, 0.1)))
-}
+UNWEIGHED, NO_CLIP = "1", 1e-9
+CLIPS: dict[float, dict[str, float | None]] = {  # exponent -> what an observed item counts, by its clip
+    0.5: {UNWEIGHED: None, "1 / p": NO_CLIP, "1 / max(p, 0.2)": 0.2},
+    1.0: {UNWEIGHED: None, "1 / p": NO_CLIP, "1 / max(p, 0.1)": 0.1},
+}  # fmt: skip
 USERS = (100, 1_000)
-OF_TRUTH = 200  # draws of a thousand users of whom everything is known
+OF_TRUTH = 100  # draws of a thousand users of whom everything is known
+SUMS = [f"{name}@{K}" for name in ("CG", "DCG", "RBP(p=0.8)")]
+RATIOS = [f"{name}@{K}" for name in ("R", "nDCG")]
+OVER_ALL = f"R@{K} over_all"
 
 
 @dataclass(frozen=True)
 class Users:
-    """(users, items) what they like, and whether a model shows it in the top k."""
+    """(users, items) what they like, and the lists of the models."""
 
     liked: Bools
-    shown: dict[str, Bools]
+    lists: dict[str, pl.DataFrame]
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, n: int) -> "Users":
         """Users who like popular items no more than others."""
         liked = rng.random((n, ITEMS)) < rng.beta(*LIKED, (n, 1))
-        shown = {}
+        lists = {}
         for model, lean in LEANS.items():
             scores = SKILL * liked + lean * np.log(POPULARITY) + rng.gumbel(size=liked.shape)
-            top = np.argpartition(-scores, K, axis=1)[:, :K]
-            shown[model] = np.zeros_like(liked)
-            np.put_along_axis(shown[model], top, True, axis=1)
-        return cls(liked, shown)
-
-    def sums(self, model: str, seen: Bools, counts: Floats) -> Sums:
-        """What the hits that are seen count, and the relevant items."""
-        return (seen & self.shown[model]) @ counts, seen @ counts
-
-
-def _of_sums(above: Floats, _: Floats) -> Ratio:
-    """CG@k: the mean of users' sums."""
-    return Ratio(above, np.ones(len(above)))
+            top = np.argsort(-scores, axis=1)[:, :K]
+            lists[model] = pl.DataFrame(
+                {
+                    "user": np.repeat(np.arange(n), K),
+                    "item": top.ravel(),
+                    "rank": np.tile(np.arange(1, K + 1), n),
+                }
+            )
+        return cls(liked, lists)
 
 
-def _per_user(above: Floats, below: Floats) -> Ratio:
-    """R@k, a mean over those of whom something is observed."""
-    there = below > 0
-    return Ratio(above[there] / below[there], np.ones(int(there.sum())))
+@dataclass
+class Values:
+    """Of one model in one run: label -> mean and interval; and of R over all rows its sums by user."""
+
+    summaries: dict[str, Summary]
+    hits: Floats
+    counts: Floats
 
 
-def _over_all(above: Floats, below: Floats) -> Ratio:
-    """R@k over all users' rows."""
-    return Ratio(above, below, below * below)
-
-
-ESTIMATES: dict[str, Callable[[Floats, Floats], Ratio]] = {
-    "CG": _of_sums,
-    "R per_user": _per_user,
-    "R over_all": _over_all,
-}
+def _evaluated(
+    lists: pl.DataFrame, seen: Bools, p: Floats, clip: float | None, *, only_ratio: bool = False
+) -> Values:
+    """The values of what was observed, with `concord.evaluate`; `clip`: None counts all items alike."""
+    user, item = np.nonzero(seen)
+    how: dict[str, Any] = {
+        "items": pl.DataFrame({"item": np.arange(ITEMS), "p": p}),
+        "columns": {"items": {"propensity": "p"}},
+    }
+    truth = pl.DataFrame({"user": user, "item": item})
+    known = {"column": "items", "clip": 1.0 if clip is None else clip, "fewest": 1}
+    over_all = cc.preset("standard", propensity={**known, "normalised": "over_all"})
+    ratio = cc.evaluate(lists, truth, metrics=[f"R@{K}"], conventions=over_all, **how)
+    values = ratio.per_user.drop_nulls(f"R@{K}").sort("user")
+    counts = values["#counts>=1"].to_numpy()
+    summaries = {OVER_ALL: ratio.means[f"R@{K}"]}
+    if not only_ratio:
+        metrics = [*SUMS, *RATIOS]
+        if clip is None:
+            summaries |= cc.evaluate(lists, truth, metrics=metrics, conventions="standard").means
+        else:
+            plain = cc.preset("standard", propensity=known)
+            summaries |= cc.evaluate(lists, truth, metrics=metrics, conventions=plain, **how).means
+    return Values(summaries, values[f"R@{K}"].to_numpy() * counts, counts)
 
 
 @cache
 def _true(model: str) -> dict[str, float]:
-    every = [Users.drawn(rng_of(31, run), 1_000) for run in range(OF_TRUTH)]
-    sums = [users.sums(model, users.liked, np.ones(ITEMS)) for users in every]
-    above, below = (np.concatenate(each) for each in zip(*sums, strict=True))
-    return {name: estimate(above, below).value for name, estimate in ESTIMATES.items()}
+    """The values of endlessly many users of whom everything was observed."""
+    found: dict[str, list[float]] = {}
+    for run in range(OF_TRUTH):
+        users = Users.drawn(rng_of(31, run), 1_000)
+        values = _evaluated(users.lists[model], users.liked, np.ones(ITEMS), NO_CLIP)
+        for label, summary in values.summaries.items():
+            found.setdefault(label, []).append(summary.mean)
+    return {label: float(np.mean(means)) for label, means in found.items()}
 
 
 @dataclass
 class Found:
-    """Of the runs of a case: rows, effective rows, and by model the sums."""
+    """Of the runs of a case: rows, effective rows, and by model the values."""
 
-    rows: list[int]
-    effective: list[float]
-    sums: dict[str, list[Sums]]
+    rows: list[int] = field(default_factory=list)
+    effective: list[float] = field(default_factory=list)
+    values: dict[str, list[Values]] = field(default_factory=lambda: {m: [] for m in LEANS})
 
 
 @cache
 def _found(n: int) -> dict[tuple[float, str], Found]:
     """Exponent and what items count -> all runs; in each the same users, and for an exponent the same observations."""
-    found = {
-        (exponent, name): Found([], [], {model: [] for model in LEANS})
-        for exponent, of_each in COUNTS.items()
-        for name in of_each
-    }
+    found = {(exponent, name): Found() for exponent, of_each in CLIPS.items() for name in of_each}
     for run in range(RUNS):
         rng = rng_of(32, run, n)
         users = Users.drawn(rng, n)
-        for exponent, of_each in COUNTS.items():
-            seen = users.liked & (rng.random(users.liked.shape) < POPULARITY**exponent)
+        for exponent, of_each in CLIPS.items():
+            p = POPULARITY**exponent
+            seen = users.liked & (rng.random(users.liked.shape) < p)
             times = seen.sum(axis=0)
-            for name, counts in of_each.items():
+            for name, clip in of_each.items():
                 of_case = found[exponent, name]
+                weights = 1 / np.maximum(p, 1.0 if clip is None else clip)
                 of_case.rows.append(int(times.sum()))
-                of_case.effective.append((times @ counts) ** 2 / (times @ (counts * counts)))
-                for model, of_model in of_case.sums.items():
-                    of_model.append(users.sums(model, seen, counts))
+                of_case.effective.append((times @ weights) ** 2 / (times @ (weights * weights)))
+                for model, lists in users.lists.items():
+                    values = _evaluated(lists, seen, p, clip, only_ratio=model == WORSE)
+                    of_case.values[model].append(values)
     return found
 
 
 def _cases() -> Iterator[tuple[list[str], Found]]:
-    for exponent, of_each in COUNTS.items():
+    for exponent, of_each in CLIPS.items():
         for n in USERS:
             for name in of_each:
                 yield [f"{exponent:g}", f"{n:,}", name], _found(n)[exponent, name]
@@ -130,29 +151,29 @@ def _cases() -> Iterator[tuple[list[str], Found]]:
 def estimates() -> list[str]:
     """The niche model: bias, spread and coverage, unweighed and weighed."""
     rows: list[Row] = [[*told, *_row(found)] for told, found in _cases()]
-    head = ("exponent", "users", "each counts", "rows", "effective", *(f"{name}: {what}" for name in ESTIMATES for what in ("bias", "interval holds the truth")))  # fmt: skip
+    labels = [label.removesuffix(f"@{K}") for label in [*SUMS, *RATIOS, OVER_ALL]]
     return [
         "## Exposure bias: estimates",
         "",
         f"Users like a share of {ITEMS} items that is drawn from Beta{LIKED}, popular ones no more than others; of what they like,",
         "an item is observed with its propensity, (1 / popularity rank)^exponent. A model that leans little towards popular items",
-        f"is judged by what is observed, at k = {K}, {RUNS:,} runs a row: mean error as a share of the true value, in brackets the",
-        "standard deviation, and how often the 95% interval holds the true value. The effective number of rows is (sum of",
-        "weights)² / sum of squares. CG is the mean of users' weighed sums; R over all users' rows is one ratio (`over_all`), or a",
-        "mean of users' ratios (`per_user`), which has too few rows of a user to be right.",
+        f"has a list for every user and is judged by what is observed, with `concord.evaluate`, at k = {K}, {RUNS:,} runs a row. Each",
+        "cell: mean error as a share of the true value, in brackets the standard deviation, and how often the 95% interval holds",
+        f"the true value. One true value rests on {OF_TRUTH * 1_000:,} users of whom everything is known. Users of whom nothing was observed count 0",
+        f"in weighed sums and are left out of ratios; P is CG / {K}, and so is its error. Of the ratios only R over all users' rows",
+        "(`over_all`) comes right with more users. The effective number of rows is (sum of weights)² / sum of squares.",
         "",
-        *table_of(head, rows, left=3),
-    ]
+        *table_of(("exponent", "users", "each counts", "rows", "effective", *labels), rows, left=3),
+    ]  # fmt: skip
 
 
 def _row(found: Found) -> list[str]:
     cells, true = [f"{np.mean(found.rows):,.0f}", f"{np.mean(found.effective):,.0f}"], _true(BETTER)
-    for name, estimate in ESTIMATES.items():
-        ratios = [estimate(*sums) for sums in found.sums[BETTER]]
-        errors = np.array([ratio.value for ratio in ratios]) / true[name] - 1
-        ends = [ratio.interval(CONFIDENCE) for ratio in ratios]
-        held = sum(low <= true[name] <= high for low, high in ends)
-        cells += [f"{errors.mean():+.0%} ({errors.std():.0%})", rate(held, RUNS)]
+    for label in [*SUMS, *RATIOS, OVER_ALL]:
+        told = [values.summaries[label] for values in found.values[BETTER]]
+        errors = np.array([each.mean for each in told]) / true[label] - 1
+        held = sum(each.ci_low <= true[label] <= each.ci_high for each in told)
+        cells.append(f"{errors.mean():+.1%} ({errors.std():.0%}); {rate(held, RUNS)}")
     return cells
 
 
@@ -160,18 +181,18 @@ def orders() -> list[str]:
     """Two models: how often the better one is ahead, and how often the worse one is significantly."""
     rows: list[Row] = []
     for told, found in _cases():
-        both = zip(found.sums[BETTER], found.sums[WORSE], strict=True)
-        gaps = [_over_all(above - other, below) for (above, below), (other, _) in both]
+        both = zip(found.values[BETTER], found.values[WORSE], strict=True)
+        gaps = [Ratio(a.hits - b.hits, a.counts, a.counts * a.counts) for a, b in both]
         ahead = sum(gap.value > 0 for gap in gaps)
         wrong = sum(gap.interval(CONFIDENCE)[1] < 0 for gap in gaps)
         rows.append([*told, rate(ahead, RUNS), rate(wrong, RUNS)])
-    true = {model: _true(model)["R over_all"] for model in LEANS}
+    true = {model: _true(model)[OVER_ALL] for model in LEANS}
     return [
         "## Exposure bias: the order of two models",
         "",
         f"The same users and two models, of which the niche one is better: R@{K} over all is {true[BETTER]:.4f}, that of the popular",
         f"one {true[WORSE]:.4f}. How often it is ahead (`over_all`), and how often it is significantly worse by the interval of the",
-        "difference.",
+        "difference of the values of `concord.evaluate`.",
         "",
         *table_of(("exponent", "users", "each counts", "the better is ahead", "the better is significantly worse"), rows, left=3),
     ]  # fmt: skip

@@ -9,10 +9,9 @@ from benchmarks.simulated import Floats, mean_of_pair, pair
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics import fairness
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.statistics.bootstrap import interval, two_sided, weighted_means
-from concord.metrics_core.statistics.jackknife import jackknife_intervals
-from concord.metrics_core.statistics.swap import Shown, swap_tests
+from concord.metrics_core.statistics.paired import compare
 
 ALPHA = 0.05
 ITEMS, MINORITY, K = 200, 60, 10
@@ -30,22 +29,21 @@ def exposures() -> list[str]:
     """Two models that favour one group of items, alike and not."""
     true = {lean: _true(lean) for lean in (0.0, 1.0)}
     rows = []
-    for users, runs in ((100, 300), (1_000, 100)):
+    for users, runs in ((100, 1_000), (1_000, 300)):
         alike = dict.fromkeys(MEASURES, 0)
         found = dict.fromkeys(MEASURES, 0)
         held = dict.fromkeys(MEASURES, 0)
         for run in range(runs):
             rng = rng_of(users, run)
             wanted = _wanted(rng, users)
-            same, other, base = (_shown(rng, wanted, users, lean) for lean in (0.0, 1.0, 0.0))
-            how = {"items": _items(), "k": K}
-            for name, test in swap_tests(same, base, MEASURES, resamples=199, seed=run, **how).items():  # type: ignore[arg-type]  # fmt: skip
-                alike[name] += test.p <= ALPHA
-            for name, test in swap_tests(other, base, MEASURES, resamples=199, seed=run, **how).items():  # type: ignore[arg-type]  # fmt: skip
-                found[name] += test.p <= ALPHA
-            ends = jackknife_intervals(other, base, MEASURES, confidence=1 - ALPHA, **how)  # type: ignore[arg-type]
-            for name, (low, high) in ends.items():
-                held[name] += low <= true[1.0][name] - true[0.0][name] <= high
+            same, other, base = (_values(rng, wanted, users, lean) for lean in (0.0, 1.0, 0.0))
+            for name in MEASURES:
+                columns = {"same": same[name], "other": other[name], "base": base[name]}
+                pairs = [("same", "base"), ("other", "base")]
+                null, apart = compare(columns, pairs, confidence=1 - ALPHA)
+                alike[name] += null.p <= ALPHA
+                found[name] += apart.p <= ALPHA
+                held[name] += apart.ci_low <= true[1.0][name] - true[0.0][name] <= apart.ci_high
         rows += [
             (
                 name,
@@ -56,13 +54,14 @@ def exposures() -> list[str]:
             )
             for name in MEASURES
         ]
-    head = ("metric", "users", "found of models that are alike", "found of those that differ", "jackknife's interval holds the truth")  # fmt: skip
+    head = ("metric", "users", "found of models that are alike", "found of those that differ", "interval holds the truth")  # fmt: skip
     told = ", ".join(f"{name} {true[1.0][name] - true[0.0][name]:+.3f}" for name in MEASURES)
     return [
         "## Exposure of groups of items",
         "",
         f"{MINORITY} of {ITEMS} items are of one group, and relevant items are drawn from both alike. One model draws its lists",
-        f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True differences: {told}; 199 swaps.",
+        f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True differences: {told}; paired t tests of",
+        "users' values.",
         "",
         *table_of(head, rows, left=1),
     ]
@@ -144,20 +143,32 @@ def _wanted(rng: np.random.Generator, users: int) -> tuple[Ints, Ints]:
     return np.nonzero(kept)[0], drawn[kept]
 
 
-def _shown(rng: np.random.Generator, wanted: tuple[Ints, Ints], users: int, lean: float) -> Shown:
+def _values(
+    rng: np.random.Generator, wanted: tuple[Ints, Ints], users: int, lean: float
+) -> dict[str, Floats]:
+    """(users,) values of each metric of a model that leans so much towards the larger group."""
     shown = _drawn(rng, users, K, lean).ravel()
-    places = (np.repeat(np.arange(users), K), shown, np.tile(np.arange(1, K + 1), users))
-    return Shown(*fairness.cells_of(places, wanted, _items(), K))
+    listed = Listed(
+        n_users=users,
+        n_listed=np.full(users, K),
+        row_user=np.repeat(np.arange(users), K),
+        row_rank=np.tile(np.arange(1, K + 1), users),
+        row_item=shown,
+        row_relevant=np.zeros(len(shown), dtype=bool),
+        history_user=np.zeros(0, dtype=np.int64),
+        history_item=np.zeros(0, dtype=np.int64),
+        items=_items(),
+        wanted_user=wanted[0],
+        wanted_item=wanted[1],
+    )
+    return {name: measure(listed, K) for name, measure in MEASURES.items()}
 
 
 def _true(lean: float) -> dict[str, float]:
     """The metrics of endlessly many users: of 200,000, with an error below a thousandth."""
     rng = rng_of(7, int(lean))
-    share = np.mean([np.mean(_drawn(rng, 20_000, K, lean) < MINORITY, axis=0) for _ in range(10)], axis=0)  # fmt: skip
-    weight = 1 / np.log2(np.arange(2, K + 2))
-    few = float((share * weight).sum() / weight.sum())
-    e, t = np.array([few, 1 - few]), np.array([MINORITY, ITEMS - MINORITY]) / ITEMS
-    return {"EED@10": float((e * e).sum()), "EER@10": float((e * t).sum()), "EEL@10": float(((e - t) ** 2).sum())}  # fmt: skip
+    drawn = [_values(rng, _wanted(rng, 20_000), 20_000, lean) for _ in range(10)]
+    return {name: float(np.mean([values[name] for values in drawn])) for name in MEASURES}
 
 
 def _of_groups(

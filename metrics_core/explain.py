@@ -25,7 +25,7 @@ from concord.metrics_core.scoring.listing import listed, number_items
 from concord.metrics_core.scoring.partition import Task, evaluate_partition
 
 SHOWN = 20  # ranks of the list that are printed
-_OF_ITEMS = ("AWRF",)  # of the metrics beyond accuracy
+_OF_ITEMS = ("AWRF", "EED", "EER", "EEL")  # of the metrics beyond accuracy
 
 
 @dataclass(frozen=True)

@@ -71,25 +71,39 @@ def test_attention_follows_the_discount() -> None:
 
 
 def test_expected_exposure_by_hand() -> None:
-    """Three users want something; of the attention 1 + s to two places, w gives nothing.
+    """Of the attention 1 + s to two places, u gives all to x; v gives 1 to y and s to no group; w has no list.
 
-    x: u alone, both places; y: v's first; no group: v's second. Ideal: of u a and d in either order, half of the whole to
-    x and to y; of v e first, and then any of 3 x, 1 y, 1 without; of w b first, then any of 2 x, 2 y, 1 without.
+    Ideal: of u a and d in either order, half of the whole to x and to y; of v e first, and then any of 3 x, 1 y, 1 without.
     """
-    whole = 3 * (1 + SECOND)
-    e = ((1 + SECOND) / whole, 1 / whole, SECOND / whole)
+    whole = 1 + SECOND
+    e = ((1, 0, 0), (0, 1 / whole, SECOND / whole))
     t = (
-        ((1 + SECOND) / 2 + SECOND * 3 / 5 + 1 + SECOND * 2 / 5) / whole,
-        ((1 + SECOND) / 2 + 1 + SECOND * 1 / 5 + SECOND * 2 / 5) / whole,
-        (SECOND * 1 / 5 + SECOND * 1 / 5) / whole,
+        (1 / 2, 1 / 2, 0),
+        (SECOND * 3 / 5 / whole, (1 + SECOND * 1 / 5) / whole, SECOND * 1 / 5 / whole),
     )
     found = evaluated(OVERALL, pinned(None))
 
-    assert found["EED@2"] == pytest.approx(sum(a * a for a in e))
-    assert found["EER@2"] == pytest.approx(sum(a * b for a, b in zip(e, t, strict=True)))
-    assert found["EEL@2"] == pytest.approx(sum((a - b) ** 2 for a, b in zip(e, t, strict=True)))
-    assert found.summary["n_users"].to_list() == [3, 3, 3]
-    assert sum(t) == pytest.approx(1)
+    for row, of_user, ideal in zip(found.per_user.rows(), e, t, strict=False):
+        pairs = list(zip(of_user, ideal, strict=True))
+        assert row[1] == pytest.approx(sum(a * a for a in of_user))
+        assert row[2] == pytest.approx(sum(a * b for a, b in pairs))
+        assert row[3] == pytest.approx(sum((a - b) ** 2 for a, b in pairs))
+        assert sum(ideal) == pytest.approx(1)
+    assert found["EEL@2"] == pytest.approx(fmean(found.per_user["EEL@2"].to_list()[:2]))
+    assert found.summary["n_users"].to_list() == [2, 2, 2]
+    assert found.summary["n_undefined"].to_list() == [1, 1, 1]
+
+
+def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:
+    """u wants an item of x, v one of y: whoever is shown the other's has e = (0, 1) and t = (1, 0), or the other way round."""
+    items, wanted = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
+    how: dict[str, Any] = {"metrics": ["EED@1", "EER@1", "EEL@1"], "conventions": pinned(None), "items": items, "columns": NAMED}  # fmt: skip
+
+    right = cc.evaluate(wanted, wanted, **how)
+    wrong = cc.evaluate({"u": ["d"], "v": ["a"]}, wanted, **how)
+
+    assert [right[label] for label in how["metrics"]] == [1, 1, 0]
+    assert [wrong[label] for label in how["metrics"]] == [1, 0, 2]
 
 
 CATALOGUE = "abcde"
@@ -97,8 +111,8 @@ CATALOGUE = "abcde"
 
 def reference(
     lists: Mapping[str, str], wanted: Mapping[str, set[str]], maker: Mapping[str, str], k: int, p: float
-) -> tuple[dict[str, dict[str, float]], tuple[float, float, float]]:  # fmt: skip
-    """AWRF of each user by target, and EED, EER and EEL, with every ideal list written out."""
+) -> tuple[dict[str, dict[str, float]], dict[str, tuple[float, float, float]]]:  # fmt: skip
+    """AWRF of each user by target, and EED, EER and EEL of each, with every ideal list written out."""
     groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
 
     def shares(shown: Sequence[str]) -> dict[str, float]:
@@ -117,16 +131,18 @@ def reference(
             aim = {g: sum(maker[i] == g for i in of) / n if of else 1 / n for g in groups}
             apart = sum(abs(held[g] / sum(held.values()) - aim[g]) for g in groups)
             awrf[user][name] = 1 - apart / 2
-    e = {g: fmean(shares(lists.get(u, ""))[g] for u in wanted) / sum(attention) for g in groups}
-    ideal = dict.fromkeys(groups, 0.0)
-    for liked in wanted.values():
+    exposed = {}
+    for user, shown in lists.items():
+        e = {g: held / sum(attention) for g, held in shares(shown).items()}
+        liked, ideal = wanted[user], dict.fromkeys(groups, 0.0)
         best = [order for order in permutations(CATALOGUE) if set(order[: len(liked)]) == liked]
         for order in best:
             for g, weight in shares(order).items():
-                ideal[g] += weight / len(best) / len(wanted) / sum(attention)
-    disparity = sum(e[g] ** 2 for g in groups)
-    relevance = sum(e[g] * ideal[g] for g in groups)
-    return awrf, (disparity, relevance, sum((e[g] - ideal[g]) ** 2 for g in groups))
+                ideal[g] += weight / len(best) / sum(attention)
+        disparity = sum(e[g] ** 2 for g in groups)
+        relevance = sum(e[g] * ideal[g] for g in groups)
+        exposed[user] = (disparity, relevance, sum((e[g] - ideal[g]) ** 2 for g in groups))
+    return awrf, exposed
 
 
 @given(
@@ -143,7 +159,7 @@ def test_against_plain_python(  # noqa: PLR0917
     maker = dict(zip(CATALOGUE, makers, strict=True))
     shown = {f"u{n}": each[:length] for n, each in enumerate(lists)}
     liked = {f"u{n}": each for n, each in enumerate(wanted)}
-    awrf, overall = reference(shown, liked, maker, k, 0.8)
+    awrf, exposed = reference(shown, liked, maker, k, 0.8)
 
     found = cc.evaluate(
         {user: list(each) for user, each in shown.items()},
@@ -154,14 +170,15 @@ def test_against_plain_python(  # noqa: PLR0917
         columns=NAMED,
     )
 
-    values = dict(found.per_user.iter_rows())
-    assert {user: values[user] for user in awrf} == pytest.approx({user: of[target] for user, of in awrf.items()}, abs=1e-12)  # fmt: skip
-    assert all(0 <= values[user] <= 1 for user in awrf)
-    assert [found[f"{name}@{k}"] for name in ("EED", "EER", "EEL")] == pytest.approx(overall, abs=1e-12)  # fmt: skip
+    values = {user: row for user, *row in found.per_user.iter_rows()}
+    assert all(0 <= values[user][0] <= 1 for user in awrf)
+    for user, of in awrf.items():
+        assert values[user] == pytest.approx([of[target], *exposed[user]], abs=1e-12)
+    assert all(math.isnan(value) for user in liked.keys() - shown.keys() for value in values[user])
 
 
 def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
-    """Every user wants one item of each group, and shows them in both orders alike."""
+    """Every user wants one item of each group, and both ranks have nearly the same attention."""
     recs = {"u": ["a", "d"], "v": ["d", "a"]}
     found = cc.evaluate(recs, {user: ["a", "d"] for user in recs}, metrics=["EEL@2", "AWRF@1", "AWRF@2"], conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"), items=ITEMS, columns=NAMED)  # fmt: skip
 
@@ -222,8 +239,27 @@ def test_a_derivation_shows_the_arithmetic() -> None:
         "AWRF = 1 - (|0 - 0.5| + |0.613147 - 0.333333| + |0.386853 - 0.166667|) / 2",
     )
     assert found.value == evaluated(["AWRF@2"], pinned()).per_user["AWRF@2"][1]
-    with pytest.raises(ValueError, match="explain covers metrics of lists and truth; EEL reads"):
-        cc.explain(RECS, TRUTH, user="v", metric="EEL@2", conventions=pinned())
+    with pytest.raises(ValueError, match="explain covers metrics of lists and truth; ILD reads"):
+        cc.explain(RECS, TRUTH, user="v", metric="ILD@2", conventions=pinned())
+
+
+def test_a_derivation_shows_the_exposure_of_groups() -> None:
+    """Ideal lists of v: e first, then any of 3 x, 1 y, 1 without a group."""
+    how: dict[str, Any] = {"user": "v", "conventions": pinned(None), "items": ITEMS, "columns": NAMED}  # fmt: skip
+    found = cc.explain(RECS, TRUTH, metric="EEL@2", **how)
+
+    assert [row.term for row in found.listed] == ["y: 1", "without a group: 0.63093"]
+    assert found.sums == (
+        "a top 2 can give 1.63093 of attention",
+        "x: e = 0, in ideal lists t = 0.232112",
+        "y: e = 0.613147, in ideal lists t = 0.690518",
+        "without a group: e = 0.386853, in ideal lists t = 0.0773706",
+        "EEL = (0 - 0.232112)^2 + (0.613147 - 0.690518)^2 + (0.386853 - 0.0773706)^2",
+    )
+    assert found.value == evaluated(["EEL@2"], pinned(None)).per_user["EEL@2"][1]
+    assert "= 0.613147 × 0.690518" not in cc.explain(RECS, TRUTH, metric="EED@2", **how).sums[-1]
+    undefined = cc.explain(RECS, TRUTH, metric="EER@2", **{**how, "user": "w"})
+    assert undefined.sums == ("undefined: no list, or no relevant item in the catalogue",)
 
 
 def shop(n_users: int = 60) -> dict[str, Any]:
@@ -255,12 +291,26 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
     for label in LABELS:
         gap = alone["popular"][label] - alone["even"][label]
         assert tested[label].difference == pytest.approx(gap, abs=1e-14)
-    assert tested["EEL@5"].test == "swap"
-    assert tested["EEL@5"].n_users == 60
+    assert tested["Coverage@5"].test == "swap"
+    assert tested["EEL@5"].test == "t"
+    assert tested["EEL@5"].n_users == 56
     assert tested["AWRF@5"].test == "t"
-    assert tested["EEL@5"].verdict == "worse_without_interval"
+    assert tested["EEL@5"].ci_low is not None
     knob = found.conventions.knobs[-1]
     assert (knob.name, knob.value, knob.changes) == ("fairness_target", "catalogue", ("AWRF",))
+
+
+def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
+    """u is shown x, y and y at rank 1 and wants an item of x: EEL is 0, 2 and 2, and not that of the mean exposure."""
+    items, wanted = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
+    trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
+    models = {"drawn": {"replicates": trainings}, "right": wanted}
+
+    found = cc.compare(models, wanted, metrics=["EEL@1", "EER@1"], baseline="right", conventions=pinned(None), items=items, columns=NAMED, panel=False)  # fmt: skip
+
+    scores = {(score.model, score.label): score.mean for score in found.scores}
+    assert scores["drawn", "EEL@1"] == 4 / 3
+    assert scores["drawn", "EER@1"] == 1 / 3
 
 
 def test_other_labels_keep_their_draws() -> None:
@@ -376,7 +426,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "evaluation.ks": [5],
         "evaluation.rows_per_partition": 150,
         "comparison.baseline": "even",
-        "comparison.primary": ["nDCG@5", "AWRF@5"],
+        "comparison.primary": ["nDCG@5", "AWRF@5", "EEL@5"],
         "segments": {"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
         "conventions.fairness_target": "catalogue",
     }

@@ -16,10 +16,8 @@ from concord.metrics_core.comparing.evidence.visible_ranks import closed_up
 from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label
-from concord.metrics_core.metrics.fairness import cells_of
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.scoring.background import groups_of
 from concord.metrics_core.scoring.judge import fetch
 from concord.metrics_core.scoring.listing import number_items
 from concord.metrics_core.scoring.numerics.clusters import Clusters
@@ -36,24 +34,6 @@ SELECT DISTINCT user_number, item_number
 FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
 JOIN user_numbers USING (user) JOIN item_numbers USING (item)
 WHERE place <= {k} ORDER BY ALL
-"""
-# Users whom the truth alone knows come after those of the lists, so that these keep their numbers and their draws.
-_MORE_USERS = """
-INSERT INTO user_numbers
-SELECT user, (SELECT count(*) FROM user_numbers) + row_number() OVER (ORDER BY user) - 1
-FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM truth) ANTI JOIN user_numbers USING (user)
-"""
-_PLACES = """
-SELECT user_number, item_number, place
-FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
-JOIN user_numbers USING (user) JOIN item_numbers USING (item)
-WHERE place <= {k} ORDER BY ALL
-"""
-_WANTED = """
-SELECT user_number, item_number
-FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM truth WHERE {relevant})
-JOIN user_numbers USING (user) JOIN item_numbers USING (item)
-WHERE known ORDER BY ALL
 """
 _ALL = 1 << 40  # places: the whole list
 
@@ -112,11 +92,8 @@ def _lists_of(
     others = [model for model in models if model != asked.baseline and model in once]
     if not of_catalogue or not others or asked.baseline not in once:
         return
-    of_groups = any("groups" in label.metric.needs for label in of_catalogue)
-    with _numbered(once, evidence.ground, of_groups=of_groups) as connection:
-        shelf = evidence.ground.items
-        groups = groups_of(whole(shelf)) if of_groups and shelf is not None else None
-        items = number_items(connection, None, groups)
+    with _numbered(once, evidence.ground) as connection:
+        items = number_items(connection, None)
         owner = _owner(connection, asked.conventions)
         for read, group in _alike(of_catalogue, asked.conventions).items():
             measures = {str(label): _measure(label, asked.conventions) for label in group}
@@ -127,18 +104,14 @@ def _lists_of(
 
 
 class _Read(NamedTuple):
-    """What a label reads: the cutoff, which of the rankings, and of groups of items what counts as relevant."""
+    """What a label reads: the cutoff, and which of the rankings."""
 
     k: int | None
     ranking: int
-    relevant: str | None
 
     @classmethod
     def of(cls, label: Label, pinned: Conventions) -> Self:
-        least = label.conventions(pinned).relevance_threshold
-        relevant = "TRUE" if least is None else f"grade >= {least!r}"
-        of_groups = "groups" in label.metric.needs
-        return cls(label.k, label.ranking_number(pinned), relevant if of_groups else None)
+        return cls(label.k, label.ranking_number(pinned))
 
 
 def _alike(labels: Sequence[Label], pinned: Conventions) -> Mapping[_Read, list[Label]]:
@@ -157,14 +130,10 @@ def _measure(label: Label, pinned: Conventions) -> Measure:
 
 
 @contextmanager
-def _numbered(models: Models, ground: Ground, *, of_groups: bool) -> Iterator[DuckDBPyConnection]:
-    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users.
-
-    of_groups : also of the truth, and the numbers of its users
-    """
+def _numbered(models: Models, ground: Ground) -> Iterator[DuckDBPyConnection]:
+    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
     tables = [evaluated.lists for evaluated in models.values()]
-    read = [*tables, ground.truth] if of_groups else tables
-    with ground.connecting(files(read)) as connection:
+    with ground.connecting(files(tables)) as connection:
         for number, lists in enumerate(tables):
             ranking = "ranking" if "ranking" in schema(lists) else "0 AS ranking"
             view(connection, f"table_{number}", lists)
@@ -180,9 +149,6 @@ def _numbered(models: Models, ground: Ground, *, of_groups: bool) -> Iterator[Du
         for name, table in (("train", ground.train), ("items", ground.items)):
             view(connection, name, nothing if table is None else whole(table))
         connection.execute(_USER_NUMBERS)
-        if of_groups:
-            view(connection, "truth", ground.truth)
-            connection.execute(_MORE_USERS)
         yield connection
 
 
@@ -203,11 +169,5 @@ def _shown(
     connection: DuckDBPyConnection, view: str, *, read: _Read, items: Items, owner: Ints | None
 ) -> Shown:
     lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {read.ranking})")
-    if read.relevant is not None and read.k is not None:
-        rows = fetch(connection, _PLACES.format(lists=lists, k=read.k))
-        wanted = fetch(connection, _WANTED.format(relevant=read.relevant))
-        shown = (rows["user_number"], rows["item_number"], rows["place"])
-        relevant = (wanted["user_number"], wanted["item_number"])
-        return Shown(*cells_of(shown, relevant, items, read.k), owner)
     rows = fetch(connection, _SHOWN.format(lists=lists, k=_ALL if read.k is None else read.k))
     return Shown(rows["user_number"], rows["item_number"], owner)

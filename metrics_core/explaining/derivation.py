@@ -9,12 +9,13 @@ import numpy as np
 
 from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.explaining.groups import attention_steps, exposure_steps
+from concord.metrics_core.explaining.numbers import format_number, format_sum
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
-from concord.metrics_core.metrics.fairness import attention_shares, target_shares
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.scoring.sampled.corrected import (
@@ -26,8 +27,6 @@ from concord.metrics_core.scoring.sampled.corrected import (
 from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
 from concord.metrics_core.scoring.score import normalised, user_cases, user_policies
 
-SHOWN = 20  # terms of a sum that are written out
-NO_GROUP = "without a group"
 _FIRST = 4  # corrected values that are written out
 
 
@@ -132,10 +131,10 @@ def _weighed(one: One, found: Steps) -> Steps:
     """The steps, with what each hit counts before them, and after them what the sum is divided by."""
     of_hits, of_truth = one.lists.weights or ((), ())
     ranks = zip(one.lists.hit_rank.tolist(), of_hits, strict=True)
-    told = ", ".join(f"rank {rank} {_number(weight)}" for rank, weight in ranks)
+    told = ", ".join(f"rank {rank} {format_number(weight)}" for rank, weight in ranks)
     lines = (f"each counts 1 / propensity: {told}", *found.lines) if told else found.lines
     if normalised(one.label, one.own) and one.label.name != "R":
-        total = f"{_sum([*map(_number, of_truth)])} = {_number(float(one.lists.weight[0]))}"
+        total = f"{format_sum([*map(format_number, of_truth)])} = {format_number(float(one.lists.weight[0]))}"
         lines = (*lines, f"divided by the weights of all relevant items: {total}")
     return Steps(found.terms, lines)
 
@@ -148,15 +147,15 @@ def _corrected(one: One, candidates: Candidates) -> Steps:
     full = np.unique(np.minimum([1, 10, 100, 1_000], everything))
     aims = of_full_ranks(one.label, one.own, grade, np.array([rank, *full]), candidates)
     means, _ = moments(values, full, candidates)
-    first = ", ".join(map(_number, values[:_FIRST]))
+    first = ", ".join(map(format_number, values[:_FIRST]))
     bias = "; ".join(
-        f"{_number(mean)} at full rank {at:,} (truly {_number(aim)})"
+        f"{format_number(mean)} at full rank {at:,} (truly {format_number(aim)})"
         for at, mean, aim in zip(full.tolist(), means, aims[1:], strict=True)
     )
     return Steps(
         {rank: f"sampled rank {rank} of {m + 1:,}"},
         (
-            f"sampled rank {rank}: the relevant item among {m:,} of {everything - 1:,} others; uncorrected {_number(aims[0])}",
+            f"sampled rank {rank}: the relevant item among {m:,} of {everything - 1:,} others; uncorrected {format_number(aims[0])}",
             f"f(1), f(2), … = {first}, …: with bias and {GAMMA:g} × variance least over full ranks 1 to {everything:,}",
             f"the mean of f over samples: {bias}",
             f"{one.label.name} = f({rank})",
@@ -190,7 +189,7 @@ def _recall(one: One) -> Steps:
 def _ratio(one: One, name: str, divisor: float, said: str) -> Steps:
     hits = dict.fromkeys(one.ranks, "hit")
     if one.lists.weights is not None:
-        counted = f"{_number(float(one.lists.count(one.k)[0]))} / {_number(divisor)}"
+        counted = f"{format_number(float(one.lists.count(one.k)[0]))} / {format_number(divisor)}"
         return Steps(hits, (f"{name} = {counted}  (what the hits count / {said})",))
     return Steps(hits, (f"{name} = {len(hits)} / {divisor}  (hits / {said})",))
 
@@ -226,7 +225,7 @@ def _ap(one: One) -> Steps:
         terms = {i: f"{sum(r <= i for r in ranks)}/{i}" for i in range(1, one.cutoff + 1)}
     else:
         terms = {rank: f"{number}/{rank}" for number, rank in enumerate(ranks, 1)}
-    total = _sum(list(terms.values()))
+    total = format_sum(list(terms.values()))
     return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {one.own.ap_denominator})",))
 
 
@@ -239,8 +238,8 @@ def _rr(one: One) -> Steps:
 
 def _cg(one: One) -> Steps:
     earned = _earned(one, one.own.gain)
-    terms = dict(zip(one.ranks, map(_number, earned), strict=True))
-    return Steps(terms, (f"CG = {_sum(list(terms.values()))}",))
+    terms = dict(zip(one.ranks, map(format_number, earned), strict=True))
+    return Steps(terms, (f"CG = {format_sum(list(terms.values()))}",))
 
 
 def _dcg(one: One) -> Steps:
@@ -260,13 +259,17 @@ def _ndcg(one: One) -> Steps:
         relevance_threshold=own.relevance_threshold,
     )
     best = float(np.sum(earned * weight))
-    written = _sum([f"{_number(g)} × {_number(w)}" for g, w in zip(earned, weight, strict=True)])
+    written = format_sum(
+        [f"{format_number(g)} × {format_number(w)}" for g, w in zip(earned, weight, strict=True)]
+    )
     return Steps(
         terms,
         (
             f"DCG = {total}",
-            f"ideal DCG = {written} = {_number(best)}  ({own.ideal})",
-            f"nDCG = {total.rpartition('= ')[2]} / {_number(best)}" if best else "nothing to gain",
+            f"ideal DCG = {written} = {format_number(best)}  ({own.ideal})",
+            f"nDCG = {total.rpartition('= ')[2]} / {format_number(best)}"
+            if best
+            else "nothing to gain",
         ),
     )
 
@@ -293,7 +296,7 @@ def _err(one: One) -> Steps:
     top = one.lists.within(one.k)
     for rank, grade in zip(one.ranks, one.lists.hit_grade[top], strict=True):
         satisfied = float((exp2(grade) - 1.0) / exp2(one.own.err_max_grade))
-        terms[rank] = f"1/{rank} × {_number(satisfied)} × {_number(looking)}"
+        terms[rank] = f"1/{rank} × {format_number(satisfied)} × {format_number(looking)}"
         looking *= 1 - satisfied
     said = "ERR = sum of 1/rank × satisfied here × not satisfied before"
     return Steps(terms, (said,))
@@ -303,28 +306,22 @@ def _discounted(one: One, gain: Any, discount: Mapping[str, float]) -> tuple[dic
     earned = _earned(one, gain)
     weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
     terms = {
-        rank: f"{_number(g)} × {_number(w)} = {_number(g * w)}"
+        rank: f"{format_number(g)} × {format_number(w)} = {format_number(g * w)}"
         for rank, g, w in zip(one.ranks, earned, weight, strict=True)
     }
     added: Floats = earned * weight
     if not terms:
         return terms, "0"
-    return terms, f"{_sum([_number(term) for term in added])} = {_number(float(np.sum(added)))}"
+    return (
+        terms,
+        f"{format_sum([format_number(term) for term in added])} = {format_number(float(np.sum(added)))}",
+    )
 
 
 def _earned(one: One, gain: Any) -> Floats:
     """What the hits in the top k earn, by what they count."""
     earned = gains(one.lists.hit_grade, gain, one.own.relevance_threshold)
     return one.lists.weighed(earned)[one.lists.within(one.k)]
-
-
-def _sum(terms: list[str]) -> str:
-    shown = terms[:SHOWN] + ([f"… {len(terms) - SHOWN} more"] if len(terms) > SHOWN else [])
-    return " + ".join(shown) or "0"
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"
 
 
 def _bpref(one: One) -> Steps:
@@ -337,7 +334,7 @@ def _bpref(one: One) -> Steps:
             above += 1
         elif first and (one.k is None or rank <= one.k):
             terms[rank] = f"(1 - {min(above, r)}/{min(r, n)})" if above else "1"
-    total = _sum(list(terms.values()))
+    total = format_sum(list(terms.values()))
     return Steps(terms, (f"Bpref = ({total}) / {r}  ({n} judged items are not relevant)",))
 
 
@@ -348,15 +345,17 @@ def _hlu(one: One) -> Steps:
     worth = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
     weight = discounts({"halflife": halflife}, max(ranks, default=0))[ranks]
     terms = {
-        rank: f"{_number(w)} × {_number(left)} = {_number(w * left)}"
+        rank: f"{format_number(w)} × {format_number(left)} = {format_number(w * left)}"
         for rank, w, left in zip(ranks, worth, weight, strict=True)
     }
     utility = float(np.sum(worth * weight))
     if one.own.hlu_norm == "none":
-        return Steps(terms, (f"HLU = {_number(utility)}",))
+        return Steps(terms, (f"HLU = {format_number(utility)}",))
     ideal = np.maximum(one.lists.truth_grade - neutral, 0.0)
     best = float(np.sum(ideal * discounts({"halflife": halflife}, len(ideal))[1:]))
-    return Steps(terms, (f"HLU = {_number(utility)} / {_number(best)}  (utility / its best)",))
+    return Steps(
+        terms, (f"HLU = {format_number(utility)} / {format_number(best)}  (utility / its best)",)
+    )
 
 
 def _auc(one: One) -> Steps:
@@ -394,32 +393,14 @@ def _agreement(one: One) -> Steps:
 
 
 def _fair(one: One) -> Steps:
-    listed, own = one.listed, one.own
-    assert listed is not None
-    assert listed.items.group is not None
-    assert own.fairness_target is not None
-    if not listed.n_listed[0]:
-        return Steps(lines=("no list, so no attention to share out",))
-    names = (*listed.items.groups, NO_GROUP)
-    top = listed.within(one.k)
-    weight = discounts(own.discount, int(listed.row_rank.max()))
-    group = listed.items.group[listed.row_item[top]]
-    terms = {
-        rank: f"{names[number]}: {_number(weight[rank])}"
-        for rank, number in zip(listed.row_rank[top].tolist(), group.tolist(), strict=True)
-    }
-    given = [float(a[0]) for a in attention_shares(listed, one.k, own.discount)]
-    targets = [float(t[0]) for t in target_shares(listed, own.fairness_target)]
-    attention = weight[listed.row_rank[top]]
-    whole = _number(float(np.sum(attention)))
-    shares = [
-        f"{name}: {_number(float(np.sum(attention[group == number])))} / {whole} = {_number(a)} of the attention; "
-        f"target {_number(t)}  ({own.fairness_target})"
-        for number, (name, a, t) in enumerate(zip(names, given, targets, strict=True))
-        if a or t
-    ]
-    apart = [f"|{_number(a)} - {_number(t)}|" for a, t in zip(given, targets, strict=True) if a or t]  # fmt: skip
-    return Steps(terms, (*shares, f"AWRF = 1 - ({_sum(apart)}) / 2"))
+    assert one.listed is not None
+    return Steps(*attention_steps(one.listed, one.k, one.own))
+
+
+def _exposed(one: One) -> Steps:
+    assert one.listed is not None
+    assert one.k is not None
+    return Steps(*exposure_steps(one.label.name, one.listed, one.k, one.own))
 
 
 def _own(one: One) -> Steps:
@@ -429,9 +410,11 @@ def _own(one: One) -> Steps:
     read = {name: one.lists.hit_column(name)[top].tolist() for name in metric.columns}
     terms = {}
     for place, rank in enumerate(one.ranks):
-        numbers = "".join(f"{name} {_number(column[place])}, " for name, column in read.items())
+        numbers = "".join(
+            f"{name} {format_number(column[place])}, " for name, column in read.items()
+        )
         up_to = float(metric.function(one.lists, rank, **own)[0])
-        terms[rank] = f"{numbers}{metric.name}@{rank} = {_number(up_to)}"
+        terms[rank] = f"{numbers}{metric.name}@{rank} = {format_number(up_to)}"
     return Steps(terms, (metric.formula,))
 
 
@@ -461,4 +444,7 @@ _STEPS: Mapping[str, Callable[[One], Steps]] = {
     "Kendall": _agreement,
     "FCP": _agreement,
     "AWRF": _fair,
+    "EED": _exposed,
+    "EER": _exposed,
+    "EEL": _exposed,
 }

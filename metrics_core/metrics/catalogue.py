@@ -167,7 +167,6 @@ CATALOGUE: tuple[Metric, ...] = (
             name,
             function,
             "Diaz et al. 2020",
-            of_catalogue=True,
             needs=("groups", "k"),
             high=high,
             higher_is_better=name == "EER",

@@ -18,7 +18,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 class Exposure:
     """How often each item is recommended.
 
-    counts  : (items,) users whose top k holds the item; of metrics of groups see `fairness.cells_of`
+    counts  : (items,) users whose top k holds the item
     n_users : users with a list
     k       : the cutoff; None: the whole list
     """

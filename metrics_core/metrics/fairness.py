@@ -1,16 +1,14 @@
-"""How lists share attention out among groups of items: per user, and over all users.
+"""How lists share attention out among groups of items, per user.
 
 Attention to rank i is the convention `discount`. Items of the catalogue without a group are a group of their own, and so
 are recommended items that the catalogue lacks: nobody is left out.
 """
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from concord.metrics_core.metrics.discounting import discounts
-from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats, Ints, per_user
 from concord.metrics_core.metrics.listed import Items, Listed, share
 
@@ -76,101 +74,86 @@ def _group_of(items: Items) -> Ints:
     return items.group
 
 
-def disparity(exposure: Exposure, *, discount: Mapping[str, float]) -> float:
-    """EED@k = sum over the groups of e^2, e: the group's mean share of the attention that a top k can give.
+def disparity(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
+    """EED@k = sum over the groups of e^2, e: the group's share of the attention that a top k can give.
 
-    The mean is over the users with a relevant item in the catalogue; a place that no item fills gives its attention to
-    nobody. Attention that is spread evenly has the lowest disparity.
+    A place that no item fills gives its attention to nobody. Attention that is spread evenly over the groups has the
+    lowest disparity. Undefined without a list and without a relevant item in the catalogue.
 
     References
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    e, _ = _exposures(exposure, discount)
-    return math.fsum(e * e)
+    return _added_up(listed, k, discount, lambda e, _: e * e)
 
 
-def relevance(exposure: Exposure, *, discount: Mapping[str, float]) -> float:
+def relevance(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EER@k = sum over the groups of e × t, e as in EED, t: the same share in ideal lists.
 
     An ideal list of a user has the relevant items first, in every order alike, then all others of the catalogue, in every
-    order alike.
+    order alike. Undefined as EED.
 
     References
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    e, t = _exposures(exposure, discount)
-    return math.fsum(e * t)
+    return _added_up(listed, k, discount, lambda e, t: e * t)
 
 
-def loss(exposure: Exposure, *, discount: Mapping[str, float]) -> float:
+def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EEL@k = sum over the groups of (e - t)^2 = EED - 2 × EER + sum of t^2; e as in EED, t as in EER.
 
-    0 is the exposure of ideal lists. Shares of attention make cutoffs comparable: the numbers of the paper, in which
-    attention is not divided by its sum, are larger by the square of that sum.
+    0 is the exposure of ideal lists. Say that one item of x and one of y are the catalogue, u wants the one and v the
+    other, and k = 1. Each is shown the wanted item: e = t, so EEL = 0 for both. Each is shown the other: of u e = (0, 1) and
+    t = (1, 0) for x and y, so EEL = (0 - 1)^2 + (1 - 0)^2 = 2, and so it is for v. Shares of attention make cutoffs
+    comparable: the numbers of the paper, in which attention is not divided by its sum, are larger by the square of that
+    sum. Undefined as EED.
 
     References
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    e, t = _exposures(exposure, discount)
-    return math.fsum((e - t) ** 2)
+    return _added_up(listed, k, discount, lambda e, t: (e - t) * (e - t))
 
 
-def expose_groups(listed: Listed, k: int | None) -> Exposure:
-    """Count places by group and rank, and what ideal lists rest on; see `cells_of`."""
-    assert k is not None, "refused before"
-    shown = (listed.row_user, listed.row_item, listed.row_rank)
-    wanted = (listed.wanted_user, listed.wanted_item)
-    user, cell = cells_of(shown, wanted, listed.items, k)
-    counts = np.bincount(cell, minlength=listed.items.n_items)
-    return Exposure(counts, len(np.unique(user)), k, listed.items)
+def _added_up(
+    listed: Listed,
+    k: int | None,
+    discount: Mapping[str, float],
+    term: Callable[[Floats, Floats], Floats],
+) -> Floats:
+    """(users,) sum over the groups of a term of the share of attention and of that in ideal lists."""
+    if listed.items.group is None:
+        return np.full(listed.n_users, np.nan)
+    total = np.zeros(listed.n_users)
+    for given, ideal in exposure_shares(listed, k, discount):
+        total += term(given, ideal)
+    return total
 
 
-def cells_of(
-    shown: tuple[Ints, Ints, Ints], wanted: tuple[Ints, Ints], items: Items, k: int
-) -> tuple[Ints, Ints]:
-    """(rows,) user and cell of what a model shows and of what is relevant, for the users with a relevant item.
+def exposure_shares(
+    listed: Listed, k: int | None, discount: Mapping[str, float]
+) -> Iterator[tuple[Floats, Floats]]:
+    """(users,) for each group, and for items without one: its share of the attention that a top k can give, and in ideal lists.
 
-    Group g at rank i is cell g × k + i - 1. Behind these cells, a relevant item of group g of a user with m relevant items
-    is cell (m - 1) × groups + g: all that the exposure of ideal lists depends on, in whole numbers.
-
-    Parameters
-    ----------
-    shown  : (rows,) user, item and rank
-    wanted : (relevant rows,) user and item
+    NaN without a list, and without a relevant item in the catalogue.
     """
-    group, groups = _group_of(items), len(items.groups) + 1
-    user, item, rank = shown
-    m = np.bincount(wanted[0], minlength=int(user.max(initial=-1)) + 1)
-    counted = (m[user] > 0) & (rank <= k)
-    places = group[item[counted]] * k + rank[counted] - 1
-    ideal = groups * k + (m[wanted[0]] - 1) * groups + group[wanted[1]]
-    return np.concatenate([user[counted], wanted[0]]), np.concatenate([places, ideal])
-
-
-def _exposures(exposure: Exposure, discount: Mapping[str, float]) -> tuple[Floats, Floats]:
-    """(groups + 1,) the mean share of attention of each group, and that in ideal lists; NaN without users."""
-    sizes, k, users = group_sizes(exposure.items), exposure.k, exposure.n_users
     assert k is not None, "refused before"
-    groups, n = len(sizes), int(sizes.sum())
-    if users == 0:
-        return np.full(groups, np.nan), np.full(groups, np.nan)
+    users, group, sizes = listed.n_users, _group_of(listed.items), group_sizes(listed.items)
     attention = discounts(discount, k)
-    up_to = np.cumsum(attention)  # rank i at index i
-    counts = np.concatenate([exposure.counts, np.zeros(-len(exposure.counts) % groups, dtype=np.int64)])  # fmt: skip
-    counts = np.concatenate([counts, np.zeros(max(groups * k - len(counts), 0), dtype=np.int64)])
-    at = counts[: groups * k].reshape(groups, k)
-    wanted = counts[groups * k :].reshape(-1, groups)  # row m - 1: of users with m relevant items
-    held = np.flatnonzero(wanted.any(axis=1))
-    m, wanted = held + 1, wanted[held]
-    first = up_to[np.minimum(m, k)]  # the attention to the relevant items of one ideal list
-    left = up_to[min(k, n)] - up_to[np.minimum(m, min(k, n))]
-    each, other = first / m, left / np.maximum(n - m, 1)
-    rest = np.outer(wanted.sum(axis=1) // m, sizes) - wanted  # items that are not relevant
-    ideal = wanted * each[:, None] + rest * other[:, None]
-    whole = users * up_to[k]
-    e = np.array([math.fsum(row) for row in at * attention[1:]]) / whole
-    t = np.array([math.fsum(column) for column in ideal.T]) / whole
-    return e, t
+    up_to, n = np.cumsum(attention), int(sizes.sum())  # up to rank i at index i
+    weight = attention[np.minimum(listed.row_rank, k)]
+    m = np.bincount(listed.wanted_user, minlength=users)
+    depth = min(k, n)
+    each = up_to[np.minimum(m, k)] / np.maximum(m, 1)  # attention to a relevant item
+    other = (up_to[depth] - up_to[np.minimum(m, depth)]) / np.maximum(n - m, 1)
+    counts = (m > 0) & (listed.n_listed > 0)
+    for number, size in enumerate(sizes.tolist()):
+        given = listed.total(np.where(group[listed.row_item] == number, weight, 0.0), k)
+        here = listed.wanted_user[group[listed.wanted_item] == number]
+        wanted = np.bincount(here, minlength=users)
+        ideal = wanted * each + (size - wanted) * other
+        yield (
+            np.where(counts, given / up_to[k], np.nan),
+            np.where(counts, ideal / up_to[k], np.nan),
+        )

@@ -18,7 +18,6 @@ from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
-from concord.metrics_core.metrics.fairness import expose_groups
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import PROPENSITY, judge
@@ -196,16 +195,8 @@ def _scored(
         for label in labels:
             if label.metric.of_catalogue:
                 _refuse_uncorrected(label, task.conventions, number)
-                exposures[str(label)] = _exposure(label, task.conventions, whole)
+                exposures[str(label)] = expose(whole(None), label.k)
     return {name: columns[name] for name in task.columns}, exposures
-
-
-def _exposure(
-    label: Label, conventions: Conventions, whole: Callable[[float | None], Listed]
-) -> Exposure:
-    if "groups" not in label.metric.needs:
-        return expose(whole(None), label.k)
-    return expose_groups(whole(label.conventions(conventions).relevance_threshold), label.k)
 
 
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:

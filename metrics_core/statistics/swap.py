@@ -27,8 +27,7 @@ Measure = Callable[[Exposure], float]
 class Shown:
     """Who is shown what by one model: a row a user and item of the top k, each item once for a user.
 
-    user, item : (rows,) numbers; both models number users and items alike. Of metrics of groups: the user and the cell,
-                 as `fairness.cells_of` gives them
+    user, item : (rows,) numbers; both models number users and items alike
     owner      : (users,) where lists are those of requests, by which `user` numbers them: the number of whose they are
     """
 

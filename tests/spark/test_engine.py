@@ -135,7 +135,6 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
 
 
 def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
-    """Exposure of groups is counted in cells, of which there may be more than items."""
     given, files = tables(text=False), _files(tmp_path, text=False)
     items = given.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
     items.write_parquet(tmp_path / "items.parquet")

@@ -56,8 +56,7 @@ def exposures_of(found: Evaluated) -> Mapping[str, Exposure]:
     for label in labels:
         of = told.filter(pl.col("of") == f"exposure {label}")
         held = of["id"].cast(pl.Int64).to_numpy()
-        size = max(task.items.n_items, 1 + int(held.max(initial=-1)))  # of groups: cells, not items
-        counts = np.zeros(size, dtype=np.int64)
+        counts = np.zeros(task.items.n_items, dtype=np.int64)
         counts[held] = of["n"].to_numpy()
         users = sum(each.exposures.get(str(label), 0) for each in found.facts)
         exposures[str(label)] = Exposure(counts, users, label.k, task.items)
