@@ -31,6 +31,7 @@ from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_o
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
+from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen
@@ -65,6 +66,7 @@ def compare(
     wilcoxon: bool = False,
     resamples: int = 2000,
     seed: int = 1,
+    max_missing_lists: float = MAX_MISSING_LISTS,
     panel: bool = True,
     paired_replicates: bool = False,
     unit: Sequence[str] = (),
@@ -103,6 +105,7 @@ def compare(
     adjustment  : of the primary p values: "holm", or "max_t": joint sign flips
     wilcoxon    : give its p values too; no verdict rests on them
     resamples   : of bootstrap, sign flips and list swaps, which begin at `seed`
+    max_missing_lists : share of the evaluated users without a list, above which a model is not compared
     panel       : tell the primary labels under the definitions of all presets too
     paired_replicates : is replicate 1 of all models the same seed or fold, so that they are compared one by one?
     unit        : of requests: the columns of lists and truth that name one, the user's first, as `evaluate` takes them
@@ -125,7 +128,14 @@ def compare(
     lists, replicates = unfolded(models)
     truths = truths_of(truth)
     folds = truths.keys() - {WHOLE}
-    _refuse(number_findings(confidence=confidence, resamples=resamples, seed=seed))
+    _refuse(
+        number_findings(
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            max_missing_lists=max_missing_lists,
+        )
+    )
     _refuse(
         word_findings(
             adjustment=adjustment,
@@ -158,6 +168,7 @@ def compare(
         wilcoxon=wilcoxon,
         resamples=resamples,
         seed=seed,
+        max_missing_lists=max_missing_lists,
         panel=panel,
         settings=settings,
         segments=segmentations,

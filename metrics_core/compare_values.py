@@ -28,6 +28,7 @@ from concord.metrics_core.comparing.evidence.asked import (
 )
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparing.from_values import compared_values
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import OF_VALUES
@@ -64,6 +65,7 @@ def compare_values(
     wilcoxon: bool = False,
     resamples: int = 2000,
     seed: int = 1,
+    max_missing_lists: float = MAX_MISSING_LISTS,
 ) -> Comparison:
     """Compare models by users' values that any tool computed.
 
@@ -93,6 +95,7 @@ def compare_values(
     adjustment       : of the primary p values: "holm", or "max_t": joint sign flips
     wilcoxon         : give its p values too; no verdict rests on them
     resamples        : of bootstrap and sign flips, which begin at `seed`
+    max_missing_lists : share of the users without a value, above which a model is not compared
 
     Returns
     -------
@@ -124,7 +127,12 @@ def compare_values(
         [
             *_primary_findings(tables, deciding, is_given=primary is not None),
             *effect_findings(min_effect),
-            *number_findings(confidence=confidence, resamples=resamples, seed=seed),
+            *number_findings(
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                max_missing_lists=max_missing_lists,
+            ),
             *word_findings(adjustment=adjustment, title=title, wilcoxon=wilcoxon),
         ]
     )
@@ -153,6 +161,7 @@ def compare_values(
         wilcoxon=wilcoxon,
         resamples=resamples,
         seed=seed,
+        max_missing_lists=max_missing_lists,
         panel=False,
         settings=Arguments("values"),
     )

@@ -42,7 +42,7 @@ def compared(evidence: Evidence) -> Comparison:
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
     refuse_other_users(evidence)
     pairs, lists = differences(evidence), lists_of(models)
-    means = tuple(scores(asked, models, pairs))
+    means = tuple(scores(asked, models, pairs, evidence.unlisted))
     over_trainings, of_trainings = replicates(evidence, means, pairs)
     comparison = Comparison(
         title=asked.title,
@@ -54,7 +54,7 @@ def compared(evidence: Evidence) -> Comparison:
         ks=tuple(asked.ks),
         scores=means,
         pairs=tuple(pairs),
-        panel=tuple(panels(asked, models, pairs, evidence.aligned)),
+        panel=tuple(panels(asked, models, pairs, evidence.aligned, evidence.unlisted)),
         distributions=tuple(distributions(asked, evidence.aligned)),
         best=tuple(best_chances(asked, evidence.aligned)),
         tradeoffs=tuple(tradeoffs(asked, models)),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class _Found:
     paired: Paired
     min_effect: float
     p_wilcoxon: float = math.nan
+    comparable: bool = True
 
 
 def differences(evidence: Evidence) -> list[Difference]:
@@ -38,7 +39,10 @@ def differences(evidence: Evidence) -> list[Difference]:
     the interval; Benjamini-Hochberg over the others.
     """
     asked, aligned = evidence.asked, evidence.aligned
-    found = [*_compare(asked, evidence.models, aligned), *_swapped(evidence)]
+    every = [*_compare(asked, evidence.models, aligned), *_swapped(evidence)]
+    found = [
+        _untested(each) if {each.a, each.b} & evidence.unlisted.keys() else each for each in every
+    ]
     order = {str(label): place for place, label in enumerate(asked.labels)}
     found.sort(key=lambda each: order[str(each.label)])
     primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
@@ -52,6 +56,12 @@ def differences(evidence: Evidence) -> list[Difference]:
         _difference(each, bool(is_primary), float(p), in_family, asked)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
+
+
+def _untested(found: _Found) -> _Found:
+    """The pair of a model that lacks the lists of most users: the means and nothing else."""
+    paired = found.paired.of_means(found.paired.mean_a, found.paired.mean_b)
+    return replace(found, paired=paired, p_wilcoxon=math.nan, comparable=False)
 
 
 def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]:
@@ -155,7 +165,9 @@ def _difference(
         test=paired.test,
         adjustment=asked.adjustment if primary else "bh",
         min_effect=or_none(found.min_effect),
-        verdict=verdict(
+        verdict="not_comparable"
+        if not found.comparable
+        else verdict(
             paired,
             p_adjusted,
             alpha=asked.alpha,

@@ -116,6 +116,8 @@ def _guarded(
 ) -> Outcome:
     if measured.identical:
         return "pass"
+    if measured.n_unlisted is not None:
+        return "undecided"
     low, high = measured.gain_low, measured.gain_high
     if margin is None or low is None or high is None:
         return "undecided"
@@ -135,6 +137,8 @@ def _outcome(
     against: Kind,
     undecided_passes: bool,
 ) -> Outcome:
+    if any(each.n_unlisted is not None for each in (*guardrails, *success)):
+        return "undecided"  # whatever is let pass: the model did not run
     found = _worst(each.outcome for each in guardrails)
     if found == "undecided" and undecided_passes:
         found = "pass"

@@ -157,8 +157,21 @@ def _over_all_users(
                 test=_TEST[pair.test],
                 p=pair.p,
                 n_requests=_shared_requests(*both) if both else None,
+                n_unlisted=_unlisted(evidence, model),
             )
     return found, flips
+
+
+def _unlisted(evidence: Evidence, model: str) -> int | None:
+    """How many users have no list of the model or of the reference, where they are too many for a comparison."""
+    return max(
+        (
+            evidence.unlisted[each]
+            for each in (model, evidence.asked.baseline)
+            if each in evidence.unlisted
+        ),
+        default=None,
+    )
 
 
 def _without_noise(end: float | None) -> float | None:
@@ -229,5 +242,6 @@ def _in_segment(
         test=_TEST[pair.test],
         p=or_none(pair.p),
         n_requests=_shared_requests(ours, theirs),
+        n_unlisted=_unlisted(evidence, model),
     )
     return measured, _of_gains(pair, higher_is_better=label.metric.higher_is_better)

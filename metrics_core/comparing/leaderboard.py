@@ -1,12 +1,14 @@
 """The labels that were evaluated, and the mean of each model on each of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Models
 from concord.metrics_core.comparison.parts import Difference, Metric, Score
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.scoring.numerics.tolerance import difference
+
+_NOT_TESTED = {"no_interval", "not_comparable"}
 
 
 def metrics_of(asked: Asked) -> Iterator[Metric]:
@@ -26,12 +28,21 @@ def metrics_of(asked: Asked) -> Iterator[Metric]:
         )
 
 
-def scores(asked: Asked, models: Models, differences: Sequence[Difference]) -> Iterator[Score]:
-    """One a label and model, from the summaries; models with the best mean share `best`."""
+def scores(
+    asked: Asked,
+    models: Models,
+    differences: Sequence[Difference],
+    unlisted: Collection[str] = (),
+) -> Iterator[Score]:
+    """One a label and model, from the summaries; models with the best mean share `best`.
+
+    A model that lacks the lists of most users is none of the best, unless all do.
+    """
+    compared = [model for model in models if model not in unlisted] or [*models]
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in asked.labels:
         text = str(label)
-        best = _best(label, {model: each.mean(text) for model, each in models.items()})
+        best = _best(label, {model: models[model].mean(text) for model in compared})
         is_primary = text in asked.primary  # every pair was compared
         for model, evaluated in models.items():
             others = [one for one in best if one != model] if is_primary else []
@@ -61,7 +72,7 @@ def _none_is_better(
 
     Significantly worse it can be, too: means are over each model's users, a test is over those whom both have.
     """
-    if not against_best or any(pair.verdict == "no_interval" for pair in against_best):
+    if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
         return None
     if any(pair.difference is None for pair in against_best):
         return None

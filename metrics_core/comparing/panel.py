@@ -1,6 +1,6 @@
 """The convention panel: each primary label under every definition that some preset has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,24 +25,32 @@ _UNWEIGHED = "As pinned, but that all relevant items count alike, whatever their
 
 @dataclass(frozen=True)
 class _Found:
-    """What has been found so far; `pinned` holds the values as pinned, `aligned` those of the definitions."""
+    """What has been found so far; `pinned` holds the values as pinned, `aligned` those of the definitions.
+
+    unlisted : models that lack the lists of most users
+    """
 
     asked: Asked
     models: Models
     differences: Sequence[Difference]
     pinned: Aligned
     aligned: Aligned
+    unlisted: Collection[str]
 
 
 def panels(
-    asked: Asked, models: Models, differences: Sequence[Difference], pinned: Aligned
+    asked: Asked,
+    models: Models,
+    differences: Sequence[Difference],
+    pinned: Aligned,
+    unlisted: Collection[str] = (),
 ) -> list[PanelEntry]:
     """One a primary label; nothing if the panel is switched off. Verdicts here are always by Holm."""
     if not asked.panel:
         return []
     tables = {model: [each.panel for each in found.each] for model, found in models.items()}
     aligned = align(tables, pinned.told, pinned.mean)
-    found = _Found(asked, models, differences, pinned, aligned)
+    found = _Found(asked, models, differences, pinned, aligned, unlisted)
     labels = {str(label): label for label in asked.labels}
     return [_entry(found, labels[text]) for text in asked.primary]
 
@@ -114,7 +122,9 @@ def _verdicts(
     adjusted = adjust(family, np.ones(len(family), dtype=bool))
     effect = absolute(asked.min_effects[str(label)], or_nan(means[asked.baseline]))
     return {
-        a: verdict(
+        a: "not_comparable"
+        if {a, b} & {*found.unlisted}
+        else verdict(
             result,
             float(p),
             alpha=asked.alpha,

@@ -185,11 +185,30 @@ class _OfLabel:
         return Part(or_nan(error) ** 2, n_users)
 
 
+def _untested(pair: ReplicatedDifference) -> ReplicatedDifference:
+    """The pair of a model that lacks the lists of most users."""
+    return replace(
+        pair,
+        ci_low=None,
+        ci_high=None,
+        p=None,
+        share=None,
+        chance=None,
+        users_needed=None,
+        trainings_needed=None,
+        verdict="not_comparable",
+    )
+
+
 def _judged(
     asked: Asked, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
 ) -> Iterator[ReplicatedDifference]:
     """With adjusted p values (Holm over the primary ones, Benjamini-Hochberg over the others) and verdicts."""
     known = {(pair.label, pair.a, pair.b): pair for pair in pairs}
+    found = [
+        _untested(each) if known[each.label, each.a, each.b].verdict == "not_comparable" else each
+        for each in found
+    ]
     primary = np.array([each.primary for each in found], dtype=bool)
     p = np.array([or_nan(each.p) for each in found], dtype=np.float64)
     labels = {str(label): label for label in asked.labels}
@@ -197,7 +216,8 @@ def _judged(
         pair = known[each.label, each.a, each.b]
         sign = 1 if labels[each.label].metric.higher_is_better else -1
         if each.ci_low is None or each.ci_high is None:
-            yield each if pair.ci_low is not None else replace(each, verdict=pair.verdict)
+            untested = pair.ci_low is None
+            yield replace(each, verdict=pair.verdict) if untested else each
             continue
         low, high = sorted((sign * each.ci_low, sign * each.ci_high))
         said = of_interval(

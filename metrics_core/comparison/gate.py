@@ -46,6 +46,7 @@ class Measured:
     n_nonzero             : users with different values; of a number over all users, with different lists
     n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
     n_requests            : of these users, that have a value with both, where requests are the unit
+    n_unlisted            : users without a list of either, where they are too many for a comparison
     test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
                             there can be no interval
     p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
@@ -66,12 +67,13 @@ class Measured:
     test: Literal["t", "sign_flips", "jackknife", "none"]
     p: float | None
     n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    n_unlisted: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
 
     @property
     def identical(self) -> bool:
         """Has every user the same value, or the same list, with both?"""
         same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
-        return same and self.n_users > 0
+        return same and self.n_users > 0 and self.n_unlisted is None
 
     @property
     def gain(self) -> float | None:

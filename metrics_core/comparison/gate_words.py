@@ -29,6 +29,12 @@ def _exactly(value: float) -> str:
     return f"{number(-1, 0)[0]}{text}" if value < 0 else f"+{text}" if value > 0 else text
 
 
+def unlisted(measured: Measured) -> str:
+    """`29 users have no list, too many to compare`."""
+    n = measured.n_unlisted or 0
+    return f"{in_words(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
+
+
 def lost(measured: Measured) -> str:
     """`37 of the 40 users who have a value with the reference have none with the model`, or of requests."""
     whom, both = "user", measured.n_users

@@ -18,6 +18,7 @@ Verdict = Literal[
     "undecided",
     "too_few_users",
     "no_interval",
+    "not_comparable",
     "worse_without_interval",
     "worse_below_threshold",
     "worse",

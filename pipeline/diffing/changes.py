@@ -13,6 +13,7 @@ from concord.metrics_core.checking.relations import schema
 from concord.metrics_core.comparing.evidence.aligned import align
 from concord.metrics_core.comparing.evidence.asked import Asked, Effect, absolute
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.evidence.unlisted import unlisted_models
 from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import WHERE_ASKED, Conventions
@@ -39,6 +40,8 @@ class Terms(Protocol):
     def confidence(self) -> float: ...
     @property
     def alpha(self) -> float: ...
+    @property
+    def max_missing_lists(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class _Compared:
     model: str
     paired: Paired
     min_effect: float
+    comparable: bool
 
 
 def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
@@ -144,13 +148,14 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
         mean=asked.conventions.unit_mean,
     )
     columns = schema(then.values)
+    comparable = not unlisted_models({NOW: now, THEN: then}, asked.max_missing_lists)
     for label in asked.labels:
         text = str(label)
         if text not in columns or text not in then.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(asked.conventions).undefined)
-        comparable = aligned.on_one_truth(label, asked.conventions)
-        whose = aligned.whose(label, asked.conventions) if comparable else aligned.clusters
+        on_one_truth = aligned.on_one_truth(label, asked.conventions)
+        whose = aligned.whose(label, asked.conventions) if on_one_truth else aligned.clusters
         (paired,) = compare(
             values,
             [(NOW, THEN)],
@@ -159,9 +164,10 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
             bounds=label.bounds(asked.conventions),
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
-        if is_pooled(label, asked.conventions) or not comparable:
+        if is_pooled(label, asked.conventions) or not (on_one_truth and comparable):
             paired = paired.of_means(*means)
-        yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
+        effect = absolute(asked.min_effects[text], means[1])
+        yield _Compared(label, model, paired, effect, comparable)
 
 
 def _told(
@@ -183,7 +189,9 @@ def _told(
         p=or_none(paired.p),
         p_adjusted=or_none(p_adjusted),
         min_effect=or_none(found.min_effect),
-        verdict=verdict(
+        verdict="not_comparable"
+        if not found.comparable
+        else verdict(
             paired,
             p_adjusted,
             alpha=asked.alpha,

@@ -7,6 +7,7 @@ from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.replicated import replicated
+from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions
@@ -28,6 +29,7 @@ class _Terms:
     primary: list[str]
     min_effects: dict[str, Effect]
     confidence: float
+    max_missing_lists: float = MAX_MISSING_LISTS
 
     @property
     def alpha(self) -> float:

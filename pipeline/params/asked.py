@@ -44,6 +44,7 @@ def asked_of(params: Params) -> Asked:
         gate=params.gate.asked if params.gate else None,
         replicates=replicates_of(params),
         paired=comparison.paired_replicates,
+        max_missing_lists=comparison.max_missing_lists,
     )
 
 

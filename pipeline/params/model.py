@@ -19,6 +19,7 @@ from concord.metrics_core.comparing.evidence.asked import (
     wrong_effect,
 )
 from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
+from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison import gate as gates
 from concord.metrics_core.comparison.gate import Margin
 from concord.metrics_core.conventions.conventions import Conventions
@@ -209,6 +210,7 @@ class Comparison(_Section):
     """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}.
 
     `cases`: the users that the report shows. [als, ease]: those for whom the first model does worst against the second.
+    `max_missing_lists`: share of the evaluated users without a list, above which a model is not compared.
     [] or null: none. Not set: five for whom the leader does worst against the baseline, and five for whom it does best.
     """
 
@@ -222,6 +224,7 @@ class Comparison(_Section):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)]
     replicates: dict[ModelName, Trainings] = {}
     paired_replicates: bool = False
+    max_missing_lists: Annotated[float, Field(ge=0, le=1)] = MAX_MISSING_LISTS
     cases: list[ModelName] | None = None
 
     @field_validator("cases", mode="before")

@@ -9,7 +9,7 @@ from concord.reports.writing.verdicts import VERDICTS
 
 _WORST_FIRST = [*VERDICTS][::-1]
 _NAMED = 3  # models on labels, of one verdict
-_QUIET = {"identical", "undecided", "equivalent", "too_few_users", "no_interval"}
+_QUIET = {"identical", "undecided", "equivalent", "too_few_users", "no_interval", "not_comparable"}
 _HEADS = "Verdict;>Then → now;>Difference (interval);>Users who differ"
 
 
@@ -44,7 +44,7 @@ def other_changes(since: Since, most: int) -> str:
     if not found:
         return ""
     rows = [_row(each) for each in _worst_first(found)]
-    title = f"Other metrics that changed ({len(rows):,})"
+    title = f"Other metrics with a significant change ({len(rows):,})"
     return folded(title, table(f"Model;Metric;{_HEADS}", rows, most))
 
 

@@ -76,7 +76,7 @@ def _labels(comparison: Comparison, model: str) -> Iterator[str]:
 def _size(comparison: Comparison, found: Difference, others: Sequence[str]) -> str:
     known = found.ci_low is not None
     digits = numbers.decimals([found], [found.mean_a, found.mean_b]) if known else _NO_INTERVAL
-    parts = [numbers.signed(found.difference, digits)]
+    parts = [*_slightly(found.verdict), numbers.signed(found.difference, digits)]
     if found.relative is not None:
         parts.append(numbers.relative(found.relative))
     if not comparison.metric(found.label).higher_is_better:
@@ -101,4 +101,9 @@ def _groups(comparison: Comparison, model: str) -> Iterator[str]:
 
 def _change(cell: SegmentCell) -> str:
     digits = numbers.decimals([_Interval(cell.diff_low, cell.diff_high)], [cell.mean])
-    return numbers.signed(cell.difference, digits)
+    return ", ".join([*_slightly(cell.verdict), numbers.signed(cell.difference, digits)])
+
+
+def _slightly(verdict: str | None) -> list[str]:
+    """The word of the verdict where a loss is not surely one that matters."""
+    return ["slightly"] if verdict == "worse_below_threshold" else []

@@ -78,6 +78,14 @@ VERDICTS: Mapping[str, Verdict] = {
         _DASH,
         False,
     ),
+    "not_comparable": Verdict(
+        "not comparable",
+        "with",
+        "too many users have no list from one of the two",
+        "open",
+        _DASH,
+        False,
+    ),
     "worse_without_interval": Verdict(
         "worse, no interval",
         "for the difference to",

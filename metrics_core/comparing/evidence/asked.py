@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.segmentations import Segmentation
+from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.gate import Gate
 from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
@@ -41,6 +42,7 @@ class Asked:
     settings    : how a fix names the settings that led here
     replicates  : model -> number of the training -> name of its lists; `paired`: is the same number the same seed or
                   fold in all models?
+    max_missing_lists : share of the evaluated users without a list, above which a model is not compared
     """
 
     title: str
@@ -61,6 +63,7 @@ class Asked:
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     paired: bool = False
+    max_missing_lists: float = MAX_MISSING_LISTS
 
     @property
     def of_primary(self) -> list[Label]:
@@ -159,8 +162,12 @@ def effect_findings(effects: Any) -> Iterator[Finding]:
             yield "min_effect", what, fix
 
 
-def number_findings(*, confidence: Any, resamples: Any, seed: Any) -> Iterator[Finding]:
+def number_findings(
+    *, confidence: Any, resamples: Any, seed: Any, max_missing_lists: Any = MAX_MISSING_LISTS
+) -> Iterator[Finding]:
     """Numbers out of their range."""
+    if not is_number(max_missing_lists) or not 0 <= max_missing_lists <= 1:
+        yield "max_missing_lists", f"is {shown(max_missing_lists)}", "write a share from 0 to 1"
     if not is_number(confidence) or not LEAST_CONFIDENCE < confidence <= MOST_CONFIDENCE:
         fix = f"write a number above {LEAST_CONFIDENCE}, at most {MOST_CONFIDENCE}"
         yield "confidence", f"is {shown(confidence)}", fix

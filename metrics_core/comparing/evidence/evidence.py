@@ -7,6 +7,7 @@ from functools import cached_property
 from concord.metrics_core.comparing.evidence.aligned import Aligned, align, nobody
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
+from concord.metrics_core.comparing.evidence.unlisted import unlisted_models
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Evidence:
     models: Models
     ground: Ground
     told: Callable[[], None] = nobody
+
+    @cached_property
+    def unlisted(self) -> dict[str, int]:
+        """Models that lack the lists of most users, and of how many: they are not compared."""
+        return unlisted_models(self.models, self.asked.max_missing_lists)
 
     @cached_property
     def aligned(self) -> Aligned:

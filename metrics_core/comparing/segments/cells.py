@@ -1,7 +1,7 @@
 """The cells of a segmentation: each model in each group, against the baseline, tested and corrected together."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +20,21 @@ class _Cell:
     model: str
     column: Column
     against: Paired | None  # None for the baseline itself
+    comparable: bool
 
 
 def cells(
-    asked: Asked, labels: Iterable[Grouped], overall: Mapping[tuple[str, str], Difference]
+    asked: Asked,
+    labels: Iterable[Grouped],
+    overall: Mapping[tuple[str, str], Difference],
+    unlisted: Collection[str],
 ) -> list[SegmentCell]:
     """One a label, group and model. Benjamini-Hochberg over all of them.
 
-    overall : (label, model) -> its difference to the baseline over all users; a group may turn its sign
+    overall  : (label, model) -> its difference to the baseline over all users; a group may turn its sign
+    unlisted : models that lack the lists of most users
     """
-    found = [cell for grouped in labels for cell in _cells(asked, grouped)]
+    found = [cell for grouped in labels for cell in _cells(asked, grouped, unlisted)]
     p = np.array([math.nan if c.against is None else c.against.p for c in found], dtype=np.float64)
     adjusted = benjamini_hochberg(p)
     return [
@@ -38,7 +43,7 @@ def cells(
     ]
 
 
-def _cells(asked: Asked, grouped: Grouped) -> list[_Cell]:
+def _cells(asked: Asked, grouped: Grouped, unlisted: Collection[str]) -> list[_Cell]:
     found = []
     for segment, values in grouped.values.items():
         others = [model for model in values if model != asked.baseline]
@@ -50,9 +55,21 @@ def _cells(asked: Asked, grouped: Grouped) -> list[_Cell]:
             clusters=grouped.whose,
             bounds=grouped.bounds,
         )
-        against = dict(zip(others, compared, strict=True))
+        against = {
+            model: pair.of_means(pair.mean_a, pair.mean_b)
+            if {model, asked.baseline} & {*unlisted}
+            else pair
+            for model, pair in zip(others, compared, strict=True)
+        }
         found += [
-            _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
+            _Cell(
+                grouped,
+                segment,
+                model,
+                grouped.column(segment, model),
+                against.get(model),
+                comparable=not {model, asked.baseline} & {*unlisted},
+            )
             for model in values
         ]
     return found
@@ -63,12 +80,16 @@ def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | No
     found, label = cell.against, cell.grouped.label
     told = None
     if found is not None and label is not None:
-        told = verdict(
-            found,
-            p_adjusted,
-            alpha=asked.alpha,
-            min_effect=_effect(asked, cell),
-            higher_is_better=label.metric.higher_is_better,
+        told = (
+            "not_comparable"
+            if not cell.comparable
+            else verdict(
+                found,
+                p_adjusted,
+                alpha=asked.alpha,
+                min_effect=_effect(asked, cell),
+                higher_is_better=label.metric.higher_is_better,
+            )
         )
     return SegmentCell(
         label=cell.grouped.text,

@@ -25,7 +25,7 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
     for name, segmentation in asked.segments.items():
         labels, question = _grouped(evidence, name, segmentation)
-        found = cells(asked, labels, overall)
+        found = cells(asked, labels, overall, evidence.unlisted)
         yield parts.Segmentation(
             name=name,
             kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
@@ -42,7 +42,7 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
 def segment_cells(evidence: Evidence, name: str) -> list[parts.SegmentCell]:
     """The models in each group of one segmentation, without a look at all users."""
     labels, _ = _grouped(evidence, name, evidence.asked.segments[name])
-    return cells(evidence.asked, labels, {})
+    return cells(evidence.asked, labels, {}, evidence.unlisted)
 
 
 def _grouped(

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from concord.metrics_core.comparison.parts import Difference, SegmentCell
+from concord.metrics_core.comparison.parts import Difference, SegmentCell, Verdict
 from concord.metrics_core.comparison.words import are, listed
+
+_WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 
 
 def flags(
@@ -14,13 +16,13 @@ def flags(
 ) -> list[str]:
     """One sentence a label and model whose sign turns, then one a label and model that is worse somewhere."""
     turned: dict[tuple[str, str], list[str]] = {}
-    worse: dict[tuple[str, str], list[str]] = {}
+    worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
     for cell in cells:
         key = (cell.label, cell.model)
         if cell.turns:
             turned.setdefault(key, []).append(cell.segment)
-        elif cell.verdict in {"worse", "worse_below_threshold"}:
-            worse.setdefault(key, []).append(cell.segment)
+        elif cell.verdict in _WORSE:
+            worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
     sentences = []
     above = {key: (overall[key].difference or 0) > 0 for key in turned}
     for (label, groups, up), models in _together(turned, above).items():
@@ -29,10 +31,11 @@ def flags(
             f"On {label}, {listed(models)} {are(models)} {sides[0]} {baseline} over all users, "
             f"but {sides[1]} it for {name} {_quoted(groups)}."
         )
-    for (label, groups, _), models in _together(worse, {}).items():
-        sentences.append(
-            f"On {label}, {listed(models)} {are(models)} worse than {baseline} for {name} {_quoted(groups)}."
-        )
+    for word, found in worse.items():
+        for (label, groups, _), models in _together(found, {}).items():
+            sentences.append(
+                f"On {label}, {listed(models)} {are(models)} {word} than {baseline} for {name} {_quoted(groups)}."
+            )
     return sentences
 
 

@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.gate import (
     Outcome,
     Success,
 )
-from concord.metrics_core.comparison.gate_words import allowed, lost, place
+from concord.metrics_core.comparison.gate_words import allowed, lost, place, unlisted
 from concord.metrics_core.comparison.words import PERCENT, exact, listed, number
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
 
@@ -25,12 +25,12 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     """What the outcome of a guardrail rests on."""
     if measured.identical:
         return "every user has the same with both"
+    if measured.n_unlisted is not None:
+        return unlisted(measured)
     if measured.n_lost and outcome == "undecided":
         return lost(measured)
-    if margin is None:
-        return "the margin is a share of a mean that does not exist"
-    if measured.gain_low is None:
-        return _without_interval(measured)
+    if margin is None or measured.gain_low is None:
+        return _without_interval(measured, margin)
     if outcome == "undecided" and (measured.gain_low > -margin or (measured.gain_high or 0.0) < -margin):  # fmt: skip
         users = in_words(measured.n_nonzero, "user")
         return f"only {users} of {measured.n_users:,} differ, and sign flips of so few do not confirm the interval"
@@ -41,7 +41,9 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     }[outcome]
 
 
-def _without_interval(measured: Measured) -> str:
+def _without_interval(measured: Measured, margin: float | None) -> str:
+    if margin is None:
+        return "the margin is a share of a mean that does not exist"
     if measured.difference is None:
         return "no user has a value with both"
     if measured.test == "none":
@@ -72,7 +74,12 @@ def decision_lines(
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
     waived = waives and outcome == "undecided"  # then it is for want of success
-    deciding = [(m.model, g) for m in of_outcome if not waived for g in m.guardrails_that(outcome)]
+    deciding = [
+        (m.model, g)
+        for m in of_outcome
+        for g in m.guardrails_that(outcome)
+        if not waived or g.n_unlisted is not None
+    ]
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:
@@ -139,6 +146,7 @@ def _room(named: tuple[str, Guardrail]) -> float:
 def _success(model: str, found: Success, confidence: float) -> str:
     p = "no test" if found.p_adjusted is None else f"adjusted p {exact(found.p_adjusted)}"
     left = f", but {lost(found)}" if found.n_lost else ""
+    left = f", as {unlisted(found)}" if found.n_unlisted is not None else left
     return f"{told(model, found, confidence)}, {p}{left}"
 
 
@@ -176,6 +184,8 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     if not deciding:
         return "More users show smaller gains."
     found = deciding[0][1]
+    if found.n_unlisted is not None:
+        return "Give every user a list, or name the share that may lack one: `max_missing_lists` of the comparison."
     if found.n_lost:
         return "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; `undecided: pass` lets what is undecided pass."  # fmt: skip
     gain, low, high, margin = found.gain, found.gain_low, found.gain_high, found.margin

@@ -81,6 +81,7 @@ def reason(gap: Difference, comparison: Comparison) -> str:
         "better_without_interval": "significant, though without an interval, as all users differ by the same",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
+        "not_comparable": "not comparable, as too many users have no list",
     }
     return words.get(gap.verdict, "the other way round on the users whom both have values for")
 

@@ -48,8 +48,8 @@ def _asked(label: str, comparison: Comparison, found: Replicates) -> list[tuple[
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Of the best model, `a`, against another one."""
     best, rival = pair.a, pair.b
-    if pair.difference is None or pair.verdict == "identical":
-        alike = pair.difference is not None
+    if pair.difference is None or pair.verdict in {"identical", "not_comparable"}:
+        alike = pair.verdict == "identical"
         why = (
             "neither is ahead: {} are identical for every user"
             if alike

@@ -137,15 +137,16 @@ def _standings(least: str) -> dict[str, str]:
     return {
         "better": f"better{by}",
         "better_without_interval": "better, by how much is open",
-        "better_below_threshold": f"better{perhaps}",
+        "better_below_threshold": f"slightly better{perhaps}",
         "equivalent": f"equivalent, within ±{least or 0}",
         "identical": "identical for every user",
-        "worse_below_threshold": f"worse{perhaps}",
+        "worse_below_threshold": f"slightly worse{perhaps}",
         "worse_without_interval": "worse, by how much is open",
         "worse": f"worse{by}",
         "undecided": "not decided",
         "too_few_users": "not judged, for too few users have different values",
         "no_interval": "not tested, as the mean is pooled over users",
+        "not_comparable": "not comparable, as too many users have no list",
     }
 
 

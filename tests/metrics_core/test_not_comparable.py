@@ -1,0 +1,120 @@
+"""A model without lists for most users is not compared: neither worse nor better, whatever the policies say."""
+
+from collections.abc import Mapping
+
+import polars as pl
+import pytest
+
+import concord
+from concord.metrics_core.comparison.stored import from_content, to_content
+from concord.reports.writing.verdicts import VERDICTS
+
+USERS = range(30)
+TRUTH = pl.DataFrame({"user": USERS, "item": ["a"] * len(USERS)})
+
+
+def lists(users: int, *, hits: int) -> pl.DataFrame:
+    """One item a user, for the first users alone."""
+    rows = [(user, "a" if user < hits else "b", 1) for user in range(users)]
+    return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+
+
+def compared(models: Mapping[str, object], **settings: object) -> concord.Comparison:
+    how: dict[str, object] = {
+        "conventions": "standard",
+        "metrics": ["P@1", "Coverage@1"],
+        **settings,
+    }
+    items = pl.DataFrame({"item": ["a", "b", "c"]})
+    return concord.compare(models, TRUTH, baseline="old", primary=["P@1"], items=items, **how)  # type: ignore[arg-type]
+
+
+def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> str:
+    found = comparison.difference(model, "old", label)
+    assert found is not None
+    return found.verdict
+
+
+@pytest.mark.parametrize("policy", ["zero", "drop"])
+def test_a_model_with_lists_for_1_of_30_users_is_not_comparable(policy: str) -> None:
+    conventions = {"preset": "standard", "user_no_recs": policy}
+
+    comparison = compared({"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}, conventions=conventions)  # fmt: skip
+
+    assert (
+        verdict(comparison, "new") == verdict(comparison, "new", "Coverage@1") == "not_comparable"
+    )
+    assert comparison.difference("new", "other", "P@1").verdict == "not_comparable"  # type: ignore[union-attr]
+    assert verdict(comparison, "other") == "worse"
+    assert comparison.leaders("P@1") == ["old"]
+    assert "new is not comparable, as too many users have no list" in " ".join(comparison.verdicts)
+    assert from_content(to_content(comparison)) == comparison
+    assert VERDICTS["not_comparable"].word == "not comparable"
+
+
+@pytest.mark.parametrize(("users", "share", "expected"), [(15, 0.5, "worse"), (14, 0.5, "not_comparable"), (14, 0.6, "worse"), (29, 0.0, "not_comparable")])  # fmt: skip
+def test_the_share_of_users_without_a_list_is_a_setting(
+    users: int, share: float, expected: str
+) -> None:
+    models = {"new": lists(users, hits=0), "old": lists(30, hits=30)}
+
+    assert verdict(compared(models, max_missing_lists=share), "new") == expected
+
+
+def test_a_baseline_that_did_not_run_is_compared_with_nobody() -> None:
+    comparison = compared({"new": lists(30, hits=20), "old": lists(1, hits=1)})
+
+    assert verdict(comparison, "new") == "not_comparable"
+    assert comparison.leaders("P@1") == ["new"]
+
+
+@pytest.mark.parametrize("waived", [{}, {"undecided": "pass"}])
+@pytest.mark.parametrize("asked", ["guardrails", "success"])
+def test_a_gate_stays_undecided(waived: dict[str, str], asked: str) -> None:
+    gate = {"guardrails": {"P@1": 0.9}} if asked == "guardrails" else {"success": ["P@1"]}
+
+    comparison = compared({"new": lists(1, hits=1), "old": lists(30, hits=20)}, gate={**gate, **waived})  # fmt: skip
+
+    assert comparison.gate is not None
+    assert comparison.gate.outcome == "undecided"
+    assert "29 users have no list, too many to compare" in " ".join(comparison.gate.lines)
+
+
+def test_panel_and_segments_say_the_same() -> None:
+    users = pl.DataFrame({"user": USERS, "channel": ["web", "app"] * 15})
+
+    comparison = compared(
+        {"new": lists(1, hits=1), "old": lists(30, hits=20)},
+        users=users,
+        segments={"channel": {"by": "user", "column": "channel"}},
+    )
+
+    assert {cell.verdict for found in comparison.segments for cell in found.cells if cell.model == "new"} == {"not_comparable"}  # fmt: skip
+    assert {d.verdicts["new"] for entry in comparison.panel for d in entry.definitions} == {"not_comparable"}  # fmt: skip
+
+
+def test_trainings_that_cover_the_users_together_are_compared() -> None:
+    """Three folds with ten users each: every user has a list of one of them."""
+    every = lists(30, hits=20)
+    folds = {n: every.filter(pl.col("user") % 3 == n - 1) for n in (1, 2, 3)}
+    conventions = {"preset": "standard", "user_no_recs": "drop"}
+
+    comparison = compared({"new": {"replicates": folds}, "old": lists(30, hits=20)}, conventions=conventions)  # fmt: skip
+    none = compared({"new": {"replicates": dict.fromkeys((1, 2, 3), folds[1])}, "old": lists(30, hits=20)}, conventions=conventions)  # fmt: skip
+
+    assert verdict(comparison, "new") == "identical"
+    assert verdict(none, "new") == "not_comparable"
+
+
+def test_values_of_other_tools_are_held_to_the_same() -> None:
+    values = {"m": dict.fromkeys(USERS, 0.5)}
+
+    comparison = concord.compare_values({"new": {"m": {0: 0.7}}, "old": values}, baseline="old")
+
+    assert comparison.difference("new", "old", "m").verdict == "not_comparable"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, "half"])
+def test_a_share_that_is_none_is_refused(share: object) -> None:
+    with pytest.raises(ValueError, match=r"max_missing_lists: is .*\n.*write a share from 0 to 1"):
+        compared({"new": lists(30, hits=1), "old": lists(30, hits=2)}, max_missing_lists=share)
