@@ -9,6 +9,7 @@ from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground,
 from concord.metrics_core.comparing.warnings.data import data_warnings
 from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
+from concord.metrics_core.comparing.warnings.rewritten import rewritten_ids
 from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparing.warnings.weights import order_warnings, weight_warnings
@@ -28,6 +29,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *data_warnings(ground, asked.settings, of_requests=asked.of_requests),
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
+        *rewritten_ids(models, ground),
         *user_warnings(models, asked.conventions),
         *weight_warnings(models),
         *order_warnings(asked, models),

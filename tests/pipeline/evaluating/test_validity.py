@@ -1,6 +1,7 @@
 """Counts and warnings that tell whether an evaluation can be trusted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,15 @@ def test_stars_that_are_all_relevant_are_a_warning(tmp_path: Path) -> None:
     assert "from 1 to 5, reaches `relevance_threshold: 1`" in found.sentence
     low = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}  # the threshold is 1
     assert "all_relevant" not in _warnings(tmp_path, models, grades=low)
+
+
+def test_ids_that_were_rewritten_are_a_warning(tmp_path: Path) -> None:
+    als = _evaluation()
+    quality = {**als.quality, "ids_rewritten": {"user": {"rows": 4, "example": "7.0"}}}
+    models = {"pop": _evaluation(), "als": replace(als, quality=quality)}
+    found = _warnings(tmp_path, models)["ids_rewritten"]
+    assert (found.severity, found.who) == ("notice", ("als",))
+    assert "such as '7.0' as '7': user in 4 rows of als." in _sentence(found)
 
 
 def test_share_judged_is_a_warning_where_the_truth_has_irrelevant_items(tmp_path: Path) -> None:
