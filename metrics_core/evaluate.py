@@ -11,6 +11,7 @@ from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
+from concord.metrics_core.comparing.warnings.rewritten import rewritten_warning
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparing.warnings.weights import unobserved_warnings
 from concord.metrics_core.comparison.parts import Warned
@@ -168,7 +169,10 @@ def evaluate(
         opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
         grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
         few = grades if len(grades) <= SHOWN else []
-        warnings = tuple(doubts(max(grades, default=None), few, opened.fit, task))
+        warnings = (
+            *doubts(max(grades, default=None), few, opened.fit, task),
+            *rewritten_warning(opened.rewritten, [n for n in ("recs",) if n in opened.rewritten]),
+        )
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
         task = opened.shelved(task)
         if task.needs_items:

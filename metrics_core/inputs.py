@@ -1,7 +1,7 @@
 """What people hand to the library -> the relations that judging reads, checked as the pipeline checks its files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,7 @@ from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.given import Columns, columns_named, table_given
 from concord.metrics_core.reading.lists import rank_source, read_lists
 from concord.metrics_core.reading.loaded import InMemory, keep_lists, keep_truth
+from concord.metrics_core.reading.quality import rewritten_of
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.scoring.background import Catalogue, catalogue_of, with_shelf
 from concord.metrics_core.scoring.partition import Part, Task
@@ -35,6 +36,7 @@ class Opened:
     fit       : what the ids of lists, truth and catalogue have in common; see `fit_of`
     has_train : is there a train?
     catalogue : the items, and what is known of them; None: none was given
+    sources   : "recs" and "truth" -> what was read
     """
 
     connection: DuckDBPyConnection
@@ -44,12 +46,19 @@ class Opened:
     fit: Mapping[str, Any]
     has_train: bool = False
     catalogue: Catalogue | None = None
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
     @property
     def train(self) -> pl.DataFrame | None:
         """user, item of the train."""
         rows = self.connection.sql("SELECT user, item FROM train")
         return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
+
+    @property
+    def rewritten(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Table -> column -> its ids that were read without `.0`."""
+        found = {name: rewritten_of(self.sources[name]) for name in ("recs", "truth")}
+        return {name: columns for name, columns in found.items() if columns}
 
     def shelved(self, task: Task) -> Task:
         """The task with what it reads of the catalogue or the train; see `with_shelf`."""
@@ -119,8 +128,9 @@ def open_inputs(
         allowed = replace(allowed, rank_base=1)
     table = table_given("recs", recs, named).of_requests(unit)
     wrong = None
+    sources: dict[str, Source] = {}
     try:
-        _read_truth(connection, judgements, allowed, named, unit)
+        sources["truth"] = _read_truth(connection, judgements, allowed, named, unit)
         _register_known(connection, judgements, users, named, unit)
     except InputError as error:  # what is wrong with the lists is said first
         wrong, task = error, None
@@ -129,8 +139,9 @@ def open_inputs(
     if again:
         source = read_lists(connection, table, allowed, conventions.rankings).source
         connection.execute("ALTER TABLE source RENAME TO given")
+        sources["recs"] = source
     else:
-        parts = _keep_lists(connection, table, allowed, conventions, task)
+        parts, sources["recs"] = _keep_lists(connection, table, allowed, conventions, task)
     if wrong:
         raise wrong
     if train is not None:
@@ -150,7 +161,7 @@ def open_inputs(
     fit = fit_in(connection, met, of_requests=bool(unit))
     if users is not None:
         _refuse_nobody(connection)
-    return Opened(connection, allowed, source, parts, fit, train is not None, catalogue)
+    return Opened(connection, allowed, source, parts, fit, train is not None, catalogue, sources)
 
 
 def _keep_lists(
@@ -159,20 +170,20 @@ def _keep_lists(
     policies: Policies,
     conventions: Conventions,
     task: Task | None,
-) -> Sequence[Part]:
-    """Registers the lists; what they gave as they went by, if they could be evaluated so."""
+) -> tuple[Sequence[Part], Source]:
+    """Registers the lists; what they gave as they went by, if they could be evaluated so, and what they are."""
     if task is not None:
         passing = Passing(connection, task)
-        keep_lists(connection, table, policies, conventions, passing.keep)
+        source = keep_lists(connection, table, policies, conventions, passing.keep).source
         if not passing.refused:
             connection.register("ranked", passing.ids)
-            return passing.parts
+            return passing.parts, source
         connection.execute("DROP TABLE IF EXISTS ranked")
     kept = InMemory()
-    keep_lists(connection, table, policies, conventions, kept.keep)
+    source = keep_lists(connection, table, policies, conventions, kept.keep).source
     for relation in ("ranked", "given"):
         connection.register(relation, kept.table)
-    return ()
+    return (), source
 
 
 def _share(connection: DuckDBPyConnection) -> None:
@@ -195,12 +206,15 @@ def _read_truth(
     policies: Policies,
     named: Columns,
     unit: Sequence[str],
-) -> None:
+) -> Source:
     nobody_judged = isinstance(given, Mapping) and bool(given)  # each user may be without an item
     table = table_given("truth", given, named).of_requests(unit)
     kept = InMemory()
-    keep_truth(connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged)
+    found = keep_truth(
+        connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged
+    )
     connection.from_arrow(kept.table).create("judgements")
+    return found.source
 
 
 def _register_known(
@@ -217,17 +231,26 @@ def _register_known(
         connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
         return
     connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM judgements")
-    if empty := users_without_items(judgements):
-        read_users(connection, table_given("users", empty, {}))
+    if read_users_without_items(connection, judgements):
         both = "SELECT user FROM knowns UNION SELECT user FROM source"
         connection.execute(f"CREATE OR REPLACE TABLE knowns AS {both}")
 
 
-def users_without_items(judgements: Data) -> list[Any]:
-    """Users whom a dict names without a judged item."""
+def read_users_without_items(connection: DuckDBPyConnection, judgements: Data) -> bool:
+    """Read the users whom a dict names without a judged item into the table `source`; are there any?
+
+    Raises
+    ------
+    InputError : an id is missing or cannot be read, or the dict names a user in two forms
+    """
     if not isinstance(judgements, Mapping):
-        return []
-    return [user for user, held in judgements.items() if not len(held)]
+        return False
+    empty = [user for user, held in judgements.items() if not len(held)]
+    if not empty:
+        return False
+    for users in (list(judgements), empty):  # two forms are found among all users
+        read_users(connection, table_given("users", users, {}))
+    return True
 
 
 def _refuse_nobody(connection: DuckDBPyConnection) -> None:

@@ -16,8 +16,7 @@ from concord.metrics_core.checking.relations import Table, id_views
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.replicating import of_lists
-from concord.metrics_core.inputs import users_without_items
-from concord.metrics_core.reading.background import read_users
+from concord.metrics_core.inputs import read_users_without_items
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns, columns_named, table_given
@@ -151,13 +150,15 @@ class ModelTables:
         table = table_given("truth", truth, self.columns).of_requests(self.unit)
         kept, place = InMemory(), order_counts(asked.conventions)
         with in_memory() as c:
-            found = keep_truth(c, table, self.policies, kept.keep, place=place, may_be_empty=nobody)()  # fmt: skip
+            found = keep_truth(
+                c, table, self.policies, kept.keep, place=place, may_be_empty=nobody
+            ).describe()
         judgements = pl.DataFrame(kept.table)
         highest: Any = judgements["grade"].max()
         wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
         if problems := list(wrong):
             raise InputError(problems)
-        return _Truth(judgements, found, _known(judgements, users_without_items(truth)))
+        return _Truth(judgements, found, _known(judgements, truth))
 
     def _background(
         self, role: str, data: Data
@@ -180,7 +181,7 @@ class ModelTables:
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
         with in_memory() as connection:
             kept = InMemory()
-            found = keep_lists(connection, table, own, pinned, kept.keep)()
+            found = keep_lists(connection, table, own, pinned, kept.keep).describe()
         lists = pl.DataFrame(kept.table)
         has_users = ground.users is not None
         task = task_of(asked.labels, pinned, self.panels, has_users=has_users)
@@ -245,17 +246,16 @@ def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Tab
     return {**tables, **{name: table for name, table in others.items() if table is not None}}
 
 
-def _known(judgements: pl.DataFrame, without_items: Sequence[Any]) -> pl.DataFrame | None:
-    """The users of the truth and those of whom it holds no item; None where there are none of the latter."""
-    if not without_items:
-        return None
+def _known(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
+    """The users of the truth and those whom it names without an item; None where there are none of the latter."""
     with in_memory() as connection:
-        read_users(connection, table_given("users", without_items, {}))
+        if not read_users_without_items(connection, truth):
+            return None
         others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
-    users = judgements.select("user")
-    if users.schema != others.schema:
-        users, others = (frame.cast(pl.String) for frame in (users, others))
-    return pl.concat([users, others])
+    judged = judgements.select("user")
+    if judged.schema != others.schema:
+        judged, others = (frame.cast(pl.String) for frame in (judged, others))
+    return pl.concat([judged, others])
 
 
 def _connecting(files: Iterable[Path]) -> DuckDBPyConnection:

@@ -118,10 +118,14 @@ def test_what_is_not_declared_is_warned_of_and_what_is_declared_is_told(
     lists = _sampled(ranked, truth, 1)
     full = _means(ranked, truth, None)
 
-    undeclared = _compared(lists, truth, None)
+    items = pl.concat(ranked.values()).select("item").unique()
+    undeclared = _compared(lists, truth, None, items=items)
+    unknown = _compared(lists, truth, None)
     declared = _compared(lists, truth, catalogue)
 
     assert "sampled_candidates" in {each.kind for each in undeclared.warnings}
+    assert "sampled_candidates" not in {each.kind for each in unknown.warnings}
+    assert "sampled_candidates" not in unknown.checked
     kinds = {each.kind: each for each in declared.warnings}
     assert "sampled_candidates" not in kinds
     assert f"among 100 of {catalogue - 1:,} others" in kinds["sampled_corrected"].sentence
@@ -135,7 +139,13 @@ def test_what_is_not_declared_is_warned_of_and_what_is_declared_is_told(
         assert low <= full[model, "nDCG@10"] <= high
 
 
-def _compared(lists: Frames, truth: pl.DataFrame, catalogue: int | None) -> cc.Comparison:
+def _compared(
+    lists: Frames,
+    truth: pl.DataFrame,
+    catalogue: int | None,
+    *,
+    items: pl.DataFrame | None = None,
+) -> cc.Comparison:
     return cc.compare(
         lists,
         truth,
@@ -144,6 +154,7 @@ def _compared(lists: Frames, truth: pl.DataFrame, catalogue: int | None) -> cc.C
         baseline="popularity",
         min_effect=0.0,
         conventions=_conventions(catalogue),
+        items=items,
     )
 
 

@@ -56,6 +56,14 @@ class Loaded:
     quality: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class KeptTable:
+    """A table whose rows were handed on; `describe` counts what was found in them."""
+
+    source: Source
+    describe: Callable[[], dict[str, Any]]
+
+
 def keep_lists(
     connection: DuckDBPyConnection,
     table: InputTable,
@@ -65,7 +73,7 @@ def keep_lists(
     *,
     order: str | None = None,
     watch: Watch = unwatched,
-) -> Callable[[], dict[str, Any]]:
+) -> KeptTable:
     """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; tells on demand what was found in them.
 
     keep : takes their schema, and the rows. It is called again, from the first row, where lists do not go on in the
@@ -78,10 +86,10 @@ def keep_lists(
     wanted = Wanted(pinned.rankings, policies, order)
     base = policies.rank_base
     if gone_by := _passed_on(connection, table, wanted, keep, rank_base=base, watch=watch):
-        return partial(describe_passed, *gone_by, pinned)
+        return KeptTable(gone_by[0], partial(describe_passed, *gone_by, pinned))
     found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
     _hand_on(connection, f"SELECT * FROM {found.ranked.relation}", keep)
-    return partial(describe_lists, connection, found, pinned)
+    return KeptTable(found.source, partial(describe_lists, connection, found, pinned))
 
 
 class InMemory:
@@ -104,7 +112,7 @@ def keep_truth(
     place: bool,
     may_be_empty: bool = False,
     watch: Watch = unwatched,
-) -> Callable[[], dict[str, Any]]:
+) -> KeptTable:
     """Hands user, item, grade [, time, place, propensity], by user, falling grade and item, to `keep`, as `keep_lists` does.
 
     place : does the order count in which the rows are given? See `order_counts`
@@ -112,7 +120,7 @@ def keep_truth(
     weighed = "propensity" in table.columns
     wanted = WantedTruth(place)
     if not weighed and (gone_by := _passed_on(connection, table, wanted, keep, watch=watch)):
-        return partial(describe_passed_truth, *gone_by, policies)
+        return KeptTable(gone_by[0], partial(describe_passed_truth, *gone_by, policies))
     source, changed = read_truth(
         connection, table, policies, may_be_empty=may_be_empty, watch=watch
     )
@@ -122,7 +130,7 @@ def keep_truth(
     given += ", propensity" if weighed else ""
     query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
     _hand_on(connection, query, keep)
-    return partial(describe_truth, connection, source, changed)
+    return KeptTable(source, partial(describe_truth, connection, source, changed))
 
 
 def _hand_on(connection: DuckDBPyConnection, query: str, keep: Keep) -> None:

@@ -51,7 +51,13 @@ def describe_table(source: Source) -> dict[str, Any]:
         **known.described(),
         "rows": source.rows,
         **({"notes": list(source.notes)} if source.notes else {}),
+        **({"ids_rewritten": rewritten_of(source)} if source.rewritten else {}),
     }
+
+
+def rewritten_of(source: Source) -> dict[str, dict[str, Any]]:
+    """Return column -> how many rows had an id that was read without `.0`, and such an id."""
+    return {each.column: {"rows": each.rows, "example": each.example} for each in source.rewritten}
 
 
 def of_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     table, pinned = lists_file(params, model), params.pinned
     lists = Path(params.results.lists) / f"{model}.parquet"
     with keeping(lists, table.path) as keep:
-        describe = keep_lists(
+        kept = keep_lists(
             connection,
             table,
             policies(params),
@@ -40,6 +40,6 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
         )
         fold = params.models[model].fold
         known = {"model": model} if fold is None else {"model": model, "fold": fold}
-        quality = known | describe()  # its hashes are of what was read
+        quality = known | kept.describe()  # its hashes are of what was read
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return in_numbers(quality)

@@ -45,4 +45,7 @@ def _load(
 ) -> dict[str, Any]:
     place = order_counts(params.pinned)
     with keeping(kept, table.path) as keep:
-        return keep_truth(connection, table, policies(params), keep, place=place, watch=counted)()
+        kept_truth = keep_truth(
+            connection, table, policies(params), keep, place=place, watch=counted
+        )
+        return kept_truth.describe()

@@ -37,6 +37,7 @@ QUOTES = "check the quotes, or mend the id"
 IDS = "write ids as text, or as integers (floats hold them up to 2^53)"
 ID_TYPE = "write ids as integers or text"
 NUMBER_TYPE = "write it as numbers"
+TWO_FORMS = "write each id in one form; where they are two ids, rename one of them in all tables"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
 MISSING_SCORE = "give every row a score, or drop the row where the table is made"
 NAN = "mend the score, or drop the row where the table is made, or set `input.nan_score: last`"
@@ -463,6 +464,12 @@ TRUTH = [
     BadTruth("grades_beyond_2_to_the_53", f"{GRADED}u,a,1e308\nu,b,1e308\n",
              "line 2, column 'grade' (user 'u', item 'a'): 1e+308 lies beyond 2^53, where sums of"
              " grades lose digits; 2 rows affected", "write lower grades", page=64),
+    BadTruth("two_forms_of_one_id_in_truth", "user,item\nu,1\nv,1.0\n",
+             "column 'item': holds both '1.0' and '1'; whole numbers are read without `.0`, so these"
+             " would become one id", TWO_FORMS, page=65),
+    BadTrain("two_forms_of_one_id_in_train", "user,item\n2,1\n2.0,3\n",
+             "column 'user': holds both '2.0' and '2'; whole numbers are read without `.0`, so these"
+             " would become one id", TWO_FORMS),
     BadTruth("item_judged_twice", f"{GRADED}u,a,1\nu,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW, page=47),

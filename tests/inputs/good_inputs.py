@@ -150,7 +150,7 @@ IDS = [
       )),
     Good("whole_floats_among_ids", f"{LISTS}1.0,a,1\n2,a,1\n",
          [("1", "a", 1), ("2", "a", 1)], quality={"notes": [NUMBER]}, page=65,
-         behaviour="read as 1, and told"),
+         behaviour="read as 1, with a warning"),
     GoodJson("whole_floats_in_json",
              '{"user": 1.0, "items": ["a"]}\n{"user": "2", "items": ["a"]}\n',
              [("1", "a", 1), ("2", "a", 1)], quality={"notes": [NUMBER]}),

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.checking.relations import files, view
+from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.warnings.data import data_warnings
 from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
+from concord.metrics_core.comparing.warnings.rewritten import rewritten_ids
 from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparing.warnings.weights import (
@@ -33,6 +36,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *data_warnings(ground, asked.settings, of_requests=asked.of_requests),
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
+        *rewritten_ids(models, ground),
         *user_warnings(models, asked.conventions),
         *weight_warnings(models),
         *found.unobserved(),
@@ -54,18 +58,23 @@ class _Found:
     ground: Ground
 
     def sampled(self) -> Iterator[Warned]:
-        """Lists of one length that hold all that their users wanted, yet not all items, and nobody said why."""
-        if self.asked.conventions.candidates is not None:
+        """Return the warning on lists of one length that hold all relevant items, yet not the whole catalogue.
+
+        Without a catalogue or a train these may be all items, or the few that a first stage left to be ranked again.
+        """
+        if self.asked.conventions.candidates is not None or not _truths_differ(self.ground):
             return
-        who = [model for model, each in self.models.items() if _looks_sampled(each)]
+        alike = [model for model, each in self.models.items() if _holds_all_relevant(each)]
+        n_items = _known_items(self.ground) if alike else 0
+        who = [m for m in alike if self.models[m].full_lists["length"] < n_items]
         if who:
             length = self.models[who[0]].full_lists["length"]
             yield warned(
                 "sampled_candidates",
                 "serious",
                 who,
-                f"Every list has {in_words(length, 'item')} and holds every relevant item of its user: the candidates "
-                "look sampled, and metrics on samples can put models in another order than metrics on all items.",
+                f"Every list has {in_words(length, 'item')} of {n_items:,} and holds every relevant item of its user: the "
+                "candidates look sampled, and metrics on samples can put models in another order than metrics on all items.",
                 "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
             )
 
@@ -196,10 +205,27 @@ def _grades(ground: Ground) -> list[float]:
     return [float(grade) for grade in ground.truth_quality.get("grades") or {}]
 
 
-def _looks_sampled(evaluation: Evaluated) -> bool:
+def _truths_differ(ground: Ground) -> bool:
+    """True if the users of a truth do not all have the same items."""
+    truths = (ground.truth_quality.get("folds") or {"": ground.truth_quality}).values()
+    return any(each["rows"] < each["users"] * each["items"] for each in truths)
+
+
+def _known_items(ground: Ground) -> int:
+    """Return how many items the catalogue has, or else the train; 0 if neither is given."""
+    table = ground.train if ground.items is None else ground.items
+    if table is None:
+        return 0
+    with ground.connecting(files([table])) as connection:
+        view(connection, "known", table)
+        return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
+
+
+def _holds_all_relevant(evaluation: Evaluated) -> bool:
+    """True if lists for enough users have one length and hold all relevant items."""
     full = evaluation.full_lists
     if not full or full["with_relevant"] < FEWEST:
         return False
     of_one_length = full["longest"] == full["users"]
     holds_all = full["holding_all"] == full["with_relevant"]
-    return bool(of_one_length and holds_all and full["length"] < evaluation.quality["items"])
+    return bool(of_one_length and holds_all)

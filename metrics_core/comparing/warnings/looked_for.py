@@ -1,4 +1,4 @@
-"""Which signs of a doubtful evaluation could be looked for: some need a train, times, scores or enough users."""
+"""Which signs of a doubtful evaluation could be looked for: some need a catalogue or a train, times, scores or enough users."""
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
@@ -11,6 +11,7 @@ def checked_kinds(asked: Asked, models: Models, ground: Ground) -> list[str]:
     at_k = [each.at_cutoff(asked.main_k) for each in every]
     made = {
         "sampled_candidates": asked.conventions.candidates is None
+        and (ground.items is not None or ground.train is not None)
         and all(each.full_lists.get("with_relevant", 0) >= FEWEST for each in every),
         "train_items_recommended": all(each.get("in_train") is not None for each in at_k),
         "future_items": all(each.get("future") is not None for each in at_k),

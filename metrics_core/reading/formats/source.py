@@ -20,7 +20,7 @@ from concord.metrics_core.reading.formats.columnar import read_columnar
 from concord.metrics_core.reading.formats.jsonl import read_jsonl
 from concord.metrics_core.reading.formats.text import DELIMITERS, read_delimited
 from concord.metrics_core.reading.formats.trec import read_trec
-from concord.metrics_core.reading.formats.whole_ids import settle_whole_ids
+from concord.metrics_core.reading.formats.whole_ids import RewrittenIds, settle_whole_ids
 from concord.metrics_core.reading.stores.failures import missing_bucket
 from concord.metrics_core.reading.stores.places import Place
 from concord.metrics_core.reading.stores.remote import RemotePath
@@ -52,8 +52,9 @@ def unwatched(batches: Batches, _: str, __: int | None) -> AbstractContextManage
 class Source:
     """The table `source` as it was read.
 
-    unsure : columns with a `<column>_wrong` beside them
-    notes  : what was read otherwise than it is written, in words
+    unsure    : columns with a `<column>_wrong` beside them
+    rewritten : ids that were read otherwise than they are written
+    notes     : what else was, and these, in words
     """
 
     file: InputTable
@@ -61,6 +62,7 @@ class Source:
     columns: tuple[str, ...]
     unsure: tuple[str, ...]
     rows: int
+    rewritten: tuple[RewrittenIds, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -120,8 +122,12 @@ def read_source(
         keep = f", or set {setting}" if "score" in file.may_have else ""
         raise refuse(file.name, "holds no rows", f"check what made it{keep}")
     ids = [name for name in source.ids if source.is_text(name)]
-    notes = settle_whole_ids(connection, ids, source.unsure)
-    found = replace(source, rows=rows, notes=tuple(notes))
+    rewritten = settle_whole_ids(
+        connection, ids, source.unsure, lambda name: f"{file.name}: column {file.theirs(name)!r}"
+    )
+    found = replace(
+        source, rows=rows, rewritten=rewritten, notes=tuple(each.note for each in rewritten)
+    )
     return _of_requests(connection, found) if file.unit else found
 
 

@@ -1,6 +1,7 @@
 """Counts and warnings that tell whether an evaluation can be trusted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,8 @@ def _params(
     folder: Path, grades: dict[str, int] | None = None, ks: tuple[int, ...] = (10,)
 ) -> Params:
     params = params_of(folder, ["pop", "als"], metrics=["nDCG"], ks=list(ks))
-    write_json(Path(params.results.quality) / "truth.json", {"grades": grades or {"1": 5}})
+    quality = {"grades": grades or {"1": 5}, "rows": 12, "users": 12, "items": 3}
+    write_json(Path(params.results.quality) / "truth.json", quality)
     return params
 
 
@@ -179,6 +181,16 @@ def _with_train(folder: Path, truth: Rows = (), train: Rows = ()) -> Params:
     return params
 
 
+def _with_items(folder: Path, n_items: int, *, of_train: bool = False) -> Params:
+    """Return a project whose catalogue has so many items, or whose train has."""
+    if of_train:
+        return _with_train(folder, [("1", "x", 1.0, 1.0)], [(1, str(n), 0.0, 0.0) for n in range(n_items)])  # fmt: skip
+    file = BackgroundFile.model_validate({"path": "items.csv"})
+    params = _params(folder).model_copy(update={"background": {"items": file}})
+    _write(Path(params.results.data), "items", [(str(n),) for n in range(n_items)], ["item"])
+    return params
+
+
 def _sentence(warning: Warned) -> str:
     return warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -186,7 +198,6 @@ def _sentence(warning: Warned) -> str:
 @pytest.mark.parametrize(
     ("als", "kind", "severity", "words"),
     [
-        ({"full": _full()}, "sampled_candidates", "serious", "5 items"),
         ({"k": {"in_train": 2}}, "train_items_recommended", "serious", "2 % of the top 10 (als)"),
         ({"k": {"future": 3}}, "future_items", "serious", "3 % of the top 10 (als)"),
         ({"users": "other", "without_list": 7}, "user_sets_differ", "serious", "7 users (7 %)"),
@@ -212,10 +223,7 @@ def test_warning_names_the_model_and_the_share(
     ("changes", "grades"),
     [
         ({}, {"1": 5}),
-        ({"full": _full(longest=11)}, {"1": 5}),  # one list is shorter
-        ({"full": _full(holding_all=11)}, {"1": 5}),  # one list lacks a relevant item
-        ({"full": _full(length=50)}, {"1": 5}),  # the whole catalogue is ranked
-        ({"full": _full(with_relevant=9, holding_all=9)}, {"1": 5}),  # too few users to tell
+        ({"full": _full()}, {"1": 5}),  # there is no catalogue: these may be all candidates
         ({"without_list": 49}, {"1": 5}),
         ({"k": {"tied": 40}, "order": "rank"}, {"1": 5}),  # scores do not make the order
         ({"k": {"tied": 40}, "order": "list"}, {"1": 5}),
@@ -227,6 +235,37 @@ def test_sound_models_get_no_warning(
 ) -> None:
     models = {"pop": _evaluation(**changes), "als": _evaluation(**changes)}
     assert _warnings(tmp_path, models, grades=grades) == {}
+
+
+@pytest.mark.parametrize("of_train", [True, False])
+def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train: bool) -> None:
+    params = _with_items(tmp_path, 60, of_train=of_train)
+    models = {"pop": _evaluation(), "als": _evaluation(full=_full())}
+    found = {row.kind: row for row in warnings(asked_of(params), models, ground_of(params))}
+    warning = found["sampled_candidates"]
+    assert (warning.severity, warning.who) == ("serious", ("als",))
+    assert "Every list has 5 items of 60 and holds every relevant item" in _sentence(warning)
+
+
+@pytest.mark.parametrize(
+    ("changes", "truth"),
+    [
+        ({"longest": 11}, {}),  # one list is shorter
+        ({"holding_all": 11}, {}),  # one list lacks a relevant item
+        ({"length": 60}, {}),  # the whole catalogue is ranked
+        ({"with_relevant": 9, "holding_all": 9}, {}),  # too few users to tell
+        ({}, {"rows": 36}),  # all users want the same three items
+    ],
+)
+def test_lists_may_hold_all_relevant_items_for_other_reasons(
+    tmp_path: Path, changes: dict[str, int], truth: dict[str, int]
+) -> None:
+    params = _with_items(tmp_path, 60)
+    quality = {"grades": {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
+    write_json(Path(params.results.quality) / "truth.json", quality)
+    models = {"als": _evaluation(full=_full(**changes))}
+    found = {row.kind for row in warnings(asked_of(params), models, ground_of(params))}
+    assert "sampled_candidates" not in found
 
 
 @pytest.mark.parametrize(
@@ -262,6 +301,15 @@ def test_stars_that_are_all_relevant_are_a_warning(tmp_path: Path) -> None:
     assert "from 1 to 5, reaches `relevance_threshold: 1`" in found.sentence
     low = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}  # the threshold is 1
     assert "all_relevant" not in _warnings(tmp_path, models, grades=low)
+
+
+def test_ids_that_were_rewritten_are_a_warning(tmp_path: Path) -> None:
+    als = _evaluation()
+    quality = {**als.quality, "ids_rewritten": {"user": {"rows": 4, "example": "7.0"}}}
+    models = {"pop": _evaluation(), "als": replace(als, quality=quality)}
+    found = _warnings(tmp_path, models)["ids_rewritten"]
+    assert (found.severity, found.who) == ("notice", ("als",))
+    assert "such as '7.0' as '7': user in 4 rows of als." in _sentence(found)
 
 
 def test_share_judged_is_a_warning_where_the_truth_has_irrelevant_items(tmp_path: Path) -> None:
@@ -311,8 +359,10 @@ def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
     params, with_train = _params(tmp_path), _with_train(tmp_path)
     ranked = _evaluation(k={"in_train": None}, order="rank")
     few = _evaluation(full=_full(with_relevant=9), k={"in_train": None}, order="rank")
-    assert checked(params, pop=ranked, als=ranked) == ["sampled_candidates", "user_sets_differ"]
-    assert checked(params, pop=ranked, als=few) == ["user_sets_differ"]
+    with_items = _with_items(tmp_path, 60)
+    assert checked(with_items, pop=ranked, als=ranked) == ["sampled_candidates", "user_sets_differ"]
+    assert checked(with_items, pop=ranked, als=few) == ["user_sets_differ"]
+    assert checked(params, pop=ranked, als=ranked) == ["user_sets_differ"]
     assert checked(params, pop=few) == []
 
     ranked, scored = (_evaluation(k={"future": 0}, order=order) for order in ("rank", "score"))

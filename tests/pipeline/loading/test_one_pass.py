@@ -58,10 +58,10 @@ def _read(
         given = connection, table_given(table, frame, columns), policies_of(policies or {})
         try:
             if table == "recs":
-                quality = keep_lists(*given, chosen, kept.keep)
+                found = keep_lists(*given, chosen, kept.keep)
             else:
-                quality = keep_truth(*given, kept.keep, place=order_counts(chosen))
-            return pl.DataFrame(kept.table), quality()
+                found = keep_truth(*given, kept.keep, place=order_counts(chosen))
+            return pl.DataFrame(kept.table), found.describe()
         except InputError as error:
             return None, str(error)
 
