@@ -18,6 +18,7 @@ _CROSS = "M-0.8,-0.8L0.8,0.8M0.8,-0.8L-0.8,0.8"
 _CHEVRON_UP = "M-0.9,0.5L0,-0.6L0.9,0.5"
 _CHEVRON_DOWN = "M-0.9,-0.5L0,0.6L0.9,-0.5"
 _DASH = "M-0.9,0L0.9,0"
+_SLASH = "M-0.8,0.8L0.8,-0.8"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ VERDICTS: Mapping[str, Verdict] = {
         "with",
         "too many users have no list from one of the two",
         "open",
-        _DASH,
+        _SLASH,
         False,
     ),
     "worse_without_interval": Verdict(
