@@ -51,8 +51,9 @@ def one_model_alone() -> list[str]:
         f"A model that was trained several times against one that was trained once and is as good: {LABEL} by `concord.compare`, {USERS:,}",
         f"users. Effects of trainings are normal, or each training fails with probability {CHANCE:.0%} (hits of {FAILED:g} instead of {GOOD:g}), with",
         "the same standard deviation. How often the 95% interval over new users and new trainings holds the true difference, 0,",
-        "and how often it lies above 0: taken alone, the model would be called `better`, which is wrong. No interval knows of a failure that none of the trainings had.",
-        "The warning names a training that lies far from the others. The last column: where one training failed and no other.",
+        "and how often it lies above 0: taken alone, the model would be called `better`, which is wrong. No interval knows of a",
+        "failure that none of the trainings had. The warning names a training that lies far from the others. The last column: where",
+        "one training failed and no other.",
         "",
         *table_of(head, rows, left=1),
     ]

@@ -11,8 +11,8 @@ from functools import cached_property
 from concord.metrics_core.comparison.parts import MIRROR, Verdict, negated
 
 # Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md), where effects of trainings are roughly symmetric:
-# 0.95 to 0.97 from 3 trainings on; with 2 down to
-# 0.91, though up to five times as wide as with known variances, since t on one degree of freedom is 12.7.
+# 0.95 to 0.97 from 3 trainings on; with 2 down to 0.91, though up to five times as wide as with known variances, since
+# t on one degree of freedom is 12.7.
 FEWEST_TRAININGS = 3
 
 
