@@ -161,6 +161,7 @@ def test_every_verdict_has_a_shape_of_its_own_and_reads_as_a_phrase() -> None:
         "undecided": "undecided against",
         "too_few_users": "too few differ to judge it against",
         "no_interval": "no interval for the difference to",
+        "not_comparable": "not comparable with",
         "worse_without_interval": "worse, no interval for the difference to",
         "worse_below_threshold": "slightly worse than",
         "worse": "worse than",
