@@ -12,6 +12,7 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.rewritten import rewritten_warning
+from concord.metrics_core.comparing.warnings.swapped import swapped_arguments
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.comparing.warnings.weights import unobserved_warnings
 from concord.metrics_core.comparison.parts import Warned
@@ -169,7 +170,7 @@ def evaluate(
         opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
         grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
         few = grades if len(grades) <= SHOWN else []
-        warnings = (
+        warnings: tuple[Warned, ...] = (
             *doubts(max(grades, default=None), few, opened.fit, task),
             *rewritten_warning(opened.rewritten, [n for n in ("recs",) if n in opened.rewritten]),
         )
@@ -187,8 +188,12 @@ def evaluate(
         named = task.only_known
         warnings += tuple(unobserved_warnings(labels, pinned, [weighing.unobserved], named=named))
     known = int(part.values[KNOWN].sum())
-    lacking = few_lists(without_list(part.values), known, pinned)
-    return Result(part.values, task, part.exposures, (*warnings, *lacking), tuple(unit))
+    warnings = (
+        *warnings,
+        *swapped_arguments(part.values, few, has_scores=opened.has_scores),
+        *few_lists(without_list(part.values), known, pinned),
+    )
+    return Result(part.values, task, part.exposures, warnings, tuple(unit))
 
 
 def refuse_unread(columns: Columns | None, labels: Sequence[Label], pinned: Conventions) -> None:

@@ -55,6 +55,11 @@ class Opened:
         return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
 
     @property
+    def has_scores(self) -> bool:
+        """True if the lists have scores."""
+        return "score" in self.sources["recs"].columns
+
+    @property
     def rewritten(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Table -> column -> its ids that were read without `.0`."""
         found = {name: rewritten_of(self.sources[name]) for name in ("recs", "truth")}

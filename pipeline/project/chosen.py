@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.comparing.evidence.replicating import KEY
+from concord.metrics_core.comparing.warnings.grades import HIGHEST_STARS, least_liked
 from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
 from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.pipeline.params.repository import repository
@@ -25,7 +26,7 @@ from concord.pipeline.project.training_run import Place, training
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
 # Grades that a person gives, where a low one is no recommendation; what is higher than such scales go is a count.
-RATINGS, SCALES = ("rating", "ratings", "stars"), (4, 10)
+RATINGS = ("rating", "ratings", "stars")
 NEEDS = {
     "train": "user, item [, time]: what the models learned from",
     "items": "item [, categories | vector] [, title]: the catalogue",
@@ -132,8 +133,9 @@ def _scale(truth: Table) -> tuple[int, int]:
     name = truth.columns.get("grade", "")
     seen = value_range(truth.peeked, name) if name and truth.peeked.form != "trec" else None
     highest = max(1, min(HIGHEST_GRADE, math.ceil(seen[1]))) if seen else 1
-    is_rating = name.casefold() in RATINGS and SCALES[0] <= highest <= SCALES[1]
-    return (math.ceil(0.8 * highest) if is_rating else 1), highest
+    lowest_scale, highest_scale = HIGHEST_STARS
+    is_rating = name.casefold() in RATINGS and lowest_scale <= highest <= highest_scale
+    return (least_liked(highest) if is_rating else 1), highest
 
 
 def _starts_at_0(found: Found) -> bool:

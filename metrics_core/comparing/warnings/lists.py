@@ -12,8 +12,9 @@ from concord.metrics_core.comparing.warnings.data import data_warnings
 from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.rewritten import rewritten_ids
+from concord.metrics_core.comparing.warnings.swapped import swapped_tables
 from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
-from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
+from concord.metrics_core.comparing.warnings.warned import FEWEST, MATTERS, warned
 from concord.metrics_core.comparing.warnings.weights import (
     order_warnings,
     unobserved_warnings,
@@ -22,8 +23,6 @@ from concord.metrics_core.comparing.warnings.weights import (
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import percent
 from concord.metrics_core.scoring.score import names_users
-
-FEWEST = 10  # users, before a pattern in their lists says anything
 
 
 def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
@@ -37,6 +36,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *grade_warnings(_grades(ground), asked.conventions),
         *id_warnings(models, asked.settings),
         *rewritten_ids(models, ground),
+        *swapped_tables(models, ground),
         *user_warnings(models, asked.conventions),
         *weight_warnings(models),
         *found.unobserved(),

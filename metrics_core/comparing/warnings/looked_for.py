@@ -2,7 +2,7 @@
 
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
-from concord.metrics_core.comparing.warnings.lists import FEWEST
+from concord.metrics_core.comparing.warnings.warned import FEWEST
 
 
 def checked_kinds(asked: Asked, models: Models, ground: Ground) -> list[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+import pytest
 
 import concord as cc
 
@@ -32,3 +33,79 @@ def test_lists_look_sampled_where_the_catalogue_is_known_to_be_larger() -> None:
     items = pl.DataFrame({"item": [doc for docs in models["first"].values() for doc in docs]})
     found = cc.compare(models, truth, baseline="first", items=items, **OPTIONS)
     assert "sampled_candidates" in _kinds(found)
+
+
+def _lists_and_truth(n_users: int = 20) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return ten items a user, and of these one to three that are relevant."""
+    lists = {f"u{n}": [f"i{(7 * n + i) % 50}" for i in range(10)] for n in range(n_users)}
+    return lists, {user: items[: 1 + n % 3] for n, (user, items) in enumerate(lists.items())}
+
+
+def test_lists_and_truth_that_are_swapped_are_a_serious_warning() -> None:
+    lists, truth = _lists_and_truth()
+    swapped = cc.evaluate(recs=truth, truth=lists, **OPTIONS)
+    (warning,) = (each for each in swapped.warnings if each.kind == "swapped_tables")
+    assert warning.severity == "serious"
+    words = "Every user has 10 items in the truth, without grades, and the lists have 1 to 3 items"
+    assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert "swapped_tables" not in _kinds(cc.evaluate(lists, truth, **OPTIONS))
+
+
+def test_compare_warns_of_swapped_lists_and_truth() -> None:
+    lists, truth = _lists_and_truth()
+    models = {"pop": truth, "als": {user: items[:1] for user, items in truth.items()}}
+    assert "swapped_tables" in _kinds(cc.compare(models, lists, baseline="pop", **OPTIONS))
+    sound = cc.compare({"pop": lists, "als": lists}, truth, baseline="pop", **OPTIONS)
+    assert "swapped_tables" not in _kinds(sound)
+
+
+@pytest.mark.parametrize(
+    ("lists", "truth"),
+    [
+        ({"n_users": 9}, {}),  # too few users to tell
+        ({"length": 5}, {}),  # all lists have one length
+        ({}, {"grade": 2}),  # the truth has grades
+        ({"scored": True}, {}),
+        ({}, {"length": 4}),  # so few relevant items are usual
+    ],
+)
+def test_short_lists_and_long_truths_may_be_meant(
+    lists: dict[str, Any], truth: dict[str, Any]
+) -> None:
+    short = {f"u{n}": [f"i{i}" for i in range(lists.get("length", 1 + n % 3))] for n in range(lists.get("n_users", 20))}  # fmt: skip
+    recs: dict[str, Any] = short
+    if "scored" in lists:
+        recs = {u: {item: -n for n, item in enumerate(items)} for u, items in short.items()}
+    judged = {user: {f"i{i}": truth.get("grade", 1) for i in range(truth.get("length", 10))} for user in short}  # fmt: skip
+    assert "swapped_tables" not in _kinds(cc.evaluate(recs, judged, **OPTIONS))
+
+
+RATINGS = {"u": {"a": 0.5, "b": 4.0}, "v": {"a": 1.0, "b": 2.5, "c": 5.0}}
+
+
+@pytest.mark.parametrize("threshold", [1, None])
+def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> None:
+    options = OPTIONS | {"conventions": cc.preset("standard", relevance_threshold=threshold)}
+    lists = {"u": ["a"], "v": ["b"]}
+    evaluated = cc.evaluate(lists, RATINGS, **options)
+    (warning,) = (each for each in evaluated.warnings if each.kind == "low_threshold")
+    assert "from 0.5 to 5, look like ratings" in warning.sentence
+    assert warning.fix.startswith("set the threshold to 4, ")
+    compared = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
+    assert warning in compared.warnings
+
+
+@pytest.mark.parametrize(
+    ("grades", "threshold"),
+    [
+        ((0.5, 1, 2.5, 4, 5), 3),  # a threshold was set
+        ((0, 1, 2, 3, 4), 1),  # graded judgements know 0
+        ((0.5, 1, 2), 1),  # too few to be a scale
+        ((0.5, 7, 40, 120), 1),  # counts
+    ],
+)
+def test_other_grades_are_no_ratings(grades: tuple[float, ...], threshold: float) -> None:
+    truth = {"u": {f"i{n}": grade for n, grade in enumerate(grades)}}
+    conventions = cc.preset("standard", relevance_threshold=threshold)
+    found = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)
+    assert "low_threshold" not in _kinds(found)

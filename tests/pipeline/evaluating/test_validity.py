@@ -148,7 +148,9 @@ def _evaluation(
         "judged_share": {"10": 0.2},
     }
     nowhere = Path("-")
-    return Evaluated(nowhere, nowhere, nowhere, summary, {"items": 50, "order": order})
+    return Evaluated(
+        nowhere, nowhere, nowhere, summary, {"items": 50, "order": order, "has_scores": True}
+    )
 
 
 def _warnings(
@@ -300,7 +302,9 @@ def test_stars_that_are_all_relevant_are_a_warning(tmp_path: Path) -> None:
     found = _warnings(tmp_path, models, grades=stars)["all_relevant"]
     assert "from 1 to 5, reaches `relevance_threshold: 1`" in found.sentence
     low = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}  # the threshold is 1
-    assert "all_relevant" not in _warnings(tmp_path, models, grades=low)
+    warned = _warnings(tmp_path, models, grades=low)
+    assert "all_relevant" not in warned
+    assert "`relevance_threshold: 1` nearly every rating counts" in warned["low_threshold"].sentence
 
 
 def test_ids_that_were_rewritten_are_a_warning(tmp_path: Path) -> None:
