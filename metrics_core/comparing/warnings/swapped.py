@@ -10,7 +10,7 @@ from concord.metrics_core.checking.relations import column
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.warnings.warned import FEWEST, warned
 from concord.metrics_core.comparison.parts import Warned
-from concord.metrics_core.scoring.partition import KNOWN, LISTED, RELEVANT
+from concord.metrics_core.scoring.user_columns import KNOWN, LISTED, RELEVANT
 
 _SHORTEST = 5  # items of each user, before a truth looks like ranked lists
 
