@@ -13,7 +13,7 @@ from concord.metrics_core.checking.units import owners, with_parts
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.rewritten import rewritten_warning
 from concord.metrics_core.comparing.warnings.swapped import swapped_arguments
-from concord.metrics_core.comparing.warnings.users import few_lists
+from concord.metrics_core.comparing.warnings.users import few_lists, heavy_users
 from concord.metrics_core.comparing.warnings.weights import unobserved_warnings
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, UnitMean
@@ -192,6 +192,7 @@ def evaluate(
         *warnings,
         *swapped_arguments(part.values, few, has_scores=opened.has_scores),
         *few_lists(without_list(part.values), known, pinned),
+        *heavy_users(part.values.filter(pl.col(KNOWN))["user"], pinned),
     )
     return Result(part.values, task, part.exposures, warnings, tuple(unit))
 

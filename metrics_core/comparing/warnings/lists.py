@@ -13,7 +13,7 @@ from concord.metrics_core.comparing.warnings.grades import grade_warnings
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparing.warnings.rewritten import rewritten_ids
 from concord.metrics_core.comparing.warnings.swapped import swapped_tables
-from concord.metrics_core.comparing.warnings.users import unit_word, user_warnings
+from concord.metrics_core.comparing.warnings.users import heavy_users_of, unit_word, user_warnings
 from concord.metrics_core.comparing.warnings.warned import FEWEST, MATTERS, warned
 from concord.metrics_core.comparing.warnings.weights import (
     order_warnings,
@@ -38,6 +38,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
         *rewritten_ids(models, ground),
         *swapped_tables(models, ground),
         *user_warnings(models, asked.conventions),
+        *heavy_users_of(ground, asked.conventions),
         *weight_warnings(models),
         *found.unobserved(),
         *order_warnings(asked, models),

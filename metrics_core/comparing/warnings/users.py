@@ -1,15 +1,20 @@
-"""Users of the truth who have no list: in some models, or in all of them."""
+"""Users of the truth who have no list, in some models or in all of them, and users who hold most requests."""
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.checking.relations import column
+from concord.metrics_core.checking.units import owners
+from concord.metrics_core.comparing.evidence.evaluated import Ground, Models
 from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import listed, percent
 from concord.metrics_core.conventions.conventions import Conventions
 
 MANY = 0.5  # of the users: then the mean is more of the policy than of the lists
+_HEAVY_SHARE, _MOST_HEAVY = 10, 10  # a tenth of the users, and at most ten, may be called heavy
 
 
 def unit_word(conventions: Conventions) -> str:
@@ -60,3 +65,34 @@ def few_lists(lacking: int, users: int, conventions: Conventions) -> Iterator[Wa
             f"and `user_no_recs: {conventions.user_no_recs}` decides what they count.",
             f"make lists for all {whose}s of the truth, or take the others out of the truth",
         )
+
+
+def heavy_users_of(ground: Ground, conventions: Conventions) -> Iterator[Warned]:
+    """Return the warning on the users of a truth; of folds on those of the first."""
+    if conventions.unit_mean == "requests":
+        yield from heavy_users(column(ground.truth, "user").unique(), conventions)
+
+
+def heavy_users(requests: pl.Series, conventions: Conventions) -> Iterator[Warned]:
+    """Return the warning where few users hold more than half of all requests, whose ids are given.
+
+    They are a tenth of the users, at least one and at most ten: with more of them intervals hold.
+    """
+    if conventions.unit_mean != "requests" or requests.is_empty():
+        return
+    counts = owners(requests).value_counts()["count"].sort(descending=True)
+    n_users = len(counts)
+    n_heavy = min(max(n_users // _HEAVY_SHARE, 1), _MOST_HEAVY)
+    held = int(counts.head(n_heavy).sum())
+    if 2 * held <= len(requests) or n_users == 1:
+        return
+    who = "The user" if n_heavy == 1 else f"The {n_heavy} users"
+    holds = "holds" if n_heavy == 1 else "hold"
+    yield warned(
+        "heavy_users",
+        "notice",
+        [],
+        f"{who} with most requests, of {n_users:,}, {holds} {percent(held / len(requests))} of all requests: "
+        "means over requests rest on few users, and their intervals can be too short.",
+        "look at the mean over users too (`unit_mean: users`), or evaluate more users",
+    )

@@ -109,3 +109,40 @@ def test_other_grades_are_no_ratings(grades: tuple[float, ...], threshold: float
     conventions = cc.preset("standard", relevance_threshold=threshold)
     found = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)
     assert "low_threshold" not in _kinds(found)
+
+
+def _requests(counts: list[int]) -> pl.DataFrame:
+    rows = [(f"u{u}", f"s{n}", "a", 1) for u, count in enumerate(counts) for n in range(count)]
+    return pl.DataFrame(rows, schema=["user", "session", "item", "rank"], orient="row")
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([10, *[1] * 9], "The user with most requests, of 10, holds 52.6 % of all requests: "),
+        (
+            [19, 19, *[2] * 18],
+            "The 2 users with most requests, of 20, hold 51.4 % of all requests: ",
+        ),
+        ([9, *[1] * 9], ""),  # half of the requests
+        ([20, 20, *[1] * 17], ""),  # a tenth of 19 users is one
+        ([50] * 20 + [1] * 180, ""),  # twenty heavy users are enough
+        ([9], ""),
+    ],
+)
+def test_few_users_with_most_requests_are_a_warning(counts: list[int], words: str) -> None:
+    lists = _requests(counts)
+    options: dict[str, Any] = {
+        "metrics": ["P@1"],
+        "conventions": cc.preset("standard", unit_mean="requests"),
+        "unit": ["user", "session"],
+    }
+    found = cc.evaluate(lists, lists.drop("rank"), **options)
+    told = [each for each in found.warnings if each.kind == "heavy_users"]
+    assert [each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in told] == [True] * bool(words)  # fmt: skip
+
+    compared = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
+    assert [each for each in compared.warnings if each.kind == "heavy_users"] == told
+
+    by_user = options | {"conventions": cc.preset("standard", unit_mean="users")}
+    assert "heavy_users" not in _kinds(cc.evaluate(lists, lists.drop("rank"), **by_user))

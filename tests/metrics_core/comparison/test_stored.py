@@ -189,7 +189,8 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
 
 
-OF_REQUESTS = {"unit", "n_requests"}  # keys that are there only where requests are the unit
+# Keys that are there only where requests are the unit, or a model lacks the lists of most users.
+OF_REQUESTS = {"unit", "n_requests", "n_unlisted"}
 OF_GAPS = {*("ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted")}  # where compared
 
 
