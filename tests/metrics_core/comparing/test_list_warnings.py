@@ -120,7 +120,10 @@ def _requests(counts: list[int]) -> pl.DataFrame:
     ("counts", "words"),
     [
         ([10, *[1] * 9], "The user with most requests, of 10, holds 52.6 % of all requests: "),
-        ([19, 19, *[2] * 18], "The 2 users with most requests, of 20, hold 51.4 % of all requests: "),
+        (
+            [19, 19, *[2] * 18],
+            "The 2 users with most requests, of 20, hold 51.4 % of all requests: ",
+        ),
         ([9, *[1] * 9], ""),  # half of the requests
         ([20, 20, *[1] * 17], ""),  # a tenth of 19 users is one
         ([50] * 20 + [1] * 180, ""),  # twenty heavy users are enough
