@@ -85,7 +85,7 @@ def test_held_out_users_keep_their_history_beside_train() -> None:
 def test_a_share_by_hash_is_told_as_a_chance(how: str, kind: str) -> None:
     """80 users or items: a quarter is expected, and more or fewer are held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
-    found = cc.split(frame(rows), how, share=0.25)  # type: ignore[arg-type]
+    found = cc.split(frame(rows), how, share=0.25)
     counts = found.manifest["counts"]
     assert counts[f"{kind}s"] == 80
     assert counts[f"held_out_{kind}s"] == found.truth[kind].n_unique()
