@@ -63,7 +63,8 @@ def split(
     last         : leave-last-out, users: so many last interactions of a user are the truth (1)
     at           : global-time: the truth begins here; a date (in UTC if it names no zone), or a number in the unit of the
                    times
-    share        : of the interactions (global-time, in place of `at`), the users or the items
+    share        : of the interactions (global-time, in place of `at`) or of the newest items; by hash the chance of each
+                   user or item, so that growing data move nobody to the other side and the share is met nearly
     gap          : global-time: what lies so shortly before the truth stands on no side; a number in the unit of the times,
                    or 30min, 12h, 7d, 2w
     newest       : cold-items: those with the latest first interaction, in place of a hash of their ids

@@ -8,8 +8,9 @@ from concord.metrics_core.auditing.copies import FEWEST, Copies
 from concord.metrics_core.auditing.drift import TIMES, Drift
 from concord.metrics_core.auditing.parts import Effect, Turn
 from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparing.warnings.data import born_after as warned_born_after
 from concord.metrics_core.comparing.warnings.data import truth_before_train, truth_in_train
-from concord.metrics_core.comparing.warnings.warned import MATTERS
+from concord.metrics_core.comparing.warnings.warned import severity_of_rows
 from concord.metrics_core.comparison.parts import Severity, Warned
 from concord.metrics_core.comparison.words import MINUS, number, percent
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE
@@ -75,12 +76,8 @@ def after_truth(seen: Seen, median: float) -> Said:
 
 def born_after(seen: Seen, kind: str) -> Said:
     """Of an item, or a user, whom train knows from later on."""
-    if kind == "item":
-        held = f"{_rows(seen, 'the truth', 'hold', 'holds')} {in_words(seen.items, 'item')}"
-    else:
-        held = f"{_rows(seen, 'the truth', 'are', 'is')} of {in_words(len(seen.touched), 'user')}"
-    sentence = f"{held} that train first has later: models know the {kind} from the future alone."
-    return Said(_severity(seen), sentence, _ONE_TIME)
+    counts = {"users": len(seen.touched), "items": seen.items}
+    return of_warning(warned_born_after(kind, seen.rows, seen.of_rows, **counts))
 
 
 def cold_users(seen: Seen, of_users: int) -> Said:
@@ -109,7 +106,7 @@ def copied(seen: Seen, copies: Copies, kind: str) -> Said:
     held += " of an item whose copy their user has in train" if kind == "item" else " in train under a copy of their user"  # fmt: skip
     sentence = f"{have}. {held}: the answer is there under another id."
     fix = f"give copies one id before the split, or leave such {kind}s out of the truth"
-    return Said(_severity(seen), sentence, fix)
+    return Said(severity_of_rows(seen.rows, seen.of_rows), sentence, fix)
 
 
 def drifted(seen: Seen, found: Drift) -> Said:
@@ -197,10 +194,6 @@ def _rows(seen: Seen, of: str, verb: str, of_one: str) -> str:
     """`2 rows of the truth (1 %) hold`."""
     share = percent(seen.rows / seen.of_rows)
     return f"{in_words(seen.rows, 'row')} of {of} ({share}) {of_one if seen.rows == 1 else verb}"
-
-
-def _severity(seen: Seen) -> Severity:
-    return "serious" if seen.rows / seen.of_rows >= MATTERS else "notice"
 
 
 def _signs(copies: Copies) -> str:

@@ -31,7 +31,7 @@ BINARY_LOGARITHM = 2
 MOST_DIGITS = 15  # of a float64
 LARGEST = 1e15  # no grade, gain or base lies beyond; up to here a float64 knows every integer
 SHOWN = 80  # characters of a value in a message
-HIGHEST_EXPONENT = 3  # of popularity
+HIGHEST_POPULARITY_EXPONENT = 3
 HIGHEST_GRADE = 1000  # of ERR: 2^1000 is still a float64
 Value = Any  # a knob's value as it stands in params.yaml: text, number, null or a small mapping
 
@@ -607,8 +607,8 @@ NORMALISED: Mapping[str, str] = {
 }
 _PROPENSITY: Mapping[str, tuple[Callable[[Value], bool], str]] = {
     "popularity": (
-        lambda v: is_number(v) and 0 < v <= HIGHEST_EXPONENT,
-        "an exponent above 0, up to 3, such as 0.5",
+        lambda v: is_number(v) and 0 < v <= HIGHEST_POPULARITY_EXPONENT,
+        f"an exponent above 0, up to {HIGHEST_POPULARITY_EXPONENT}, such as 0.5",
     ),
     "column": (lambda v: v in {"items", "truth"}, "items or truth, the table that has it"),
     "clip": (lambda v: is_number(v) and 0 < v <= 1, "a propensity in (0, 1], such as 0.01"),

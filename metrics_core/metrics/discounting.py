@@ -37,11 +37,6 @@ def _weights(form: str, number: float, depth: int) -> Floats:
     return np.concatenate([[0.0], _WEIGHTS[form](ranks, number)])
 
 
-HIGHEST_EXPONENT = (
-    30  # 2^30 is a thousand million: a higher grade is a rating or a count, not a grade
-)
-
-
 def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
     """(rows,) what relevant grades earn.
 

@@ -51,8 +51,8 @@ def planned_values(
     }
     tested = sum(not np.isnan(each.p) for each_of in found.values() for each in each_of)
     for label in named:
-        for (model, _), pair in zip(every, found[label], strict=True):
-            if _ == baseline:
+        for (model, other), pair in zip(every, found[label], strict=True):
+            if other == baseline:
                 asked = None if effect is None else absolute(effect, pair.mean_b)
                 yield planned(
                     _observed(label, model, baseline, pair, confidence),

@@ -76,12 +76,21 @@ def _(method: GlobalTime, connection: DuckDBPyConnection) -> Cut:
 def _(method: HeldOutUsers, connection: DuckDBPyConnection) -> Cut:
     is_truth = f"chosen AND back <= {method.last} AND of_user > {method.last}"
     sides = {TRAIN: "NOT chosen", HISTORY: f"chosen AND NOT ({is_truth})", TRUTH: is_truth}
-    return Cut(sides, _at_the_last(connection, method.last, "chosen"))
+    at_the_last = _at_the_last(connection, method.last, "chosen")
+    return Cut(sides, {**_held_out(connection, "user"), **at_the_last})
 
 
 @cut.register
 def _(method: ColdItems, connection: DuckDBPyConnection) -> Cut:
-    return Cut({TRAIN: "NOT chosen", TRUTH: "chosen"}, _tied_items(connection) if method.newest else {})  # fmt: skip
+    counts = _tied_items(connection) if method.newest else _held_out(connection, "item")
+    return Cut({TRAIN: "NOT chosen", TRUTH: "chosen"}, counts)
+
+
+def _held_out(connection: DuckDBPyConnection, column: str) -> dict[str, float]:
+    """Return how many users or items a hash chose, and of how many."""
+    query = f"SELECT count(DISTINCT {column}) FILTER (chosen), count(DISTINCT {column}) FROM kept"
+    chosen_ids, ids = only_row(connection, query)
+    return {f"held_out_{column}s": chosen_ids, f"{column}s": ids}
 
 
 def _at_the_last(

@@ -79,7 +79,7 @@ class HeldOutUsers:
     For: the answer of a model that is asked about new users, and tuned without them. Against: only models that take a
     history can be asked, and train holds what happened after the truth (Ji et al. 2023).
 
-    share : of the users; a chance for each, so that it is met nearly
+    share : the chance of each user, so that about this share of the users is held out
     last  : interactions of each of them that are the truth
     seed  : another one holds other users out
     """
@@ -101,7 +101,7 @@ class ColdItems:
     train holds what happened after the truth (Ji et al. 2023); the newest are what goes live cold. Models that know items
     by id alone cannot be asked.
 
-    share  : of the items; by hash a chance for each, of the newest the share, rounded up
+    share  : by hash the chance of each item, so that it is met nearly; of the newest the share, rounded up
     newest : the items with the latest first interaction, in place of a hash
     seed   : another one chooses other items; None with `newest`
     """

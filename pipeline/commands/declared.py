@@ -78,7 +78,7 @@ def _add_splitting(commands: Any) -> None:
     split.add_argument("--into", required=True, metavar="DIR", help="the folder to write")
     split.add_argument("--last", type=int, metavar="N", help="leave-last-out, users: so many last interactions of a user are the truth (1)")  # fmt: skip
     split.add_argument("--at", metavar="TIME", help="global-time: the truth begins here, such as 2026-05-30, or a number in the unit of the times")  # fmt: skip
-    split.add_argument("--share", type=float, metavar="X", help="of the interactions (global-time, in place of --at), users or items")  # fmt: skip
+    split.add_argument("--share", type=float, metavar="X", help="of the interactions (global-time, in place of --at) or of the newest items; else the chance of each user or item to be held out, so that the share is met nearly")  # fmt: skip
     split.add_argument("--gap", metavar="SPAN", help="global-time: left out before the truth, such as 12h or 7d, or a number in the unit of the times")  # fmt: skip
     split.add_argument("--newest", action="store_true", default=None, help="cold-items: the items that came last, in place of a hash")  # fmt: skip
     split.add_argument("--seed", type=int, metavar="N", help="users, cold-items: another one chooses others (0)")  # fmt: skip

@@ -63,10 +63,10 @@ class _Found:
 
         Without a catalogue or a train these may be all items, or the few that a first stage left to be ranked again.
         """
-        if self.asked.conventions.candidates is not None or not _truths_differ(self.ground):
+        if self.asked.conventions.candidates is not None:
             return
         alike = [model for model, each in self.models.items() if _holds_all_relevant(each)]
-        n_items = _known_items(self.ground) if alike else 0
+        n_items = _known_items(self.ground) if alike and _truths_differ(self.ground) else 0
         who = [m for m in alike if self.models[m].full_lists["length"] < n_items]
         if who:
             length = self.models[who[0]].full_lists["length"]

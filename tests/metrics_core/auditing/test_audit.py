@@ -98,9 +98,26 @@ def test_it_says_the_same_as_the_warnings_of_a_comparison(audit: cc.Audit) -> No
     comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **HOW)
 
     told = {each.kind: (each.severity, each.sentence, each.fix) for each in comparison.warnings}
-    for check in ("truth_before_train", "truth_in_train", "future_items"):
+    for check in ("truth_before_train", "truth_in_train", "future_items", "items_born_after"):
         finding = audit[check]
         assert told[check] == (finding.count.severity, finding.sentence, finding.fix)
+    serious = {finding.name for finding in audit.found if finding.count.severity == "serious"}
+    assert serious - {each.kind for each in comparison.serious} == {"item_copies"}  # audit alone
+
+
+def test_users_whom_train_knows_from_later_on_are_told_by_both() -> None:
+    later = rows([("a", "x", 20), *TRAIN[2:]])
+    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **HOW)
+    (warning,) = (each for each in comparison.warnings if each.kind == "users_born_after")
+    finding = audited(train=later)["users_born_after"]
+    assert (warning.severity, warning.sentence, warning.fix) == (
+        finding.count.severity,
+        finding.sentence,
+        finding.fix,
+    )
+    assert "1 user that train first has later" in warning.sentence.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
 
 
 def test_everything_is_there_as_frames_and_as_json(audit: cc.Audit) -> None:

@@ -81,6 +81,20 @@ def test_held_out_users_keep_their_history_beside_train() -> None:
     assert rows_of(found.truth) == [SHOP[2]]
 
 
+@pytest.mark.parametrize(("how", "kind"), [("users", "user"), ("cold-items", "item")])
+def test_a_share_by_hash_is_told_as_a_chance(how: str, kind: str) -> None:
+    """80 users or items: a quarter is expected, and more or fewer are held out."""
+    rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
+    found = cc.split(frame(rows), how, share=0.25)
+    counts = found.manifest["counts"]
+    assert counts[f"{kind}s"] == 80
+    assert counts[f"held_out_{kind}s"] == found.truth[kind].n_unique()
+    (note,) = (each for each in found.manifest["notes"] if "held out" in each)
+    assert note.startswith(f"{found.truth[kind].n_unique()} of 80")
+    assert f"the share 0.25 is the chance of each {kind}" in note
+    assert f"would move {kind}s from one side to the other as data grow" in note
+
+
 def test_the_newest_items_are_cold() -> None:
     """Items are new at 1 (10), 2 (11), 3 (12) and 4 (13): half of them are 12 and 13."""
     found = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)

@@ -72,9 +72,10 @@ def write_evaluation(
         Path(folders.metrics) / f"{model}.json", {k: v["mean"] for k, v in summaries.items()}
     )
     write_json(
-        Path(folders.quality) / f"{model}.json", {"model": model, "rows": 10 * n, "notes": []}
+        Path(folders.quality) / f"{model}.json",
+        {"model": model, "rows": 10 * n, "notes": [], "has_scores": True},
     )
-    write_json(Path(folders.quality) / "truth.json", {"rows": 3 * n})
+    write_json(Path(folders.quality) / "truth.json", {"rows": 3 * n, "users": n, "items": 5})
     write_json(
         Path(folders.summary) / f"{model}.json",
         {
