@@ -8,6 +8,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.compute import compared
 from concord.metrics_core.comparing.evidence.asked import (
+    MAX_MISSING_LISTS,
     Adjustment,
     Asked,
     Effects,
@@ -31,7 +32,6 @@ from concord.metrics_core.comparing.evidence.gating import gate_findings, gate_o
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
 from concord.metrics_core.comparing.evidence.segmentations import segment_findings, segmentations_of
-from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparing.gate_evidence import challengers_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.conventions.presets import Chosen

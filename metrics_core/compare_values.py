@@ -14,6 +14,7 @@ from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.checking.settings import Arguments
 from concord.metrics_core.comparing.evidence.asked import (
     DEFAULT,
+    MAX_MISSING_LISTS,
     Adjustment,
     Asked,
     Effect,
@@ -28,7 +29,6 @@ from concord.metrics_core.comparing.evidence.asked import (
 )
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparing.from_values import compared_values
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.parts import OF_VALUES

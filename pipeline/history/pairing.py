@@ -4,10 +4,9 @@ import json
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
+from concord.metrics_core.comparing.evidence.asked import MAX_MISSING_LISTS, PERCENT, Effect
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.replicated import replicated
-from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.conventions.conventions import Conventions

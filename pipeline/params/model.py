@@ -11,6 +11,7 @@ from concord.metrics_core.comparing.evidence import gating, segmentations
 from concord.metrics_core.comparing.evidence.asked import (
     FEWEST_RESAMPLES,
     LEAST_CONFIDENCE,
+    MAX_MISSING_LISTS,
     MOST_CONFIDENCE,
     MOST_RESAMPLES,
     MOST_SEED,
@@ -19,7 +20,6 @@ from concord.metrics_core.comparing.evidence.asked import (
     wrong_effect,
 )
 from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
-from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison import gate as gates
 from concord.metrics_core.comparison.gate import Margin
 from concord.metrics_core.conventions.conventions import Conventions

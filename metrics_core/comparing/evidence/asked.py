@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.comparing.evidence.segmentations import Segmentation
-from concord.metrics_core.comparing.evidence.unlisted import MAX_MISSING_LISTS
 from concord.metrics_core.comparison.gate import Gate
 from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
@@ -26,6 +25,7 @@ MOST_EFFECT, MOST_PERCENT = 1e9, 1000  # a difference that matters
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
 FEWEST_RESAMPLES, MOST_RESAMPLES = 99, 1_000_000
 MOST_SEED = 2**63 - 1
+MAX_MISSING_LISTS = 0.5  # share of the evaluated users
 # Names that no model may have: those of tables, and none.
 TAKEN = frozenset({"", "truth", "train", "items", "users", "metrics"})
 

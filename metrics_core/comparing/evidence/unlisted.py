@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from concord.metrics_core.checking.relations import column
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
 
-MAX_MISSING_LISTS = 0.5  # of the evaluated users
-
 
 def unlisted_models(models: Models, most: float) -> dict[str, int]:
     """Return the models of which more than this share of the evaluated users have no list, and how many users these are.
