@@ -43,7 +43,9 @@ def test_the_stage_quotes_in_csv_and_not_in_parquet_or_json(
         values = [((n * 7 + seed * n) % 10) / 10 for n in range(40)]
         write_evaluation(params, model, {"nDCG@10": values})
     quality = Path(params.results.quality) / "base.json"
-    quality.write_text(json.dumps({"model": "base", "rows": 40, "notes": ["=1+1"]}))
+    quality.write_text(
+        json.dumps({"model": "base", "rows": 40, "has_scores": True, "notes": ["=1+1"]})
+    )
     compare(params)
 
     folder = Path(params.results.comparison)
