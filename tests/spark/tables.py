@@ -1,6 +1,6 @@
 """Lists and truth in which everything occurs that a convention decides about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
