@@ -35,18 +35,16 @@ from concord.metrics_core.comparison.parts import OF_VALUES
 from concord.metrics_core.conventions.conventions import shown
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import MOST_K, Label
-from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.scoring.evaluation import program_versions, summary_numbers
 from concord.metrics_core.scoring.summary import summarise
 from concord.metrics_core.value_tables import (
-    Bounds,
     ValueTables,
     bound_problems,
     load_values,
     unknown_metric,
 )
 
-_INFINITE = float("inf")
 _CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,6})", re.DOTALL)
 _CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
 
@@ -145,7 +143,7 @@ def compare_values(
     if problems:
         raise InputError(problems)
     labels = [
-        _label(name, ranges.get(name, (-_INFINITE, _INFINITE)), directions.get(name, True))
+        _label(name, ranges.get(name, UNBOUNDED), directions.get(name, True))
         for name in tables.metrics
     ]
     asked = Asked(
@@ -277,7 +275,7 @@ def _effect_problems(
             yield Problem("min_effect", f"says nothing for {missing[0]}", fix)
             return
     for name, effect in _effects_of(effects, primary).items():
-        low, high = ranges.get(name, (-_INFINITE, _INFINITE))
+        low, high = ranges.get(name, UNBOUNDED)
         if not isinstance(effect, str) and effect >= high - low:
             what = (
                 f"is {effect:g}, and no two values of {name} are further apart than {high - low:g}"

@@ -12,12 +12,12 @@ import polars as pl
 from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.conventions.conventions import is_number, shown
 from concord.metrics_core.metrics.catalogue import LONGEST
+from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.reading.formats.frames import table_of
 from concord.metrics_core.reading.formats.mappings import ids_table
 from concord.metrics_core.scoring.score import MEAN_WEIGHT
 
 USER = "user"
-Bounds = tuple[float, float]
 _FORMS = (
     "give a frame with a column 'user' and a column for each metric, or {metric: {user: value}}"
 )

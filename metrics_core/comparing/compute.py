@@ -42,7 +42,7 @@ def compared(evidence: Evidence) -> Comparison:
     asked, models, ground = evidence.asked, evidence.models, evidence.ground
     refuse_other_users(evidence)
     pairs, lists = differences(evidence), lists_of(models)
-    means = tuple(scores(asked, models, pairs, evidence.unlisted))
+    means = tuple(scores(evidence, pairs))
     over_trainings, of_trainings = replicates(evidence, means, pairs)
     comparison = Comparison(
         title=asked.title,
@@ -56,7 +56,7 @@ def compared(evidence: Evidence) -> Comparison:
         pairs=tuple(pairs),
         panel=tuple(panels(asked, models, pairs, evidence.aligned, evidence.unlisted)),
         distributions=tuple(distributions(asked, evidence.aligned)),
-        best=tuple(best_chances(asked, evidence.aligned)),
+        best=tuple(best_chances(evidence)),
         tradeoffs=tuple(tradeoffs(asked, models)),
         segments=tuple(segments(evidence, pairs)),
         warnings=_warnings(evidence, of_trainings),

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from concord.metrics_core.comparing.evidence.aligned import Aligned, by_pair
 from concord.metrics_core.comparing.evidence.asked import Asked, absolute
-from concord.metrics_core.comparing.evidence.evaluated import Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.swaps import swap_results
 from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
@@ -29,7 +28,6 @@ class _Found:
     paired: Paired
     min_effect: float
     p_wilcoxon: float = math.nan
-    comparable: bool = True
 
 
 def differences(evidence: Evidence) -> list[Difference]:
@@ -39,10 +37,7 @@ def differences(evidence: Evidence) -> list[Difference]:
     the interval; Benjamini-Hochberg over the others.
     """
     asked, aligned = evidence.asked, evidence.aligned
-    every = [*_compare(asked, evidence.models, aligned), *_swapped(evidence)]
-    found = [
-        _untested(each) if {each.a, each.b} & evidence.unlisted.keys() else each for each in every
-    ]
+    found = [*_compare(evidence), *_swapped(evidence)]
     order = {str(label): place for place, label in enumerate(asked.labels)}
     found.sort(key=lambda each: order[str(each.label)])
     primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
@@ -58,13 +53,8 @@ def differences(evidence: Evidence) -> list[Difference]:
     ]
 
 
-def _untested(found: _Found) -> _Found:
-    """The pair of a model that lacks the lists of most users: the means and nothing else."""
-    paired = found.paired.of_means(found.paired.mean_a, found.paired.mean_b)
-    return replace(found, paired=paired, p_wilcoxon=math.nan, comparable=False)
-
-
-def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]:
+def _compare(evidence: Evidence) -> Iterator[_Found]:
+    asked, models, aligned = evidence.asked, evidence.models, evidence.aligned
     conventions = asked.conventions
     every_pair = pairs(list(models), asked.baseline)
     for label in asked.labels:
@@ -83,6 +73,7 @@ def _compare(asked: Asked, models: Models, aligned: Aligned) -> Iterator[_Found]
             confidence=asked.confidence,
             clusters=clusters,
             bounds=label.bounds(conventions),
+            unlisted=evidence.unlisted,
         )
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
@@ -132,6 +123,8 @@ def _swapped(evidence: Evidence) -> Iterator[_Found]:
                 n_users = models[model].summary["metrics"][text]["n_users"]
                 counts = {"n_users": n_users, "n_nonzero": n_users}
                 found = Paired.of_lists(a, b, **counts, p=math.nan).of_means(a, b)
+            if {model, asked.baseline} & evidence.unlisted.keys():
+                found = found.as_not_comparable()
             yield _Found(label, model, asked.baseline, found, effect)
 
 
@@ -165,9 +158,7 @@ def _difference(
         test=paired.test,
         adjustment=asked.adjustment if primary else "bh",
         min_effect=or_none(found.min_effect),
-        verdict="not_comparable"
-        if not found.comparable
-        else verdict(
+        verdict=verdict(
             paired,
             p_adjusted,
             alpha=asked.alpha,

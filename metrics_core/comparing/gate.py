@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.gate import (
     Success,
 )
 from concord.metrics_core.statistics.adjust import holm
-from concord.metrics_core.statistics.sign_flips import SignFlips
+from concord.metrics_core.statistics.sign_flips import MarginTest
 
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
@@ -66,9 +66,7 @@ def guarded(
     measured: Measured,
     asked: Margin,
     margin: float | None,
-    flips: SignFlips | None = None,
-    *,
-    confidence: float = 0.95,
+    test: MarginTest | None = None,
 ) -> Guardrail:
     """The guardrail of what was measured.
 
@@ -78,9 +76,9 @@ def guarded(
 
     Parameters
     ----------
-    flips : of the gains, where few users differ: one-sided flips against -margin have to show the same
+    test : where few users differ: it has to show of -margin what the interval shows
     """
-    outcome = _guarded(measured, margin, flips, (1 - confidence) / 2)
+    outcome = _guarded(measured, margin, test)
     return Guardrail(
         **vars(measured),
         asked=str(asked),
@@ -111,9 +109,7 @@ def _gained(measured: Measured) -> bool:
     return (end or 0.0) > 0
 
 
-def _guarded(
-    measured: Measured, margin: float | None, flips: SignFlips | None, level: float
-) -> Outcome:
+def _guarded(measured: Measured, margin: float | None, test: MarginTest | None) -> Outcome:
     if measured.identical:
         return "pass"
     if measured.n_unlisted is not None:
@@ -122,10 +118,10 @@ def _guarded(
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        agreed = flips is None or flips.p_above(-margin) <= level
+        agreed = test is None or test.is_above(-margin)
         return "pass" if agreed and not measured.n_lost else "undecided"
     if high < -margin:
-        agreed = flips is None or flips.p_below(-margin) <= level
+        agreed = test is None or test.is_below(-margin)
         return "worse" if agreed else "undecided"
     return "undecided"
 

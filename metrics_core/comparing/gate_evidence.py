@@ -1,7 +1,7 @@
 """What a gate looks at: each model against the reference, over all users and in the segments that it names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from concord.metrics_core.comparing.differences import differences
@@ -10,7 +10,7 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.gating import margin_of
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
 from concord.metrics_core.comparing.gate import decide, guarded
-from concord.metrics_core.comparing.segments.grouped import Grouped, split
+from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.comparing.segments.items import item_groups
 from concord.metrics_core.comparing.segments.users import user_groups
 from concord.metrics_core.comparing.swaps import swap_intervals
@@ -23,8 +23,8 @@ from concord.metrics_core.comparison.gate import (
 from concord.metrics_core.comparison.parts import Difference, or_nan, or_none
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring.numerics.tolerance import difference
-from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, Paired, paired
-from concord.metrics_core.statistics.sign_flips import SignFlips
+from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Column, paired
+from concord.metrics_core.statistics.sign_flips import MarginTest
 
 _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
     "t": "t",
@@ -32,6 +32,16 @@ _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
     "swap": "jackknife",
     "none": "none",
 }
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """What is measured of a model, and sign flips of its gains where few users differ."""
+
+    measured: Measured
+    margin_test: MarginTest | None
+
+
 Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
 
 
@@ -72,45 +82,28 @@ def checked(
 ) -> dict[str, Checked]:
     """Model -> its guardrails, over all users and then in segments, and its success metrics."""
     asked = evidence.asked
-    over_all, flips = _over_all_users(evidence, gate, models, pairs)
+    over_all = _over_all_users(evidence, gate, models, pairs)
     inside = list(_in_segments(evidence, gate))
     found: dict[str, Checked] = {}
     for model in models:
         guardrails = [
-            _guardrail(
-                asked,
-                over_all[model, label],
-                margin,
-                _mean(evidence, label),
-                flips.get((model, label)),
-            )
+            _guardrail(asked, over_all[model, label], margin, _mean(evidence, label))
             for label, margin in gate.guardrails.items()
         ]
         for name, grouped in inside:
             margin = gate.segments[name][grouped.text]
             for segment in grouped.values:
-                found_inside = _in_segment(evidence, name, grouped, segment, model)
-                if found_inside is not None:
-                    measured, of_segment = found_inside
-                    reference = or_nan(measured.reference)
-                    guardrails.append(_guardrail(asked, measured, margin, reference, of_segment))
-        found[model] = guardrails, [over_all[model, label] for label in gate.success]
+                tested = _in_segment(evidence, name, grouped, segment, model)
+                if tested is not None:
+                    reference = or_nan(tested.measured.reference)
+                    guardrails.append(_guardrail(asked, tested, margin, reference))
+        found[model] = guardrails, [over_all[model, label].measured for label in gate.success]
     return found
 
 
-def _guardrail(
-    asked: Asked,
-    measured: Measured,
-    margin: float | str,
-    reference: float,
-    flips: SignFlips | None,
-) -> Guardrail:
-    allowed = or_none(margin_of(asked, measured.label, margin, reference))
-    return guarded(measured, margin, allowed, flips, confidence=asked.confidence)
-
-
-def _of_gains(pair: Paired, *, higher_is_better: bool) -> SignFlips | None:
-    return pair.flips if pair.flips is None or higher_is_better else pair.flips.negated
+def _guardrail(asked: Asked, tested: _Tested, margin: float | str, reference: float) -> Guardrail:
+    allowed = or_none(margin_of(asked, tested.measured.label, margin, reference))
+    return guarded(tested.measured, margin, allowed, tested.margin_test)
 
 
 def _mean(evidence: Evidence, label: str) -> float:
@@ -119,16 +112,13 @@ def _mean(evidence: Evidence, label: str) -> float:
 
 def _over_all_users(
     evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
-) -> tuple[dict[tuple[str, str], Measured], dict[tuple[str, str], SignFlips | None]]:
-    """(model, label) -> what is measured over all users, and sign flips of the gains where few users differ.
-
-    Numbers over all users get an interval of their own.
-    """
+) -> dict[tuple[str, str], _Tested]:
+    """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
     baseline = evidence.asked.baseline
     wanted = {*gate.guardrails, *gate.success}
     known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
     intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
-    found, flips = {}, {}
+    found: dict[tuple[str, str], _Tested] = {}
     for label in wanted:
         metric = parse(label).metric
         columns = {} if metric.of_catalogue else _columns(evidence, label)
@@ -136,12 +126,15 @@ def _over_all_users(
             pair = known[model, label]
             both = (columns[model], columns[baseline]) if columns else None
             low, high = pair.ci_low, pair.ci_high
+            margin_test = None
             if both and pair.test == "sign_flips":
                 again = paired(*both, confidence=evidence.asked.confidence)
-                flips[model, label] = _of_gains(again, higher_is_better=metric.higher_is_better)
+                margin_test = again.margin_test(
+                    higher_is_better=metric.higher_is_better, alpha=evidence.asked.alpha
+                )
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = map(_without_noise, intervals[label, model])
-            found[model, label] = Measured(
+            measured = Measured(
                 label=label,
                 higher_is_better=metric.higher_is_better,
                 segmentation=None,
@@ -159,7 +152,8 @@ def _over_all_users(
                 n_requests=_shared_requests(*both) if both else None,
                 n_unlisted=_unlisted(evidence, model),
             )
-    return found, flips
+            found[model, label] = _Tested(measured, margin_test)
+    return found
 
 
 def _unlisted(evidence: Evidence, model: str) -> int | None:
@@ -200,26 +194,21 @@ def _shared_requests(ours: Column, theirs: Column) -> int | None:
 
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
     """Each segmentation and label that the gate names, in the segmentation's groups."""
-    asked, aligned = evidence.asked, evidence.aligned
     for name, margins in gate.segments.items():
-        segmentation = asked.segments[name]
+        segmentation = evidence.asked.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
                 yield name, item_groups(evidence, segmentation, parse(text).k or 0)
             continue
         groups = user_groups(evidence, name, segmentation)
         for text in margins:
-            label = parse(text)
-            values = aligned.values(text, label.conventions(asked.conventions).undefined)
-            of_groups = split(values, groups.names, groups.of_user)
-            whose, bounds = aligned.whose(label, asked.conventions), label.bounds(asked.conventions)
-            yield name, Grouped(text, label, of_groups, whose, bounds)
+            yield name, groups.grouped(evidence, parse(text))
 
 
 def _in_segment(
     evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
-) -> tuple[Measured, SignFlips | None] | None:
-    """A model in a group, and sign flips of its gains where few users differ; None where nobody in it has a value with the model or with the reference."""
+) -> _Tested | None:
+    """A model in a group; None where nobody in it has a value with the model or with the reference."""
     asked = evidence.asked
     ours, theirs = (grouped.column(segment, name) for name in (model, asked.baseline))
     if not (ours.n_defined or theirs.n_defined):
@@ -244,4 +233,5 @@ def _in_segment(
         n_requests=_shared_requests(ours, theirs),
         n_unlisted=_unlisted(evidence, model),
     )
-    return measured, _of_gains(pair, higher_is_better=label.metric.higher_is_better)
+    upwards = label.metric.higher_is_better
+    return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=asked.alpha))

@@ -1,9 +1,9 @@
 """The labels that were evaluated, and the mean of each model on each of them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Models
+from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparison.parts import Difference, Metric, Score
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.scoring.numerics.tolerance import difference
@@ -28,21 +28,16 @@ def metrics_of(asked: Asked) -> Iterator[Metric]:
         )
 
 
-def scores(
-    asked: Asked,
-    models: Models,
-    differences: Sequence[Difference],
-    unlisted: Collection[str] = (),
-) -> Iterator[Score]:
+def scores(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[Score]:
     """One a label and model, from the summaries; models with the best mean share `best`.
 
     A model that lacks the lists of most users is none of the best, unless all do.
     """
-    compared = [model for model in models if model not in unlisted] or [*models]
+    asked, models = evidence.asked, evidence.models
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in asked.labels:
         text = str(label)
-        best = _best(label, {model: models[model].mean(text) for model in compared})
+        best = _best(label, {model: models[model].mean(text) for model in evidence.compared})
         is_primary = text in asked.primary  # every pair was compared
         for model, evaluated in models.items():
             others = [one for one in best if one != model] if is_primary else []

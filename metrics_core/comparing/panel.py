@@ -111,6 +111,7 @@ def _verdicts(
         confidence=asked.confidence,
         clusters=aligned.whose(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
+        unlisted=found.unlisted,
     )
     if is_pooled(label, definition.conventions):
         results = [
@@ -122,9 +123,7 @@ def _verdicts(
     adjusted = adjust(family, np.ones(len(family), dtype=bool))
     effect = absolute(asked.min_effects[str(label)], or_nan(means[asked.baseline]))
     return {
-        a: "not_comparable"
-        if {a, b} & {*found.unlisted}
-        else verdict(
+        a: verdict(
             result,
             float(p),
             alpha=asked.alpha,

@@ -1,7 +1,7 @@
 """Two models on the same users: the mean difference, its t interval, its p value, who wins how often."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -23,6 +23,7 @@ from concord.metrics_core.scoring.numerics.tolerance import (
 )
 from concord.metrics_core.statistics.sign_flips import (
     MANY_DIFFERING,
+    MarginTest,
     SignFlips,
     fewest_differing,
     least_p,
@@ -46,6 +47,7 @@ class Paired:
     test                : where p comes from
     standard_error      : of the difference
     flips               : the differences where few users differ, which p and tests against a margin rest on
+    is_comparable       : False where one of the models lacks the lists of most users: no interval and no test
     """
 
     mean_a: float
@@ -63,11 +65,18 @@ class Paired:
     test: Test = "t"
     standard_error: float = math.nan
     flips: SignFlips | None = field(default=None, compare=False, repr=False)
+    is_comparable: bool = True
 
     @property
     def least_p(self) -> float:
         """The smallest p that these users could give, whatever their differences."""
         return least_p(self.n_nonzero) if self.test == "sign_flips" else 0.0
+
+    def margin_test(self, *, higher_is_better: bool, alpha: float) -> MarginTest | None:
+        """Return sign flips of the gains of a against margins, each side at alpha / 2; None where many users differ."""
+        if self.flips is None:
+            return None
+        return MarginTest(self.flips if higher_is_better else self.flips.negated, alpha / 2)
 
     @property
     def relative(self) -> float:
@@ -91,7 +100,12 @@ class Paired:
             equal=math.nan,
             below=math.nan,
             test="none",
+            is_comparable=self.is_comparable,
         )
+
+    def as_not_comparable(self) -> "Paired":
+        """Return the same means without interval and test."""
+        return replace(self.of_means(self.mean_a, self.mean_b), is_comparable=False)
 
     @classmethod
     def of_lists(
@@ -166,6 +180,7 @@ def compare(
     confidence: float,
     clusters: Clusters | None = None,
     bounds: Bounds = UNBOUNDED,
+    unlisted: Collection[str] = (),
 ) -> list[Paired]:
     """Return every pair (a, b) on one metric.
 
@@ -175,9 +190,14 @@ def compare(
     confidence : of the intervals, such as 0.95
     clusters   : whose requests they are, where values are those of requests
     bounds     : lowest and highest value of the metric
+    unlisted   : models that lack the lists of most users, and are not compared
     """
     columns = {model: Column(column, clusters, bounds) for model, column in values.items()}
-    return [paired(columns[a], columns[b], confidence=confidence) for a, b in pairs]
+    found = [paired(columns[a], columns[b], confidence=confidence) for a, b in pairs]
+    return [
+        pair.as_not_comparable() if a in unlisted or b in unlisted else pair
+        for (a, b), pair in zip(pairs, found, strict=True)
+    ]
 
 
 def paired(a: Column, b: Column, *, confidence: float) -> Paired:

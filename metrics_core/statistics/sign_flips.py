@@ -70,6 +70,22 @@ class SignFlips:
         return SignFlips(-self.differing, self.weights, self.equal)
 
 
+@dataclass(frozen=True)
+class MarginTest:
+    """One-sided sign flips of gains against margins, at one level."""
+
+    flips: SignFlips
+    level: float
+
+    def is_above(self, margin: float) -> bool:
+        """True if the mean gain is shown to lie above a margin."""
+        return self.flips.p_above(margin) <= self.level
+
+    def is_below(self, margin: float) -> bool:
+        """True if the mean gain is shown to lie below a margin."""
+        return self.flips.p_below(margin) <= self.level
+
+
 def least_p(n_differing: int) -> float:
     """Return the smallest two-sided p that sign flips of so many users can give: 2^(1 - n), or that of the draws."""
     least = math.ldexp(1.0, 1 - n_differing)

@@ -4,7 +4,7 @@ import math
 
 from concord.metrics_core.comparison.parts import Verdict
 from concord.metrics_core.statistics.paired import FEWEST_INFORMATIVE, Paired
-from concord.metrics_core.statistics.sign_flips import SignFlips
+from concord.metrics_core.statistics.sign_flips import MarginTest
 
 
 def verdict(
@@ -25,6 +25,7 @@ def verdict(
                              which all users differ alike
     too_few_users          : no outcome of these users could be significant
     undecided              : none of these, nor their mirror images
+    not_comparable         : a model lacks the lists of most users; takes precedence over all others
 
     Where fewer than 30 users differ, sign flips against the margin have to agree with the interval.
 
@@ -32,10 +33,8 @@ def verdict(
     ----------
     tests : in the family of Holm's correction, which multiplies the smallest p by their number; else 1
     """
-    if pair.test == "none":
-        return "no_interval"
-    if pair.n_users and not pair.n_nonzero:
-        return "identical"
+    if (fixed := _without_test(pair)) is not None:
+        return fixed
     is_significant = p_adjusted < alpha
     if _is_out_of_reach(pair, alpha / max(tests, 1)) and not is_significant:
         return "too_few_users"
@@ -44,8 +43,17 @@ def verdict(
     if math.isnan(pair.ci_low):
         return _without_interval(gain, significant=is_significant)
     said = of_interval(gain, low, high, significant=is_significant, min_effect=min_effect)
-    flips = pair.flips if pair.flips is None or higher_is_better else pair.flips.negated
-    return said if flips is None else _confirmed(said, flips, (low, high), min_effect, alpha)
+    test = pair.margin_test(higher_is_better=higher_is_better, alpha=alpha)
+    return said if test is None else _confirmed(said, test, (low, high), min_effect)
+
+
+def _without_test(pair: Paired) -> Verdict | None:
+    """Return the verdict where nothing was tested; None where something was."""
+    if not pair.is_comparable:
+        return "not_comparable"
+    if pair.test == "none":
+        return "no_interval"
+    return "identical" if pair.n_users and not pair.n_nonzero else None
 
 
 def _is_out_of_reach(pair: Paired, level: float) -> bool:
@@ -62,18 +70,16 @@ def _without_interval(gain: float, *, significant: bool) -> Verdict:
 
 
 def _confirmed(
-    said: Verdict, flips: SignFlips, ends: tuple[float, float], effect: float, alpha: float
+    said: Verdict, test: MarginTest, ends: tuple[float, float], effect: float
 ) -> Verdict:
     """Return the verdict of the interval where one-sided sign flips of the gains show the same, else a weaker one."""
-    level, (low, high) = alpha / 2, ends
     if said == "better":
-        return said if flips.p_above(effect) <= level else "better_below_threshold"
+        return said if test.is_above(effect) else "better_below_threshold"
     if said == "worse":
-        return said if flips.p_below(-effect) <= level else "worse_below_threshold"
+        return said if test.is_below(-effect) else "worse_below_threshold"
     if said == "equivalent":
-        within = flips.p_above(-effect) <= level and flips.p_below(effect) <= level
-        return said if within else "undecided"
-    return "undecided" if low <= 0 <= high else said
+        return said if test.is_above(-effect) and test.is_below(effect) else "undecided"
+    return "undecided" if ends[0] <= 0 <= ends[1] else said
 
 
 def of_interval(

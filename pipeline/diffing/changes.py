@@ -50,7 +50,6 @@ class _Compared:
     model: str
     paired: Paired
     min_effect: float
-    comparable: bool
 
 
 def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
@@ -148,7 +147,7 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
         mean=asked.conventions.unit_mean,
     )
     columns = schema(then.values)
-    comparable = not unlisted_models({NOW: now, THEN: then}, asked.max_missing_lists)
+    unlisted = unlisted_models({NOW: now, THEN: then}, asked.max_missing_lists)
     for label in asked.labels:
         text = str(label)
         if text not in columns or text not in then.summary["metrics"]:
@@ -162,12 +161,12 @@ def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iter
             confidence=asked.confidence,
             clusters=whose,
             bounds=label.bounds(asked.conventions),
+            unlisted=unlisted,
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
-        if is_pooled(label, asked.conventions) or not (on_one_truth and comparable):
+        if is_pooled(label, asked.conventions) or not on_one_truth:
             paired = paired.of_means(*means)
-        effect = absolute(asked.min_effects[text], means[1])
-        yield _Compared(label, model, paired, effect, comparable)
+        yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
 
 
 def _told(
@@ -189,9 +188,7 @@ def _told(
         p=or_none(paired.p),
         p_adjusted=or_none(p_adjusted),
         min_effect=or_none(found.min_effect),
-        verdict="not_comparable"
-        if not found.comparable
-        else verdict(
+        verdict=verdict(
             paired,
             p_adjusted,
             alpha=asked.alpha,

@@ -12,6 +12,7 @@ import yaml
 from ruamel.yaml import YAML
 
 from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.comparing.evidence.asked import MAX_MISSING_LISTS
 from concord.metrics_core.comparing.evidence.replicating import Named, named_by
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.safe_yaml import refuse_excess
@@ -34,6 +35,7 @@ class ComparisonParams:
     replicates: Named
     primary: tuple[str, ...]
     conventions: str
+    max_missing_lists: float = MAX_MISSING_LISTS
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class DvcLock:
             replicates=replicates_of(rules.get("replicates"), models),
             primary=tuple(map(str, primary)) if isinstance(primary, list) else (),
             conventions=json.dumps(conventions),
+            max_missing_lists=float(rules.get("max_missing_lists", MAX_MISSING_LISTS)),
         )
 
     def lists(self, model: str) -> str | None:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.evidence.asked import MAX_MISSING_LISTS, PERCENT, Effect
+from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.replicated import replicated
 from concord.metrics_core.comparison.comparison import Comparison
@@ -28,7 +28,7 @@ class _Terms:
     primary: list[str]
     min_effects: dict[str, Effect]
     confidence: float
-    max_missing_lists: float = MAX_MISSING_LISTS
+    max_missing_lists: float
 
     @property
     def alpha(self) -> float:
@@ -50,7 +50,7 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
     ours, theirs = ({m: e for m, e in side.items() if e is not None} for side in sides)
     before = Former(then.commit.short, {}, other, theirs)
     try:
-        terms = _terms(now.comparison, ours[other[0]])
+        terms = _terms(now, now.comparison, ours[other[0]])
     except InputError:
         return "its conventions are those of another version of Concord", same, ()
     if doubts := unlike(terms.conventions, ours, before):
@@ -60,13 +60,14 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
     return "", same, tuple(changes(terms, ours, before))
 
 
-def _terms(comparison: Comparison, evaluated: Evaluated) -> _Terms:
+def _terms(state: State, comparison: Comparison, evaluated: Evaluated) -> _Terms:
     return _Terms(
         conventions=Conventions.from_mapping(evaluated.summary["conventions"]),
         labels=[parse(label) for label in comparison.primary],
         primary=list(comparison.primary),
         min_effects={x: _effect(comparison.metric(x).min_effect) for x in comparison.primary},
         confidence=comparison.confidence,
+        max_missing_lists=state.lock.comparison_params.max_missing_lists,
     )
 
 
@@ -94,7 +95,7 @@ def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
     if not others:
         return first
     assert state.comparison is not None, "told before"
-    terms = _terms(state.comparison, first)
+    terms = _terms(state, state.comparison, first)
     return replicated(
         known,
         labels=terms.labels,

@@ -157,7 +157,7 @@ def test_the_report_says_how_many_users_would_be_needed() -> None:
     comparison = concord.compare_values(models, baseline="c", bounds={"m": (0, 1)})
 
     assert comparison.difference("a", "c", "m").verdict == "too_few_users"  # type: ignore[union-attr]
-    assert any("no test of fewer than 7 can be significant among 3 comparisons" in each for each in comparison.verdicts), comparison.verdicts  # fmt: skip
+    assert any("a significant result among 3 comparisons needs at least 7" in each for each in comparison.verdicts), comparison.verdicts  # fmt: skip
 
 
 def test_a_gate_of_few_queries_rests_on_sign_flips_and_interval() -> None:

@@ -112,6 +112,29 @@ def test_values_of_other_tools_are_held_to_the_same() -> None:
     comparison = concord.compare_values({"new": {"m": {0: 0.7}}, "old": values}, baseline="old")
 
     assert comparison.difference("new", "old", "m").verdict == "not_comparable"  # type: ignore[union-attr]
+    assert comparison.leaders("m") == ["old"]
+
+
+def test_the_chance_of_being_best_is_that_of_the_models_that_have_lists() -> None:
+    """Over the users whom all models have these would be chances on one user."""
+    conventions = {"preset": "standard", "user_no_recs": "drop"}
+    models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
+
+    chances = {
+        each.model: each.probability for each in compared(models, conventions=conventions).best
+    }
+
+    assert chances["new"] is None
+    assert chances["old"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_model_that_is_not_compared_changes_no_verdict_under_other_definitions() -> None:
+    """Its differences are members of no family: the others are judged under each definition as in the report."""
+    models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
+
+    (entry,) = compared(models).panel
+
+    assert entry.definitions[0].verdicts == {"new": "not_comparable", "other": "worse"}
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, "half"])

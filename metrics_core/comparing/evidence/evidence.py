@@ -27,6 +27,11 @@ class Evidence:
         """Models that lack the lists of most users, and of how many: they are not compared."""
         return unlisted_models(self.models, self.asked.max_missing_lists)
 
+    @property
+    def compared(self) -> list[str]:
+        """The other models; all, where each lacks the lists of most users."""
+        return [model for model in self.models if model not in self.unlisted] or [*self.models]
+
     @cached_property
     def aligned(self) -> Aligned:
         """The users' values of all models."""

@@ -1,41 +1,30 @@
 """Models that have no list for most users: their means say more of a policy than of lists."""
 
-from collections.abc import Mapping, Sequence
-
-from concord.metrics_core.checking.relations import column
+from concord.metrics_core.checking.known_by import WHOLE
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Models
 
 
-def unlisted_models(models: Models, most: float) -> dict[str, int]:
-    """Return the models of which more than this share of the evaluated users have no list, and how many users these are.
-
-    A model that was trained several times lacks the lists of the users whom all its trainings leave out.
-    """
-    found = {}
-    for model, evaluated in models.items():
-        counts = [_missing(each) for each in evaluated.each]
-        if len(counts) > 1 and all(missing > most * users for missing, users in counts):
-            counts = [_missing_in_all(evaluated.each)]
-        missing, users = min(counts, key=_share)
-        if missing > most * users:
-            found[model] = missing
-    return found
-
-
-def _share(counts: tuple[int, int]) -> float:
-    missing, users = counts
-    return missing / users if users else 0.0
+def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
+    """Return the models that lack the lists of more than this share of the evaluated users, and how many they lack."""
+    counts = {model: _missing(evaluated) for model, evaluated in models.items()}
+    return {model: n for model, (n, n_users) in counts.items() if n > max_share * n_users}
 
 
 def _missing(evaluated: Evaluated) -> tuple[int, int]:
-    """How many of the evaluated users have no list, or no row of values, and how many are evaluated."""
-    counts: Mapping[str, int] = evaluated.summary.get("users", {})
-    if "missing" in counts:
-        return counts["missing"], counts["evaluated"]
-    return counts.get("without_list", 0), counts.get("in_truth", 0)
+    """Return how many of the evaluated users have a list from no training, and how many are evaluated.
 
-
-def _missing_in_all(trainings: Sequence[Evaluated]) -> tuple[int, int]:
-    evaluated = {user for each in trainings for user in column(each.values, "user").to_list()}
-    listed = {user for each in trainings for user in column(each.lists, "user").unique().to_list()}
-    return len(evaluated - listed), len(evaluated)
+    Trainings whose lists are for different sets of users, as those of folds are, count as having no user in common.
+    """
+    n_users: dict[str, int] = {}  # of each fold; of all trainings where they have one truth
+    listed: dict[str, dict[tuple[object, int], int]] = {}
+    for training in evaluated.each:
+        counts = training.summary.get("users", {})
+        fold = str(training.quality.get("fold", WHOLE))
+        n_users[fold] = counts.get("in_truth", counts.get("evaluated", 0))
+        n_listed = n_users[fold] - counts.get("without_list", counts.get("missing", 0))
+        users = training.summary.get("validity", {}).get(
+            "users"
+        )  # a fingerprint of those with a list
+        listed.setdefault(fold, {})[users, n_listed] = n_listed
+    total = sum(n_users.values())
+    return total - sum(min(n, sum(listed[fold].values())) for fold, n in n_users.items()), total

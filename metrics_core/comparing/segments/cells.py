@@ -20,7 +20,6 @@ class _Cell:
     model: str
     column: Column
     against: Paired | None  # None for the baseline itself
-    comparable: bool
 
 
 def cells(
@@ -54,22 +53,11 @@ def _cells(asked: Asked, grouped: Grouped, unlisted: Collection[str]) -> list[_C
             confidence=asked.confidence,
             clusters=grouped.whose,
             bounds=grouped.bounds,
+            unlisted=unlisted,
         )
-        against = {
-            model: pair.of_means(pair.mean_a, pair.mean_b)
-            if {model, asked.baseline} & {*unlisted}
-            else pair
-            for model, pair in zip(others, compared, strict=True)
-        }
+        against = dict(zip(others, compared, strict=True))
         found += [
-            _Cell(
-                grouped,
-                segment,
-                model,
-                grouped.column(segment, model),
-                against.get(model),
-                comparable=not {model, asked.baseline} & {*unlisted},
-            )
+            _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
             for model in values
         ]
     return found
@@ -80,16 +68,12 @@ def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | No
     found, label = cell.against, cell.grouped.label
     told = None
     if found is not None and label is not None:
-        told = (
-            "not_comparable"
-            if not cell.comparable
-            else verdict(
-                found,
-                p_adjusted,
-                alpha=asked.alpha,
-                min_effect=_effect(asked, cell),
-                higher_is_better=label.metric.higher_is_better,
-            )
+        told = verdict(
+            found,
+            p_adjusted,
+            alpha=asked.alpha,
+            min_effect=_effect(asked, cell),
+            higher_is_better=label.metric.higher_is_better,
         )
     return SegmentCell(
         label=cell.grouped.text,

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from concord.metrics_core.comparing.evidence.aligned import Aligned
-from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity, Segmentation
 from concord.metrics_core.comparing.segments.cells import cells
 from concord.metrics_core.comparing.segments.gaps import FEWEST_IN_GAP, gaps
-from concord.metrics_core.comparing.segments.grouped import Grouped, split
+from concord.metrics_core.comparing.segments.grouped import Grouped
 from concord.metrics_core.comparing.segments.items import QUESTIONS, item_groups
 from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
 from concord.metrics_core.comparing.sentences.flags import flags
@@ -54,27 +52,14 @@ def _grouped(
         found = [] if k is None else [item_groups(evidence, segmentation, k)]
         return found, QUESTIONS[segmentation.by]
     groups = user_groups(evidence, name, segmentation)
-    return _in_groups(evidence.asked, evidence.aligned, groups), groups.question
+    return _in_groups(evidence, groups), groups.question
 
 
-def _in_groups(asked: Asked, aligned: Aligned, groups: UserGroups) -> list[Grouped]:
+def _in_groups(evidence: Evidence, groups: UserGroups) -> list[Grouped]:
     """The primary labels that are means over users, in each group."""
-    found = []
-    for label in asked.of_primary:
-        if not is_pooled(label, asked.conventions):
-            undefined = label.conventions(asked.conventions).undefined
-            values = aligned.values(str(label), undefined)
-            of_groups = split(values, groups.names, groups.of_user)
-            found.append(
-                Grouped(
-                    str(label),
-                    label,
-                    of_groups,
-                    aligned.whose(label, asked.conventions),
-                    label.bounds(asked.conventions),
-                )
-            )
-    return found
+    asked = evidence.asked
+    labels = [label for label in asked.of_primary if not is_pooled(label, asked.conventions)]
+    return [groups.grouped(evidence, label) for label in labels]
 
 
 def _segments(labels: Sequence[Grouped]) -> list[Segment]:

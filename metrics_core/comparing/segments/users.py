@@ -17,7 +17,8 @@ from concord.metrics_core.comparing.evidence.segmentations import (
     ByColumn,
     unknown_column,
 )
-from concord.metrics_core.comparing.segments.grouped import up_to
+from concord.metrics_core.comparing.segments.grouped import Grouped, split, up_to
+from concord.metrics_core.metrics.catalogue import Label
 
 MOST_VALUES = 12  # of a column without edges
 UNKNOWN = "not known"
@@ -30,6 +31,15 @@ class UserGroups:
     question: str
     names: list[str]
     of_user: NDArray[np.int64]
+
+    def grouped(self, evidence: Evidence, label: Label) -> Grouped:
+        """Return the users' values of a label in each group."""
+        aligned, pinned = evidence.aligned, evidence.asked.conventions
+        values = aligned.values(str(label), label.conventions(pinned).undefined)
+        of_groups = split(values, self.names, self.of_user)
+        return Grouped(
+            str(label), label, of_groups, aligned.whose(label, pinned), label.bounds(pinned)
+        )
 
 
 def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColumn) -> UserGroups:

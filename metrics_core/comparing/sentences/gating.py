@@ -29,9 +29,16 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
         return unlisted(measured)
     if measured.n_lost and outcome == "undecided":
         return lost(measured)
-    if margin is None or measured.gain_low is None:
-        return _without_interval(measured, margin)
-    if outcome == "undecided" and (measured.gain_low > -margin or (measured.gain_high or 0.0) < -margin):  # fmt: skip
+    if margin is None:
+        return "the margin is a share of a mean that does not exist"
+    return _of_interval(measured, margin, outcome)
+
+
+def _of_interval(measured: Measured, margin: float, outcome: Outcome) -> str:
+    low, high = measured.gain_low, measured.gain_high
+    if low is None or high is None:
+        return _without_interval(measured)
+    if outcome == "undecided" and (low > -margin or high < -margin):
         users = in_words(measured.n_nonzero, "user")
         return f"only {users} of {measured.n_users:,} differ, and sign flips of so few do not confirm the interval"
     return {
@@ -41,9 +48,7 @@ def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     }[outcome]
 
 
-def _without_interval(measured: Measured, margin: float | None) -> str:
-    if margin is None:
-        return "the margin is a share of a mean that does not exist"
+def _without_interval(measured: Measured) -> str:
     if measured.difference is None:
         return "no user has a value with both"
     if measured.test == "none":
@@ -145,8 +150,11 @@ def _room(named: tuple[str, Guardrail]) -> float:
 
 def _success(model: str, found: Success, confidence: float) -> str:
     p = "no test" if found.p_adjusted is None else f"adjusted p {exact(found.p_adjusted)}"
-    left = f", but {lost(found)}" if found.n_lost else ""
-    left = f", as {unlisted(found)}" if found.n_unlisted is not None else left
+    left = ""
+    if found.n_unlisted is not None:
+        left = f", as {unlisted(found)}"
+    elif found.n_lost:
+        left = f", but {lost(found)}"
     return f"{told(model, found, confidence)}, {p}{left}"
 
 

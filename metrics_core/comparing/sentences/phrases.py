@@ -78,7 +78,7 @@ def reason(gap: Difference, comparison: Comparison) -> str:
         if effect
         else "significant",
         "equivalent": f"too small to matter, as the interval lies within ±{least}",
-        "better_without_interval": "significant, though without an interval, as all users differ by the same",
+        "better_without_interval": "significant, but without an interval: all users differ by the same",
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
         "not_comparable": "not comparable, as too many users have no list",
@@ -108,4 +108,4 @@ def _too_few(gap: Difference, comparison: Comparison) -> str:
     needed = fewest_differing((1 - comparison.confidence) / max(multiplied, 1))
     among = f" among {in_words(tests, 'comparison')}" if multiplied > 1 else ""
     only = f"only {in_words(differing, 'user')} {have} different values"
-    return f"{only}, and no test of fewer than {needed} can be significant{among}"
+    return f"{only}; a significant result{among} needs at least {needed}"

@@ -136,12 +136,12 @@ def _standings(least: str) -> dict[str, str]:
     perhaps = f", perhaps by less than {least}" if least else ""
     return {
         "better": f"better{by}",
-        "better_without_interval": "better, by how much is open",
+        "better_without_interval": "better, but without an interval",
         "better_below_threshold": f"slightly better{perhaps}",
         "equivalent": f"equivalent, within ±{least or 0}",
         "identical": "identical for every user",
         "worse_below_threshold": f"slightly worse{perhaps}",
-        "worse_without_interval": "worse, by how much is open",
+        "worse_without_interval": "worse, but without an interval",
         "worse": f"worse{by}",
         "undecided": "not decided",
         "too_few_users": "not judged, for too few users have different values",

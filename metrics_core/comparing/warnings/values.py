@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Models
-from concord.metrics_core.comparing.warnings.warned import MATTERS, warned
+from concord.metrics_core.comparing.warnings.warned import severity_of_rows, warned
 from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.comparison.words import are, listed, percent
 from concord.metrics_core.metrics.catalogue import METRIC, Label
@@ -35,7 +35,7 @@ def _missing_users(models: Models) -> Iterator[Warned]:
     each = [f"{model} has no values of {in_words(n, 'user')}" for model, n in lacking.items()]
     yield warned(
         "user_sets_differ",
-        "serious" if share >= MATTERS else "notice",
+        severity_of_rows(lacking[most], evaluated),
         list(lacking),
         f"Not all models have values of the same users: of {evaluated:,}, {listed(each)}"
         f"{' (' + percent(share) + ')' if len(lacking) == 1 else ''}. "

@@ -109,7 +109,7 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
         models=tuple(values),
         metrics=tuple(metrics_of(asked)),
         ks=tuple(asked.ks),
-        scores=tuple(scores(asked, evidence.models, pairs)),
+        scores=tuple(scores(evidence, pairs)),
         pairs=tuple(pairs),
         conventions=conventions(asked),
     )

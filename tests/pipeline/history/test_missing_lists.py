@@ -1,0 +1,50 @@
+"""Revisions, where most users have no list now, or had none then."""
+
+from dataclasses import replace
+
+import pytest
+
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.pipeline.diffing.changes import changes
+from concord.pipeline.diffing.dvc_lock import DvcLock
+from concord.pipeline.diffing.revision import Former
+from tests.metrics_core.comparing.tables import asked_of, evaluated_of
+
+ASKED = asked_of(["nDCG@10"], "als")
+NOW = evaluated_of(ASKED, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
+THEN = evaluated_of(ASKED, {"nDCG@10": [0.4, 0.5] * 50})
+
+
+def _lacking(evaluated: Evaluated, n: int) -> Evaluated:
+    users = {"evaluated": 100, "without_list": n}
+    return replace(evaluated, summary={**evaluated.summary, "users": users})
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "verdict"),
+    [(50, 0, "worse"), (51, 0, "not_comparable"), (0, 51, "not_comparable")],
+)
+def test_a_change_is_judged_where_lists_are_there(now: int, then: int, verdict: str) -> None:
+    before = Former("v1", {}, ["als"], {"als": _lacking(THEN, then)})
+
+    (change,) = changes(ASKED, {"als": _lacking(NOW, now)}, before)
+
+    assert change.verdict == verdict
+    assert (change.p is None) == (verdict == "not_comparable")
+
+
+@pytest.mark.parametrize(
+    ("line", "share"), [("", 0.5), ("          max_missing_lists: 0.75\n", 0.75)]
+)
+def test_the_share_is_that_of_the_revision(line: str, share: float) -> None:
+    text = f"""schema: '2.0'
+stages:
+  compare:
+    cmd: exec concord stage compare
+    params:
+      params.yaml:
+        comparison:
+          baseline: als
+{line}"""
+
+    assert DvcLock(text).comparison_params.max_missing_lists == share
