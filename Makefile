@@ -39,9 +39,10 @@ docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, th
 	python -m docs.make_docs
 	python -m docs.make_licences
 
-check: $(INSTALLED)  ## style, types, docs/ and licences
+check: $(INSTALLED)  ## style, architecture, types, docs/ and licences
 	ruff check .
 	ruff format --check .
+	lint-imports --no-logo --no-cache
 	mypy
 	python -m docs.make_docs --check
 	python -m docs.make_licences --check
