@@ -142,6 +142,7 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("@concord.metric()\ndef two_words(lists, k):\n    'f'", "metric two_words: is no name"),
         ("@concord.metric()\ndef ndcg(lists, k):\n    'f'", "nDCG is in the catalogue"),
         ("@concord.metric()\ndef f(lists, k):\n    return 1", "metric f: has no docstring"),
+        ("@concord.metric()\nclass f:\n    'f'", "metric f: is not a function"),
         ("@concord.metric()\ndef f(lists, k, w):\n    'f'", "takes (lists, k, w)"),
         ("@concord.metric()\ndef f(lists, k, *, w):\n    'f'", "'w' is no convention"),
         ("@concord.metric()\ndef f(lists, k, *, gain='binary'):\n    'f'", "gain has a default"),

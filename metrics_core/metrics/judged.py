@@ -1,9 +1,9 @@
 """Judged: what every metric reads. Sparse: one row a recommended item that the truth knows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,12 @@ from concord.metrics_core.metrics.exact_sums import UserSums
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Array = TypeVar("Array", bound=NDArray[Any])
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Lists joined with the truth; users are numbered 0 … n_users - 1, ranks start at 1.
+    """Lists joined with the truth; users are numbered 0 … n_users - 1, ranks start at 1. No array can be written to.
 
     users       : (users,) ids, ascending
     known       : (users,) is the user in the truth, or stated to be evaluated?
@@ -45,6 +46,17 @@ class Judged:
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
     weights: tuple[Floats, Floats] | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _map_arrays(getattr(self, each.name), read_only)
+
+    def copied(self) -> "Judged":
+        """Return the same lists with arrays of their own, for code that may write to them in spite of all."""
+        return replace(
+            self,
+            **{each.name: _map_arrays(getattr(self, each.name), np.copy) for each in fields(self)},
+        )
 
     def weighed(self, earned: Floats) -> Floats:
         """(hits,) what each hit earns, times what it counts."""
@@ -102,8 +114,7 @@ class Judged:
         """(users,) `make(self, *asked, **knobs)`, made once for these lists: definitions of a metric share its parts."""
         key = make, repr((asked, knobs))
         if key not in self._made:
-            self._made[key] = make(self, *asked, **knobs)
-            self._made[key].setflags(write=False)
+            self._made[key] = read_only(make(self, *asked, **knobs))
         return self._made[key]
 
     @cached_property
@@ -136,24 +147,24 @@ class Judged:
     @cached_property
     def n_relevant(self) -> Ints:
         """(users,) rows of the truth."""
-        return np.bincount(self.truth_user, minlength=self.n_users)
+        return read_only(np.bincount(self.truth_user, minlength=self.n_users))
 
     @cached_property
     def weight(self) -> Ints | Floats:
         """(users,) what the relevant items count together: their number, or the sum of their weights."""
         if self.weights is None:
             return self.n_relevant
-        return UserSums.of(self.truth_user, self.weights[1], self.n_users).total()
+        return read_only(UserSums.of(self.truth_user, self.weights[1], self.n_users).total())
 
     @cached_property
     def hit_number(self) -> Ints:
         """(hits,) 1 for a user's first hit, 2 for the second, …: the hits up to and including this rank."""
-        return position_in_user(self.hit_user, self.n_users)
+        return read_only(position_in_user(self.hit_user, self.n_users))
 
     @cached_property
     def truth_rank(self) -> Ints:
         """(truth rows,) place of the row in the user's ideal list."""
-        return position_in_user(self.truth_user, self.n_users)
+        return read_only(position_in_user(self.truth_user, self.n_users))
 
     def within(self, k: int | None) -> Bools:
         """(hits,) does the hit stand in the top k?"""
@@ -215,6 +226,23 @@ class Judged:
         if self.hit_tied is None:
             return np.column_stack([self.hit_rank, self.hit_rank])
         return self.hit_tied
+
+
+def read_only(array: Array) -> Array:
+    """Return the array, which can no longer be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
+    """Return a field with its arrays changed: one, those of a tuple, or those of a mapping of tuples."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(_map_arrays(each, change) for each in value)
+    if isinstance(value, Mapping):
+        return {name: _map_arrays(each, change) for name, each in value.items()}
+    return value
 
 
 def per_user(user: Ints, values: Floats, n_users: int) -> Floats:

@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib.machinery import SourceFileLoader
@@ -21,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.conventions.conventions import KNOB
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.spelling import ALSO
 
@@ -175,10 +176,12 @@ def _found(name: str) -> Own | None:
 
 def _install(entry: EntryPoint) -> None:
     """A metric that a package offers: what it is made of is the package in its version."""
-    entry.load()
+    where = f"entry point {entry.name} of {GROUP}"
+    with _refusing(lambda _: where):
+        entry.load()
     if entry.name not in _known.metrics:
         fix = f"its package must name a function that is decorated: `@concord.metric()`, and is called {entry.name}"
-        raise refuse(f"entry point {entry.name} of {GROUP}", f"{entry.value} is no metric", fix)
+        raise refuse(where, f"{entry.value} is no metric", fix)
     package = "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
     own = _known.metrics[entry.name]
     _known.metrics[entry.name] = replace(own, made_of=package, digest=_digest(package.encode()))
@@ -206,17 +209,30 @@ def _run(file: Path, digest: str) -> ModuleType:
     assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except InputError:
-        raise
-    except Exception as error:
+
+    def where(error: BaseException) -> str:
         line = _line(error, str(file)) or getattr(error, "lineno", None)
-        where = str(file) if line is None else f"{file}: line {line}"
-        raise refuse(where, f"raises {_told(error)}", "mend it; `python` runs it alone") from error
+        return str(file) if line is None else f"{file}: line {line}"
+
+    try:
+        with _refusing(where):
+            spec.loader.exec_module(module)
     finally:
         del sys.modules[name]
     return module
+
+
+@contextmanager
+def _refusing(where: Callable[[BaseException], str]) -> Iterator[None]:
+    """Refuse what user code raises while it is imported, exits included; Ctrl-C passes."""
+    try:
+        with np.errstate():  # which it may set
+            yield
+    except (InputError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        fix = "correct it; `python` runs it alone"
+        raise refuse(where(error), f"raises {_told(error)}", fix) from error
 
 
 def _problems(
@@ -224,6 +240,11 @@ def _problems(
 ) -> Iterator[Problem]:
     name = getattr(function, "__name__", repr(function))
     where = f"metric {name}"
+    if not inspect.isfunction(inspect.unwrap(function)):
+        yield Problem(
+            where, "is not a function", "write `def revenue(lists, k):` below the decorator"
+        )
+        return
     if not _NAME.fullmatch(name):
         fix = "give the function a name of letters and digits, at most 50, as in `def revenue`: labels are written `revenue@10`"
         yield Problem(where, "is no name of a metric", fix)
@@ -259,29 +280,52 @@ def _of_arguments(function: Function, where: str) -> Iterator[Problem]:
 
 
 def _checked(function: Function, low: float, high: float) -> Callable[..., Floats]:
-    """The function, whose values are refused where they are none."""
+    """The function on lists of its own, whose values are refused where they are none."""
+    code = inspect.unwrap(function).__code__
+    file = _shown_path(code.co_filename)
+
+    def refused(what: str, fix: str) -> InputError:
+        return refuse(file, f"{function.__name__} {what}", fix)
 
     @wraps(function)
-    def values(lists: Any, k: int | None, **conventions: Any) -> Floats:
-        for array in vars(lists).values():  # which other metrics read, too
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
+    def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
         try:
-            found = np.asarray(function(lists, k, **conventions), dtype=np.float64)
-        except Exception as error:
-            line = _line(error, function.__code__.co_filename)
-            raise ValueError(f"{function.__name__} raises {_told(error)}{f', line {line}' if line else ''}") from error  # fmt: skip
+            with np.errstate():  # which it may set
+                result = np.asanyarray(function(lists.copied(), k, **conventions))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            line = _line(error, code.co_filename)
+            where = f", line {line}" if line else ""
+            raise refused(f"raises {_told(error)}{where}", _fix(error)) from error
+        if result.dtype.kind not in "biuf":
+            fix = "return float64, NaN where undefined"
+            raise refused(f"gives values of type {result.dtype}", fix)
+        found = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
         if found.shape != (lists.n_users,):
-            what = f"{function.__name__} gives values of shape {found.shape} for {lists.n_users:,} users"
-            raise ValueError(f"{what}; return one a user: `lists.total(…)`, or NaN where there is none")  # fmt: skip
+            what = f"gives values of shape {found.shape} for {in_words(lists.n_users, 'user')}"
+            raise refused(what, "return one a user: `lists.total(…)`, or NaN where there is none")
         wrong = (found < low - _A_LITTLE) | (found > high + _A_LITTLE) | np.isinf(found)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            what = f"{function.__name__} is {found[first]:.6g} for user {lists.users[first]!r}"
-            raise ValueError(f"{what}, and its range is {low:g} to {high:g}; mend the function or its `low` and `high`")  # fmt: skip
+            what = f"is {found[first]:.6g} for user {lists.users[first]!r}"
+            what += f", and its range is {low:g} to {high:g}"
+            raise refused(what, "correct the function or its `low` and `high`")
         return found
 
     return values
+
+
+def _shown_path(file: str) -> str:
+    """The path of a file, relative to the working directory where it lies in it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _fix(error: BaseException) -> str:
+    if "read-only" in str(error):
+        return "change a copy, as in `lists.n_relevant.copy()`: other metrics read these lists, too"
+    return "correct the function: `concord check-metric` tries it on random lists"
 
 
 def _line(error: BaseException, file: str) -> int | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.checking.refused import Refusal, ScoringError, literal
 from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import FAIR_TARGETS, Conventions
@@ -68,6 +69,8 @@ def score(
             columns.append(_column(judged, label, own, whole))
         except ScoringError as error:
             raise error.inside(number) from None
+        except InputError:  # of an own metric
+            raise
         except ValueError as error:
             raise ScoringError(Refusal(literal(str(error)), (number,))) from error
     return columns

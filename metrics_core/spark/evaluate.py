@@ -10,7 +10,6 @@ import pyarrow as pa
 from concord.metrics_core.checking.id_match import Met, fit_of, nobody_there
 from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.checking.refused import ScoringError, first_of
 from concord.metrics_core.comparing.warnings.doubts import doubts
 from concord.metrics_core.comparing.warnings.users import few_lists
 from concord.metrics_core.metrics.exposure import Exposure
@@ -28,7 +27,13 @@ from concord.metrics_core.scoring.background import (
     with_shelf,
 )
 from concord.metrics_core.scoring.buckets.buckets import Evaluated, bucket_count, evaluate_buckets
-from concord.metrics_core.scoring.buckets.facts import added, highest, merged, unmarked
+from concord.metrics_core.scoring.buckets.facts import (
+    added,
+    highest,
+    merged,
+    raise_refusals,
+    unmarked,
+)
 from concord.metrics_core.scoring.buckets.items import exposures_of, numbered
 from concord.metrics_core.scoring.partition import Task
 from concord.metrics_core.spark.checked import CheckedPlan
@@ -199,9 +204,7 @@ class _Opened:
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
                 found.rows.unpersist()
                 found = self._run(plan, self.sides)
-            refusals = [each.refusal for each in found.facts if each.refusal is not None]
-            if refusals:
-                raise ScoringError(first_of(refusals))
+            raise_refusals(found.facts)
             counts = added(found.facts)
             lacking = few_lists(counts["without_list"], counts["in_truth"], self.task.conventions)
             exposures: Mapping[str, Exposure] = exposures_of(found)

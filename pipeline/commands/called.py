@@ -81,10 +81,10 @@ def call_cases(chosen: argparse.Namespace) -> None:
     tell_cases(question, chosen.metric, chosen.html)
 
 
-def call_reconcile(chosen: argparse.Namespace) -> None:
+def call_reconcile(chosen: argparse.Namespace) -> int:
     from concord.pipeline.commands.asking.reconcile import reconcile_number
 
-    reconcile_number(chosen.value, chosen.metric, chosen.model)
+    return reconcile_number(chosen.value, chosen.metric, chosen.model)
 
 
 def call_diff(chosen: argparse.Namespace) -> None:

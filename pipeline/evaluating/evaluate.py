@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.checking.known_by import known_of
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.scoring.evaluation import (
@@ -135,6 +135,8 @@ def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
     """What the library refuses under the pinned conventions is for the user to mend in params.yaml."""
     try:
         yield from parts
+    except InputError:  # names its place
+        raise
     except ValueError as error:
         fix = "change the convention that is named, or the data; train and items are named under `background:`"
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error

@@ -53,7 +53,11 @@ def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
     except BrokenPipeError:
         announce.discard(sys.stdout)
         sys.exit(BROKEN_PIPE)
-    except (Exception, KeyboardInterrupt) as error:  # the outermost frame: nothing is hidden
+    except (
+        Exception,
+        KeyboardInterrupt,
+        SystemExit,
+    ) as error:  # the outermost frame: nothing is hidden
         if stopped := signal_received():
             _stop(stopped)
         if debug:

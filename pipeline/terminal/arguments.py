@@ -49,7 +49,7 @@ def label_named(text: str) -> Label:
     try:
         return parse(text)
     except ValueError as error:
-        raise refuse(PLACE, str(error), "`concord metrics` lists the metrics") from None
+        raise refused(error, "`concord metrics` lists the metrics") from None
 
 
 def preset_named(name: str) -> Conventions:

@@ -134,6 +134,23 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     assert str(refused.value) == str(expected.value)
 
 
+def test_an_own_metric_that_raises_is_told_once_with_its_file(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own, "_known", own._Registry())
+    code = tmp_path / "m.py"
+    code.write_text("import concord\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    return 1 / 0\n", encoding="utf-8")  # fmt: skip
+    files = _files(tmp_path, text=False)
+    task = Task(labels_of([f"{code}:f@3"]), cc.preset("standard"))
+
+    with pytest.raises(cc.InputError) as refused:
+        list(spark_engine.partitions(*files, task, 300, NONE))
+
+    (problem,) = refused.value.problems
+    assert problem.where == str(code)
+    assert problem.what == "f raises ZeroDivisionError: division by zero, line 5"
+
+
 def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     given, files = tables(text=False), _files(tmp_path, text=False)
     items = given.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))

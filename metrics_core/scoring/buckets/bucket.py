@@ -13,10 +13,11 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.checking.refused import ScoringError
 from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.scoring.buckets.facts import Facts
+from concord.metrics_core.scoring.buckets.facts import OWN_METRICS, Facts
 from concord.metrics_core.scoring.partition import (
     Part,
     Task,
@@ -134,6 +135,9 @@ class Bucket:
             part = evaluate_partition(self.connection, self.plan.task)
         except ScoringError as error:
             self.facts.refusal = error.refusal
+            return None
+        except InputError as error:
+            self.facts.problems = {OWN_METRICS: list(error.problems)}
             return None
         self._tell_values(part)
         return part

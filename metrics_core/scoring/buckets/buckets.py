@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.checking.refused import ScoringError, first_of
 from concord.metrics_core.scoring.buckets.bucket import (
     FACTS,
     IDS,
@@ -22,7 +21,7 @@ from concord.metrics_core.scoring.buckets.bucket import (
     schema_of,
     value_columns,
 )
-from concord.metrics_core.scoring.buckets.facts import Facts, added
+from concord.metrics_core.scoring.buckets.facts import Facts, added, raise_refusals
 from concord.metrics_core.scoring.buckets.spread import partition_keys
 
 if TYPE_CHECKING:
@@ -141,13 +140,11 @@ def in_order(found: Evaluated, users_at_a_time: int) -> Iterator[pl.DataFrame]:
 
     Raises
     ------
-    ScoringError : the conventions refuse users
+    InputError, ScoringError : an own metric is wrong, or the conventions refuse users
     """
     from pyspark.sql import functions as sf
 
-    refusals = [each.refusal for each in found.facts if each.refusal is not None]
-    if refusals:
-        raise ScoringError(first_of(refusals))
+    raise_refusals(found.facts)
     names = [USER, *value_columns(found.plan.task)]
 
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from concord.metrics_core.checking.problems import Affected, Problem
-from concord.metrics_core.checking.refused import Refusal
+from concord.metrics_core.checking.problems import Affected, InputError, Problem
+from concord.metrics_core.checking.refused import Refusal, ScoringError, first_of
 from concord.metrics_core.scoring.numerics.mean_interval import Spread
 from concord.metrics_core.scoring.summary import Totals
 
+OWN_METRICS = "#own"  # no table is called so
 _MARK = re.compile("\x02([0-9]+)\x03")
 
 
@@ -18,7 +19,7 @@ _MARK = re.compile("\x02([0-9]+)\x03")
 class Facts:
     """Of one bucket.
 
-    problems  : of the first table that has any, by its name
+    problems  : of the first table that has any, by its name; of own metrics under `OWN_METRICS`
     rows      : table -> its rows; `left`: the rows of the truth that its policies leave
     refusal   : why the users were not scored
     counts    : whole numbers that add up
@@ -86,6 +87,20 @@ def mark(origin: int) -> str:
 def unmarked(problem: Problem, words: Callable[[int], str]) -> Problem:
     """The problem with its rows as messages name them."""
     return replace(problem, where=_MARK.sub(lambda found: words(int(found[1])), problem.where))
+
+
+def raise_refusals(facts: Sequence[Facts]) -> None:
+    """Raise an error if users of any bucket were not scored.
+
+    Raises
+    ------
+    InputError   : an own metric is wrong
+    ScoringError : the conventions refuse users
+    """
+    if problems := [p for each in facts for p in each.problems.get(OWN_METRICS, [])]:
+        raise InputError(merged(problems))
+    if refusals := [each.refusal for each in facts if each.refusal is not None]:
+        raise ScoringError(first_of(refusals))
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:

@@ -1,6 +1,5 @@
 """`concord reconcile`: the definitions under which a model's lists give a number got elsewhere."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +18,8 @@ from concord.pipeline.terminal.table import console, print_table, word
 SHOWN = 12  # definitions that match
 
 
-def reconcile_number(text: str, metric: str, model: str) -> None:
-    """Prints the definitions that give the number, nearest first; else the nearest ones, and the exit code is 1."""
+def reconcile_number(text: str, metric: str, model: str) -> int:
+    """Prints the definitions that give the number, nearest first, and returns 0; else the nearest ones, and returns 1."""
     params = read_params()
     label = label_named(metric)
     _, truth = model_files(params, model)
@@ -51,7 +50,7 @@ def reconcile_number(text: str, metric: str, model: str) -> None:
             "Other lists, another truth or another cutoff give another number too: "
             "compare `concord explain` of one user with the other side."
         )
-        sys.exit(1)
+    return int(not matching)
 
 
 def _means(params: Params, model: str, definitions: Sequence[Definition]) -> list[float]:
