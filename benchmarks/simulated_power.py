@@ -9,18 +9,19 @@ import numpy as np
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.planning.pairs import fewest_users, spread_of
+from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
+from concord.metrics_core.results.plan import VarianceComponents
 from concord.metrics_core.scoring.numerics.student import half_width
-from concord.metrics_core.statistics.needed import seeds_needed, users_needed
 from concord.metrics_core.statistics.paired import Column, Paired, paired
 from concord.metrics_core.statistics.power import (
     Claim,
-    Spread,
     better,
     chance,
     different,
     equivalent,
     not_worse,
+    seeds_needed,
+    users_needed,
 )
 from concord.metrics_core.statistics.verdict import verdict
 
@@ -181,10 +182,10 @@ def _from_users(case: Case, there: int, run: int) -> int | None:
     found = paired(Column(a), Column(b), confidence=1 - ALPHA)
     if math.isnan(found.ci_low):
         return None
-    spread = spread_of(found.ci_low, found.ci_high, there, 1 - ALPHA)
+    spread = variance_from_interval(found.ci_low, found.ci_high, there, 1 - ALPHA)
     assert spread is not None, "there is an interval"
     needed = users_needed(different(ALPHA), case.effect, spread, power=POWER)
-    return None if needed is None else max(needed, fewest_users(there, found.n_nonzero))
+    return None if needed is None else max(needed, min_users(there, found.n_nonzero))
 
 
 def over_trainings() -> list[str]:
@@ -192,7 +193,7 @@ def over_trainings() -> list[str]:
     users, effect = 1_000, 0.02
     rows: list[Row] = []
     for of_trainings in (0.003, 0.006, 0.01):
-        spread = Spread(0.15, of_trainings)
+        spread = VarianceComponents(0.15, of_trainings)
         right = seeds_needed(different(ALPHA), effect, spread, power=POWER, users=users) or 0
         normal = _normal_seeds(effect, spread, users)
         cells = [f"{of_trainings}"]
@@ -226,7 +227,7 @@ PARTS = (to_find, to_call_better, to_keep_up, from_users, over_trainings)
 
 
 def _users(claim: Claim, effect: float, sd: float) -> int:
-    found = users_needed(claim, effect, Spread(sd), power=POWER)
+    found = users_needed(claim, effect, VarianceComponents(sd), power=POWER)
     assert found is not None, "every claim here can be shown"
     return found
 
@@ -259,19 +260,19 @@ def _said(word: str, found: Paired, min_effect: float, tests: int) -> bool:
     return told == word
 
 
-def _normal_seeds(effect: float, spread: Spread, users: int) -> int:
+def _normal_seeds(effect: float, variance: VarianceComponents, users: int) -> int:
     """((1.96 + 0.84) / effect)² · (s_u² / n + s_r² / R) <= 1, solved for R; two at least."""
-    allowed = (effect / (1.959964 + 0.841621)) ** 2 - spread.of_users**2 / users
-    return max(math.ceil(spread.of_trainings**2 / allowed), 2)
+    allowed = (effect / (1.959964 + 0.841621)) ** 2 - variance.sd_users**2 / users
+    return max(math.ceil(variance.sd_seeds**2 / allowed), 2)
 
 
-def _over_trainings(spread: Spread, effect: float, users: int, seeds: int) -> str:
+def _over_trainings(variance: VarianceComponents, effect: float, users: int, seeds: int) -> str:
     """Means of users and of trainings, drawn as what they are: normal, with nothing left over."""
     shown = 0
     for run in range(SEED_RUNS):
         rng = rng_of(47, seeds, run)
-        of_users = rng.normal(0, spread.of_users, users)
-        of_trainings = rng.normal(0, spread.of_trainings, seeds)
+        of_users = rng.normal(0, variance.sd_users, users)
+        of_trainings = rng.normal(0, variance.sd_seeds, seeds)
         difference = effect + of_users.mean() + of_trainings.mean()
         half = math.hypot(
             half_width(users, 1 - ALPHA) * of_users.std(ddof=1) / math.sqrt(users),

@@ -16,12 +16,12 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Found": "reconcile",
     "InputError": "checking.problems",
     "Judged": "metrics.judged",
-    "Plan": "planning.parts",
+    "Plan": "results.plan",
     "Property": "check_metric",
     "Result": "evaluate",
     "Split": "split",
-    "Spread": "statistics.power",
     "Study": "studying.study",
+    "VarianceComponents": "results.plan",
     "Versus": "explain",
     "audit": "audit",
     "calibrate": "calibrate",
@@ -32,7 +32,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "evaluate": "evaluate",
     "explain": "explain",
     "metric": "metrics.own",
-    "plan": "plan",
+    "plan": "analyses.plan",
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "reconcile",
@@ -42,6 +42,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
 __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.audit import audit as audit
     from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
@@ -64,13 +65,12 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.explain import explain as explain
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
-    from concord.metrics_core.plan import plan as plan
-    from concord.metrics_core.planning.parts import Plan as Plan
     from concord.metrics_core.reconcile import Found as Found
     from concord.metrics_core.reconcile import reconcile as reconcile
+    from concord.metrics_core.results.plan import Plan as Plan
+    from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
     from concord.metrics_core.split import Split as Split
     from concord.metrics_core.split import split as split
-    from concord.metrics_core.statistics.power import Spread as Spread
     from concord.metrics_core.study import study as study
     from concord.metrics_core.studying.study import Study as Study
 

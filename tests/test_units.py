@@ -246,8 +246,8 @@ def test_results_are_planned_by_user(mean: str) -> None:
         model: cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)
         for model in SKILLS
     }  # fmt: skip
-    (of_values,) = cc.plan(results, baseline="popularity").pairs
-    (of_comparison,) = cc.plan(compared(mean)).pairs
+    (of_values,) = cc.plan(results, baseline="popularity").differences
+    (of_comparison,) = cc.plan(compared(mean)).differences
 
     assert of_values.n_users == N_USERS
     assert of_values.sd == pytest.approx(of_comparison.sd)

@@ -1,9 +1,10 @@
-"""How probably users show what is true: the chance that an interval of a mean difference says so, before they are asked.
+"""Power: the probability that the interval of a mean difference shows a claim, and the users and seeds that a claim needs.
 
-The claims are those of `verdict.py` and of the gate, so what is planned is what is decided.
+The claims are those of `verdict.py` and of the gate, so a plan uses the same rules as a decision.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,30 +12,15 @@ import numpy as np
 
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.results.plan import VarianceComponents
 
-FEWEST = 2  # users, or trainings: a spread needs two
+FEWEST = 2  # users, or trainings: a variance needs two
+MOST_USERS = 10**12  # more than there are; whoever needs them needs another margin
+MOST_SEEDS = 1_000
+_HALVINGS = 50
 _LN2 = 0.6931471805599453
-_FAR = 8.0  # in standard normal deviates: nobody finds a spread beyond it
-_POINTS, _POINTS_OF_ONE = 81, 321  # of a spread, of two and of one alone
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Standard deviations of the difference of two models, in the unit of the metric.
-
-    of_users     : between users, each averaged over trainings
-    of_trainings : between trainings, each averaged over users; 0: the lists are fixed
-    of_rest      : what is left of a user's difference in one training
-    """
-
-    of_users: float
-    of_trainings: float = 0.0
-    of_rest: float = 0.0
-
-    @property
-    def of_one_training(self) -> float:
-        """Between users, given the lists of one training."""
-        return math.sqrt(self.of_users * self.of_users + self.of_rest * self.of_rest)
+_FAR = 8.0  # in standard normal deviates: nobody finds a variance beyond it
+_POINTS, _POINTS_OF_ONE = 81, 321  # of a variance, of two and of one alone
 
 
 @dataclass(frozen=True)
@@ -75,7 +61,12 @@ def not_worse(margin: float, alpha: float) -> Claim:
 
 
 def chance(
-    claim: Claim, effect: float, spread: Spread, *, users: int, seeds: int | None = None
+    claim: Claim,
+    effect: float,
+    variance: VarianceComponents,
+    *,
+    users: int,
+    seeds: int | None = None,
 ) -> float:
     """P(the intervals show the claim), where the true difference is `effect`.
 
@@ -94,7 +85,7 @@ def chance(
     """
     if users < FEWEST or (seeds is not None and seeds < FEWEST):
         return 0.0
-    by_users, by_trainings = variances(spread, users, seeds)
+    by_users, by_trainings = variances(variance, users, seeds)
     if by_users + by_trainings == 0:
         return float(_holds(claim, effect))
     if by_trainings == 0 and claim.below is None and len(claim.above) == 1:
@@ -102,18 +93,18 @@ def chance(
     return _of_all_bounds(claim, effect, (by_users, users), (by_trainings, seeds or FEWEST))
 
 
-def variances(spread: Spread, users: int, seeds: int | None) -> tuple[float, float]:
+def variances(variance: VarianceComponents, users: int, seeds: int | None) -> tuple[float, float]:
     """Of the mean difference: the part that more users shrink, and the part that more trainings shrink."""
     if seeds is None:
-        alone = spread.of_one_training
+        alone = variance.sd_one_seed
         return alone * alone / users, 0.0
-    of_rest = spread.of_rest * spread.of_rest / users
-    of_trainings = spread.of_trainings * spread.of_trainings
-    return spread.of_users * spread.of_users / users, (of_trainings + of_rest) / seeds
+    of_rest = variance.sd_residual * variance.sd_residual / users
+    of_trainings = variance.sd_seeds * variance.sd_seeds
+    return variance.sd_users * variance.sd_users / users, (of_trainings + of_rest) / seeds
 
 
 def _holds(claim: Claim, difference: float) -> bool:
-    """Does a difference without any spread lie where the claim says?"""
+    """Does a difference without any variance lie where the claim says?"""
     under = claim.below is None or difference < claim.below[0]
     return difference > claim.bound and under
 
@@ -184,3 +175,72 @@ def _half(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
     reached = [float(stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
     half: Floats = np.sqrt(sum(t * t * part for t, part in zip(reached, parts, strict=True)))
     return half
+
+
+def users_needed(
+    claim: Claim,
+    effect: float,
+    variance: VarianceComponents,
+    *,
+    power: float,
+    seeds: int | None = None,
+) -> int | None:
+    """The fewest users with whom the claim is shown with this power; None if no number of them is enough."""
+    return _fewest(
+        lambda users: chance(claim, effect, variance, users=users, seeds=seeds) >= power, MOST_USERS
+    )
+
+
+def seeds_needed(
+    claim: Claim, effect: float, variance: VarianceComponents, *, power: float, users: int
+) -> int | None:
+    """The fewest trainings of each model with which these users show the claim; None if a thousand are too few."""
+    return _fewest(
+        lambda seeds: chance(claim, effect, variance, users=users, seeds=seeds) >= power, MOST_SEEDS
+    )
+
+
+def smallest_effect(
+    claim: Claim,
+    variance: VarianceComponents,
+    *,
+    power: float,
+    users: int,
+    seeds: int | None = None,
+) -> float | None:
+    """The smallest true difference of which the claim is shown with this power; None under two users or trainings.
+
+    Of `different` it is also the smallest margin within which a model is shown to be no worse that is as good.
+    """
+    few = users < FEWEST or (seeds is not None and seeds < FEWEST)
+    if few or claim.below is not None:
+        return None
+    low = claim.bound
+    step = max(variance.sd_one_seed, variance.sd_seeds)
+    if step == 0:
+        return low
+
+    def shown(effect: float) -> bool:
+        return chance(claim, effect, variance, users=users, seeds=seeds) >= power
+
+    high = low + step
+    while not shown(high):
+        step *= 2
+        high = low + step
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shown(middle) else (middle, high)
+    return high
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int | None:
+    """The smallest count that is enough, of counts that stay enough from there on."""
+    if not enough(most):
+        return None
+    low, high = FEWEST - 1, FEWEST
+    while not enough(high):
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -11,7 +11,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from concord.metrics_core.results.base import BaseResult
 from concord.pipeline.running.announce import plain, terminal
+from concord.reports.text.blocks import TextTable, blocks_of
 
 GAP = 2  # between two columns
 _AT_LINE_END = re.compile(r" +(?=\n)")
@@ -33,6 +35,16 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     out.print(table)
+
+
+def print_result(result: BaseResult) -> None:
+    """Print the text of a result, its tables as wide as the terminal."""
+    out = console()
+    for block in blocks_of(result):
+        if isinstance(block, TextTable):
+            print_table(block.header, block.rows)
+        else:
+            out.print(block)
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:

@@ -9,8 +9,7 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.comparison.words import exact, one_line, percent
-from concord.metrics_core.planning.curves import Curve, curves
-from concord.metrics_core.planning.parts import Plan
+from concord.metrics_core.results.plan import Plan, PowerCurve
 from concord.reports.charts.curves import spread
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import shortened
@@ -25,13 +24,13 @@ _DASH = [3, 3]
 Row = dict[str, Any]
 
 
-def plan_picture(plan: Plan, label: str | None) -> str:
+def plan_picture(plan: Plan, label: str | None, curves: Sequence[PowerCurve]) -> str:
     """An SVG file of two panels: the power to find the effect that is asked for, and the smallest difference found.
 
     Solid lines are corrected for all tests, dashed ones are not. A plan without an effect has the second panel only.
     """
-    found = curves(plan, label)[:MOST_MODELS]
-    pair = next(each for each in plan.pairs if each.label == label)
+    found = curves[:MOST_MODELS]
+    pair = next(each for each in plan.differences if each.label == label)
     title = f"{one_line(label or '')} against {one_line(pair.baseline or '')}"
     if label is None:
         title = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
@@ -46,7 +45,7 @@ def plan_picture(plan: Plan, label: str | None) -> str:
     return _file(title, about, panels)
 
 
-def _powers(found: Sequence[Curve], wanted: float, users: int, title: str) -> Markup:
+def _powers(found: Sequence[PowerCurve], wanted: float, users: int, title: str) -> Markup:
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(domain=[0, 1], nice=False),
@@ -57,7 +56,7 @@ def _powers(found: Sequence[Curve], wanted: float, users: int, title: str) -> Ma
     return picture(layers, _SIZE, _MARGINS, title, _spoken(rows))
 
 
-def _smallest(found: Sequence[Curve], effect: float | None, users: int, title: str) -> Markup:
+def _smallest(found: Sequence[PowerCurve], effect: float | None, users: int, title: str) -> Markup:
     rows = _rows(found, [(each.smallest_corrected, each.smallest) for each in found])
     top = max((row["value"] for row in rows), default=1.0) or 1.0
     low = min((row["value"] for row in rows), default=0.1) or top / 10
@@ -74,7 +73,7 @@ def _smallest(found: Sequence[Curve], effect: float | None, users: int, title: s
 
 
 def _rows(
-    found: Sequence[Curve], both: Sequence[tuple[Sequence[float], Sequence[float]]]
+    found: Sequence[PowerCurve], both: Sequence[tuple[Sequence[float], Sequence[float]]]
 ) -> list[Row]:
     """One a model, kind of line and number of users."""
     rows = []
@@ -92,7 +91,7 @@ def _rows(
     return rows
 
 
-def _x(found: Sequence[Curve]) -> alt.X:
+def _x(found: Sequence[PowerCurve]) -> alt.X:
     grid = found[0].users if found else (1, 10)
     every = _round(grid[0], grid[-1])
     tens = [tick for tick in every if f"{tick:.0f}".startswith("1")]
@@ -104,7 +103,7 @@ def _x(found: Sequence[Curve]) -> alt.X:
     )
 
 
-def _lines(rows: Sequence[Row], found: Sequence[Curve], y: alt.Y) -> list[alt.Chart]:
+def _lines(rows: Sequence[Row], found: Sequence[PowerCurve], y: alt.Y) -> list[alt.Chart]:
     colour = alt.Stroke("colour:N", scale=None)
     drawn = {}
     for kind in ("corrected", "alone"):
@@ -126,7 +125,9 @@ def _lines(rows: Sequence[Row], found: Sequence[Curve], y: alt.Y) -> list[alt.Ch
     return [*lines, *spots]
 
 
-def _marks(level: float | None, users: int, found: Sequence[Curve], y: alt.Y) -> list[alt.Chart]:
+def _marks(
+    level: float | None, users: int, found: Sequence[PowerCurve], y: alt.Y
+) -> list[alt.Chart]:
     """The level that is asked for, and the users who are there."""
     ink = light("ink-faint")
     there = values([{"users": users}]).mark_rule(color=ink, strokeWidth=1)

@@ -251,7 +251,7 @@ def test_a_plan_can_be_made_of_it() -> None:
 
     plan = cc.plan(cc.compare_values(values, baseline="bm25"), effect=0.01)
 
-    assert plan.table["label"].to_list() == ["my metric"]
+    assert plan.to_frame()["label"].to_list() == ["my metric"]
 
 
 _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})

@@ -9,6 +9,7 @@ import pytest
 from altair.utils import schemapi
 
 import concord as cc
+from concord.metrics_core.analyses.plan_curves import power_curves
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.reports.charts.bump import bump_chart
 from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
@@ -48,7 +49,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
     "trainings": lambda _: training_chart(trained(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
-    "plan": lambda _: plan_picture(cc.plan(shop.compared()), "nDCG@5"),
+    "plan": lambda _: drawn(cc.plan(shop.compared()), "nDCG@5"),
 }
 
 
@@ -135,13 +136,17 @@ def plan() -> cc.Plan:
     return cc.plan(shop.compared())
 
 
+def drawn(plan: cc.Plan, label: str | None) -> str:
+    return plan_picture(plan, label, power_curves(plan, label))
+
+
 def texts(svg: str) -> list[str]:
     every = (element.text or "" for element in ElementTree.fromstring(svg).iter())
     return [text for text in every if text.strip()]
 
 
 def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
-    told = texts(plan_picture(plan, "R@5"))
+    told = texts(drawn(plan, "R@5"))
 
     assert told[0] == "R@5 against popularity"
     assert told[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
@@ -152,7 +157,7 @@ def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
 
 
 def test_without_an_effect_there_is_no_power_to_show() -> None:
-    told = texts(plan_picture(cc.plan(sd=0.2, users=100), None))
+    told = texts(drawn(cc.plan(sd=0.2, users=100), None))
 
     assert told[0] == "Users' differences with standard deviation 0.2"
     assert not any(text.startswith("Power to find") for text in told)
@@ -164,7 +169,7 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
     names = ['<script>"', *(f"model {n}" for n in range(MOST_MODELS + 3))]
     plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
 
-    told = texts(plan_picture(plan, "nDCG@5"))
+    told = texts(drawn(plan, "nDCG@5"))
 
     assert told[0] == "nDCG@5 against a&b"
     assert '<script>"' in told
@@ -175,5 +180,5 @@ def test_where_nothing_is_known_nothing_is_drawn() -> None:
     frame = shop.per_user()["als"].per_user
     plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
 
-    assert plan.pairs[0].sd is None
-    assert texts(plan_picture(plan, "nDCG@5"))[0] == "nDCG@5 against a"
+    assert plan.differences[0].sd is None
+    assert texts(drawn(plan, "nDCG@5"))[0] == "nDCG@5 against a"

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from concord.metrics_core.analyses.plan import number_problems, plan_comparison
+from concord.metrics_core.analyses.plan import plan as plan_numbers
+from concord.metrics_core.analyses.plan_curves import power_curves
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Effect
-from concord.metrics_core.plan import of_comparison
-from concord.metrics_core.plan import plan as planned
-from concord.metrics_core.planning.checks import number_findings
-from concord.metrics_core.planning.parts import Plan
-from concord.metrics_core.statistics.power import Spread
+from concord.metrics_core.results.plan import Plan, VarianceComponents
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
@@ -18,7 +17,7 @@ from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE, as_options, evaluated_label
-from concord.pipeline.terminal.plan import print_plan
+from concord.pipeline.terminal.table import print_result
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def plan(
             found = _of_numbers(metrics, stated, wanted, power, segments=segments)
     except InputError as error:
         raise as_options(error, OPTIONS) from None
-    print_plan(found)
+    print_result(found)
     if picture is not None:
         _draw(found, Path(picture))
 
@@ -81,8 +80,8 @@ def _draw(found: Plan, file: Path) -> None:
     """The curves of the first label; the others are named."""
     from concord.reports.charts.power import plan_picture
 
-    label = found.pairs[0].label
-    write_text(file, plan_picture(found, label))
+    label = found.differences[0].label
+    write_text(file, plan_picture(found, label, power_curves(found, label)))
     if label is not None and len(found.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 
@@ -101,7 +100,7 @@ def effect_of(text: str) -> Effect:
 def _of_results(
     metrics: Sequence[str], effect: Effect | None, power: float, *, segments: bool
 ) -> Plan:
-    if found := list(number_findings(effect=effect, power=power, confidence=None)):
+    if found := list(number_problems(effect=effect, power=power, confidence=None)):
         raise refuse(*found[0])
     params = read_params()
     comparison = comparison_of(params)
@@ -113,7 +112,7 @@ def _of_results(
     ):  # that of now, whatever it was at `dvc repro`
         comparison = replace(comparison, gate=gated(params).decision)
     named = list(dict.fromkeys(labels)) or None
-    return of_comparison(comparison, named, effect=effect, power=power, segments=segments)
+    return plan_comparison(comparison, named, effect=effect, power=power, segments=segments)
 
 
 def _of_numbers(
@@ -122,8 +121,10 @@ def _of_numbers(
     """The plan of stated numbers, for which no results are read."""
     _refuse_halves(stated)
     sd = stated.sd
-    spread = sd if sd is None or stated.sd_seeds is None else Spread(sd, stated.sd_seeds)
-    return planned(
+    spread = (
+        sd if sd is None or stated.sd_seeds is None else VarianceComponents(sd, stated.sd_seeds)
+    )
+    return plan_numbers(
         metrics=[*metrics] or None,
         sd=spread,
         users=stated.users,

@@ -7,21 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.statistics.needed import (
-    MOST_USERS,
-    seeds_needed,
-    smallest_effect,
-    users_needed,
-)
+from concord.metrics_core.results.plan import VarianceComponents
 from concord.metrics_core.statistics.paired import Paired
 from concord.metrics_core.statistics.power import (
+    MOST_USERS,
     Claim,
-    Spread,
     better,
     chance,
     different,
     equivalent,
     not_worse,
+    seeds_needed,
+    smallest_effect,
+    users_needed,
     variances,
 )
 from concord.metrics_core.statistics.verdict import verdict
@@ -29,7 +27,7 @@ from tests.metrics_core.defined import defined
 from tests.metrics_core.statistics import power_reference as reference
 
 ALPHA = 0.05
-ONE = Spread(1.0)
+ONE = VarianceComponents(1.0)
 
 
 def test_with_many_users_it_is_the_formula_of_the_textbook() -> None:
@@ -37,7 +35,7 @@ def test_with_many_users_it_is_the_formula_of_the_textbook() -> None:
     by_hand = ((1.959964 + 0.841621) * 0.2 / 0.005) ** 2
 
     assert by_hand == pytest.approx(12558.2, abs=0.1)
-    needed = users_needed(different(ALPHA), 0.005, Spread(0.2), power=0.8)
+    needed = users_needed(different(ALPHA), 0.005, VarianceComponents(0.2), power=0.8)
     assert needed == math.ceil(by_hand + 1.959964**2 / 2)  # what t adds: z² / 2
 
 
@@ -45,7 +43,7 @@ def test_the_smallest_difference_by_hand() -> None:
     """(1.959964 + 0.841621) · 0.2 / √10,000, and t adds one part in 5,000 at most."""
     by_hand = (1.959964 + 0.841621) * 0.2 / 100
 
-    found = smallest_effect(different(ALPHA), Spread(0.2), power=0.8, users=10_000)
+    found = smallest_effect(different(ALPHA), VarianceComponents(0.2), power=0.8, users=10_000)
     assert found == pytest.approx(by_hand, rel=2e-4)
 
 
@@ -58,8 +56,11 @@ def test_published_sample_sizes(d: float, n: int) -> None:
 def test_published_examples_of_r() -> None:
     """`power.t.test(…, type = "paired")`: Dalgaard (2008), Introductory Statistics with R, 9.3: n = 19.96892; and the
     power of 12 pairs with delta 0.3 and sd 0.28: 0.9210877."""
-    assert users_needed(different(ALPHA), 10.0, Spread(10 * math.sqrt(2)), power=0.85) == 20
-    found = chance(different(ALPHA), 0.3, Spread(0.28), users=12)
+    assert (
+        users_needed(different(ALPHA), 10.0, VarianceComponents(10 * math.sqrt(2)), power=0.85)
+        == 20
+    )
+    found = chance(different(ALPHA), 0.3, VarianceComponents(0.28), users=12)
     assert found == pytest.approx(0.9210877, abs=5e-8)
 
 
@@ -71,7 +72,7 @@ def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
     variance = 2 * math.log(1 + 0.3**2) / 40
     claim = equivalent(math.log(1.25), 0.10)
 
-    found = chance(claim, math.log(0.95), Spread(math.sqrt(39 * variance)), users=39)
+    found = chance(claim, math.log(0.95), VarianceComponents(math.sqrt(39 * variance)), users=39)
 
     assert found == pytest.approx(0.815845, abs=5e-7)
 
@@ -111,7 +112,7 @@ def _upper(claim: Claim, users: int, error: float) -> float:
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
     """half² = t(n - 1)² · s_users² / n + t(R - 1)² · (s_trainings² + s_rest² / n) / R."""
-    users, spread = 100, Spread(0.2, 0.01, 0.1)
+    users, spread = 100, VarianceComponents(0.2, 0.01, 0.1)
     a, b = 0.2**2 / users, (0.01**2 + 0.1**2 / users) / seeds
     of_users, of_seeds = reference.reach(users, ALPHA), reference.reach(seeds, ALPHA)
 
@@ -131,7 +132,7 @@ def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
 
 def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
     """With 3 seeds t(2) = 4.303: half of the interval is 4.303 · 0.01 / √3 = 0.025 however many users there are."""
-    spread = Spread(0.2, 0.01)
+    spread = VarianceComponents(0.2, 0.01)
     floor = 4.302653 * 0.01 / math.sqrt(3)
 
     assert floor == pytest.approx(0.0248, abs=5e-5)
@@ -151,9 +152,11 @@ def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds:
     """The interval is conservative whichever part is the larger; with one part alone it is exact."""
     for users in (3, 100, 10_000):
         for ratio in (0.1, 0.5, 1.0, 2.0, 10.0):
-            spread = Spread(1.0, ratio * math.sqrt(seeds / users))
+            spread = VarianceComponents(1.0, ratio * math.sqrt(seeds / users))
             assert chance(different(ALPHA), 0.0, spread, users=users, seeds=seeds) <= ALPHA / 2
-        alone = chance(different(ALPHA), 0.0, Spread(0.0, 1.0), users=users, seeds=seeds)
+        alone = chance(
+            different(ALPHA), 0.0, VarianceComponents(0.0, 1.0), users=users, seeds=seeds
+        )
         assert alone == pytest.approx(ALPHA / 2)
 
 
@@ -164,22 +167,22 @@ def test_where_nothing_can_be_shown_or_is_certain() -> None:
     assert chance(not_worse(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
     assert chance(different(ALPHA), 0.0, ONE, users=MOST_USERS) == pytest.approx(ALPHA / 2)
     # without a spread it is what it is
-    assert users_needed(different(ALPHA), 0.1, Spread(0.0), power=0.8) == 2
-    assert users_needed(different(ALPHA), 0.0, Spread(0.0), power=0.8) is None
-    assert chance(equivalent(0.1, ALPHA), 0.2, Spread(0.0), users=10) == 0
+    assert users_needed(different(ALPHA), 0.1, VarianceComponents(0.0), power=0.8) == 2
+    assert users_needed(different(ALPHA), 0.0, VarianceComponents(0.0), power=0.8) is None
+    assert chance(equivalent(0.1, ALPHA), 0.2, VarianceComponents(0.0), users=10) == 0
     # one user or one training shows nothing
     assert chance(different(ALPHA), 1.0, ONE, users=1) == 0
-    assert chance(different(ALPHA), 1.0, Spread(0.1, 0.1), users=100, seeds=1) == 0
+    assert chance(different(ALPHA), 1.0, VarianceComponents(0.1, 0.1), users=100, seeds=1) == 0
     assert smallest_effect(different(ALPHA), ONE, power=0.8, users=1) is None
 
 
 def test_one_training_has_all_that_varies_between_users() -> None:
     """√(0.3² + 0.4²) = 0.5."""
-    lists = Spread(0.3, 0.1, 0.4)
+    lists = VarianceComponents(0.3, 0.1, 0.4)
 
     alone = chance(different(ALPHA), 0.1, lists, users=200)
 
-    assert alone == chance(different(ALPHA), 0.1, Spread(0.5), users=200)
+    assert alone == chance(different(ALPHA), 0.1, VarianceComponents(0.5), users=200)
 
 
 @given(
@@ -194,11 +197,11 @@ def test_smallest_effect_and_users_needed_answer_each_other(
 ) -> None:
     """With the smallest effect of n users, n users are needed, and no fewer."""
     claim = better(margin, alpha, alpha)
-    effect = defined(smallest_effect(claim, Spread(sd), power=power, users=users))
+    effect = defined(smallest_effect(claim, VarianceComponents(sd), power=power, users=users))
 
     assert effect > margin
-    assert chance(claim, effect, Spread(sd), users=users) >= power
-    assert chance(claim, effect * 0.9999, Spread(sd), users=users) < power
+    assert chance(claim, effect, VarianceComponents(sd), users=users) >= power
+    assert chance(claim, effect * 0.9999, VarianceComponents(sd), users=users) < power
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.02, 0.2), (0.012, 0.2), (0.0, 0.05), (0.02, 0.05)])

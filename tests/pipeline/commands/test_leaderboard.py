@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import concord as cc
+from concord.metrics_core.analyses.plan_curves import power_curves
 from concord.metrics_core.comparison.stored import to_json
 from concord.pipeline.commands.asking import leaderboard as command
 from concord.pipeline.commands.declared import parser_of
@@ -257,7 +258,7 @@ def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
     row = cells(shown.splitlines()[1])
     assert (row[1], row[5], row[8]) == ("3", "none", "8")
     assert (
-        "No number of users finds 0.02 of a model with 3 seeds: trainings alone vary too much."
+        "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much."
         in shown
     )
 
@@ -268,7 +269,8 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     run(planned, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    assert drawn == plan_picture(cc.plan(shop.compared()), "nDCG@5")
+    plan = cc.plan(shop.compared())
+    assert drawn == plan_picture(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts
     assert "Power to find 0.01, by users" in texts
@@ -322,9 +324,9 @@ def test_the_gate_of_params_is_checked(demo: Path, tmp_path: Path) -> None:
     shown = run(project, "concord", "plan", COLUMNS="200")
 
     assert (
-        "This gate can never pass a model that is just as good as popularity, but by luck" in shown
+        "This gate can never pass a model that is just as good as popularity, except by luck" in shown
     )
-    assert "users needed, 1,192 there" in shown
+    assert "users needed, 1,192 at hand" in shown
     assert "Success is found with 80\N{NO-BREAK SPACE}% power" in shown
     table = shown[shown.index("guardrail  ") :].splitlines()
     assert [line.split()[0] for line in table] == ["guardrail", "nDCG@10", "These"]

@@ -1,0 +1,1 @@
+"""Analyses of evaluations and comparisons: one module per public function."""

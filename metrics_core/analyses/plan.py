@@ -1,0 +1,222 @@
+"""`plan`: how many users and seeds a comparison takes, and what those at hand can settle."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from concord.metrics_core.analyses.plan_differences import (
+    ObservedDifference,
+    PerUserValues,
+    PowerTarget,
+    from_comparison,
+    from_values,
+    min_effect_of,
+    plan_difference,
+)
+from concord.metrics_core.analyses.plan_gate import plan_guardrails, plan_success
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparing.evidence.asked import (
+    LEAST_CONFIDENCE,
+    MOST_CONFIDENCE,
+    Effect,
+    Finding,
+    baseline_findings,
+    model_findings,
+    wide_findings,
+    wrong_effect,
+)
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import OF_VALUES
+from concord.metrics_core.conventions.conventions import is_number, shown
+from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.results.plan import Plan, VarianceComponents
+from concord.metrics_core.statistics.power import FEWEST
+
+CONFIDENCE = 0.95
+POWER = 0.8
+MAX_COUNT = 10**12
+
+
+def plan(
+    source: Comparison | PerUserValues | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    baseline: str | None = None,
+    sd: float | VarianceComponents | None = None,
+    users: int | None = None,
+    seeds: int | None = None,
+    tests: int = 1,
+    effect: Effect | None = None,
+    power: float = POWER,
+    confidence: float | None = None,
+    segments: bool = False,
+) -> Plan:
+    """Return the smallest differences that users can settle, and the users and seeds that a difference needs.
+
+    The rules are those of verdicts and gates: two-sided paired t intervals of users' differences, with Holm's
+    correction at its worst (alpha / tests). The observed differences have no part in it, only how much users vary.
+
+    Parameters
+    ----------
+    source : Comparison, dict or None
+        A comparison; or a dict that maps each model to its per-user values (a result of `evaluate`, or a frame with
+        `user` and a column per label); None plans from stated numbers.
+    metrics : list of str, optional
+        Labels. Default: the primary ones of a comparison, or every column.
+    baseline : str, optional
+        The model that the others are compared with. For per-user values only.
+    sd : float or VarianceComponents, optional
+        Standard deviation of users' differences; `VarianceComponents` if seeds vary too. For stated numbers only.
+    users, seeds : int, optional
+        Number of users, and of seeds of each model if `sd` is a `VarianceComponents`.
+    tests : int, default=1
+        Number of comparisons that stated numbers are corrected for.
+    effect : float or str, optional
+        The true difference to find: a number, or a share of the baseline's mean such as "2%". Default: the minimum
+        relevant difference of a comparison.
+    power : float, default=0.8
+        Probability to find it.
+    confidence : float, optional
+        Of per-user values or stated numbers, 0.95 by default; a comparison has its own.
+    segments : bool, default=False
+        Plan each segment of the comparison too.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        An argument is invalid, or has no use beside the others.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> plan = cc.plan(sd=0.2, users=1000, effect=0.02)
+    >>> plan.differences[0].users_needed
+    787
+    """
+    _raise_problems(number_problems(effect=effect, power=power, confidence=confidence))
+    if isinstance(metrics, str):
+        raise refuse("metrics", f"{metrics!r} is no list", f"write a list of labels: [{metrics!r}]")
+    stated = {"sd": sd, "users": users, "seeds": seeds, "tests": None if tests == 1 else tests}
+    level = CONFIDENCE if confidence is None else confidence
+    unused: dict[str, Any]
+    if isinstance(source, Comparison):
+        unused = {**stated, "baseline": baseline, "confidence": confidence}
+        _raise_problems(_unused_problems("a comparison", unused))
+        return plan_comparison(source, metrics, effect=effect, power=power, segments=segments)
+    if source is not None:
+        unused = {**stated, "segments": segments or None}
+        _raise_problems(_unused_problems("per-user values", unused))
+        _raise_problems(model_findings(source))
+        _raise_problems(baseline_findings(baseline or "", source))
+        if len(source) == 1:
+            raise _only_baseline_error(baseline or "")
+        differences = from_values(
+            source, metrics, baseline=baseline or "", effect=effect, power=power, confidence=level
+        )
+        return Plan(power, level, tuple(differences))
+    unused = {"metrics": metrics, "baseline": baseline, "segments": segments or None}
+    _raise_problems(_unused_problems("stated numbers", unused))
+    _raise_problems(_stated_problems(sd, users, seeds, tests, effect))
+    assert users is not None
+    variance = sd if isinstance(sd, VarianceComponents) else VarianceComponents(float(sd or 0.0))
+    target = PowerTarget(power, 1 - level, None if effect is None else float(effect))
+    observed = ObservedDifference(users, None, variance, seeds)
+    return Plan(power, level, (plan_difference(observed, target, min_effect=0.0, tests=tests),))
+
+
+def plan_comparison(
+    comparison: Comparison,
+    metrics: Sequence[str] | None = None,
+    *,
+    effect: Effect | None = None,
+    power: float = POWER,
+    segments: bool = False,
+) -> Plan:
+    """Return the plan of a comparison, and of its gate if it has one."""
+    if not comparison.challengers:
+        raise _only_baseline_error(comparison.baseline)
+    labels = comparison.primary if metrics is None else [spelled(text) for text in metrics]
+    if effect is not None and not isinstance(effect, str):
+        requested = [comparison.metric(label) for label in labels]
+        known = [metric.label for metric in requested if metric.family != OF_VALUES]
+        _raise_problems(wide_findings(effect, known, "effect"))
+    differences = tuple(
+        from_comparison(comparison, labels, effect=effect, power=power, segments=segments)
+    )
+    gate = comparison.gate
+    if gate is None:
+        return Plan(power, comparison.confidence, differences)
+    effects = {
+        label: min_effect_of(comparison, label) if effect is None else effect
+        for label in comparison.labels
+    }
+    return Plan(
+        power,
+        comparison.confidence,
+        differences,
+        tuple(plan_guardrails(gate, power)),
+        tuple(plan_success(gate, power, effects)),
+        reference=gate.reference,
+        undecided_passes=gate.undecided_passes,
+    )
+
+
+def _only_baseline_error(baseline: str) -> InputError:
+    problem = f"there is no model beside the baseline, {baseline}, to plan for"
+    fix = "add a second one, or state numbers: the standard deviation of users' differences, and how many users"
+    return refuse("models", problem, fix)
+
+
+def _raise_problems(problems: Iterable[Finding]) -> None:
+    if found := [Problem(*each) for each in problems]:
+        raise InputError(found)
+
+
+def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Finding]:
+    """Yield what is wrong with the numbers that every plan may be given."""
+    if effect is not None:
+        message = wrong_effect(effect)
+        if message is None and not float(str(effect).removesuffix("%")) > 0:
+            message = f"{shown(effect)} is no difference: write a number above 0, such as 0.005"
+        if message is not None:
+            problem, _, fix = message.partition(": ")
+            yield "effect", problem, fix
+    if not is_number(power) or not LEAST_CONFIDENCE <= power <= MOST_CONFIDENCE:
+        fix = f"write a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}, such as {POWER}"
+        yield "power", f"is {shown(power)}", fix
+    if confidence is not None and (
+        not is_number(confidence) or not LEAST_CONFIDENCE < confidence <= MOST_CONFIDENCE
+    ):
+        fix = f"write a number above {LEAST_CONFIDENCE}, at most {MOST_CONFIDENCE}"
+        yield "confidence", f"is {shown(confidence)}", fix
+
+
+def _unused_problems(kind: str, arguments: Mapping[str, Any]) -> Iterator[Finding]:
+    for name, value in arguments.items():
+        if value is not None:
+            yield name, f"has no use beside {kind}", "leave it out"
+
+
+def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -> Iterator[Finding]:
+    if sd is None or users is None:
+        fix = "give a comparison, per-user values, or `sd=` and `users=`"
+        yield "source", "nothing is given to plan with", fix
+        return
+    has_seeds = isinstance(sd, VarianceComponents)
+    deviations = [*vars(sd).values()] if has_seeds else [sd]
+    are_valid = all(is_number(each) and 0 <= each < MAX_COUNT for each in deviations)
+    if not are_valid or max(deviations) == 0:
+        yield "sd", f"is {shown(sd)}", "write a number above 0, such as 0.2"
+    counts = {"users": (users, FEWEST), "seeds": (seeds, FEWEST), "tests": (tests, 1)}
+    for name, (value, least) in counts.items():
+        is_valid = type(value) is int and least <= value <= MAX_COUNT
+        if not is_valid and not (name == "seeds" and value is None):
+            yield name, f"is {shown(value)}", f"write a whole number from {least} on"
+    if (seeds is not None) != has_seeds:
+        fix = "give `sd=VarianceComponents(…)` and `seeds=`, or neither"
+        yield "seeds", "and the variance of seeds belong together", fix
+    if isinstance(effect, str):
+        yield "effect", f"{effect!r} is a share of a mean that is not given", "write a number"

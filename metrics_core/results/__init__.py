@@ -1,0 +1,1 @@
+"""Results: what public functions return. Data only; `reports` turns them into text, tables and charts."""

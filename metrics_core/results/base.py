@@ -1,0 +1,58 @@
+"""The base class of all results."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.results.rendering import render
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_REPR_LINES = 20
+
+
+class BaseResult:
+    """Base class of what public functions return.
+
+    A result is a frozen dataclass of codes and numbers. Its sentences are made by `concord.reports`.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain Python values that `json.dumps` accepts; NaN becomes None."""
+        return dict(_plain(self))
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return the main table as a polars frame; `to_frame().to_pandas()` gives a pandas frame."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        """The result as text."""
+        return render(self, "text")
+
+    def __repr__(self) -> str:
+        lines = self.summary.splitlines()
+        if len(lines) > MAX_REPR_LINES:
+            lines = [
+                *lines[: MAX_REPR_LINES - 1],
+                f"… {len(lines) - MAX_REPR_LINES + 1} more lines",
+            ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return render(self, "html")
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value.to_dicts() if hasattr(value, "to_dicts") else value

@@ -1,0 +1,234 @@
+"""The result of `plan`: what a number of users and seeds can settle, and how many a difference needs."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Whether a model that is as good as the reference passes a guardrail: with the requested power; less often; never,
+# unless it looks better than it is; not known.
+Outlook = Literal["shown", "seldom", "cannot", "unknown"]
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Standard deviations of the difference between two models, in the unit of the metric.
+
+    Parameters
+    ----------
+    sd_users : float
+        Between users, each averaged over seeds.
+    sd_seeds : float
+        Between seeds, each averaged over users; 0 if the lists are fixed.
+    sd_residual : float
+        What is left of a user's difference with one seed.
+    """
+
+    sd_users: float
+    sd_seeds: float = 0.0
+    sd_residual: float = 0.0
+
+    @property
+    def sd_one_seed(self) -> float:
+        """Standard deviation between users, given the lists of one seed."""
+        return math.sqrt(self.sd_users * self.sd_users + self.sd_residual * self.sd_residual)
+
+
+@dataclass(frozen=True)
+class PlannedDifference:
+    """A model against the baseline on one label.
+
+    Attributes
+    ----------
+    label, model, baseline : str or None
+        None in a plan from stated numbers.
+    segmentation, segment : str or None
+        None over all users.
+    n_users, n_nonzero : int
+        Users, and users whose values differ.
+    sd : float or None
+        Standard deviation of users' differences; None if too few users differ for an interval.
+    sd_seeds, sd_residual, seeds : float, float, int or None
+        Between seeds, what is left, and the number of seeds; None if the lists are fixed.
+    tests : int
+        Number of comparisons that the correction is for.
+    smallest, smallest_corrected : float or None
+        Smallest true difference that is found significant with the requested power, without correction and with it
+        (at its worst: alpha / tests).
+    min_effect : float
+        Minimum relevant difference.
+    smallest_better : float or None
+        Smallest true difference that gets the verdict `better`, after correction.
+    effect : float or None
+        True difference to find; None if none was requested.
+    power, power_corrected : float or None
+        Probability that these users find it.
+    users_needed, users_needed_corrected : int or None
+        Users to find it; None if no number is enough or no effect was requested.
+    users_better : int or None
+        Users for the verdict `better`, after correction; None also if `effect` is not above `min_effect`.
+    users_equivalent : int or None
+        Users to show that two equally good models differ by less than `min_effect` (or `effect` without one).
+    seeds_needed, seeds_needed_corrected : int or None
+        Seeds of each model with which these users find it; None if no number is enough or the lists are fixed.
+    """
+
+    label: str | None
+    model: str | None
+    baseline: str | None
+    segmentation: str | None
+    segment: str | None
+    n_users: int
+    n_nonzero: int | None
+    sd: float | None
+    sd_seeds: float | None
+    sd_residual: float | None
+    seeds: int | None
+    tests: int
+    smallest: float | None
+    smallest_corrected: float | None
+    min_effect: float
+    smallest_better: float | None
+    effect: float | None
+    power: float | None
+    power_corrected: float | None
+    users_needed: int | None
+    users_needed_corrected: int | None
+    users_better: int | None
+    users_equivalent: int | None
+    seeds_needed: int | None
+    seeds_needed_corrected: int | None
+
+    @property
+    def variance(self) -> VarianceComponents | None:
+        """The standard deviations of users and seeds; None if they are not known."""
+        if self.sd is None:
+            return None
+        return VarianceComponents(self.sd, self.sd_seeds or 0.0, self.sd_residual or 0.0)
+
+
+@dataclass(frozen=True)
+class PlannedGuardrail:
+    """A guardrail of a gate, tried with a model that is as good as the reference.
+
+    Attributes
+    ----------
+    margin_setting, margin : str, float or None
+        The margin as written, and as a number.
+    half_width : float or None
+        Of the interval; a difference of 0 passes only within a wider margin.
+    chance : float or None
+        Probability that a model passes that is truly as good; None if the standard deviation is not known.
+    users_needed : int or None
+        Users with whom it passes with the requested power; None if no number is enough.
+    margin_shown : float or None
+        Smallest margin that these users show with the requested power.
+    outlook : {'shown', 'seldom', 'cannot', 'unknown'}
+        `shown`: such a model passes with the requested power; `seldom`: less often; `cannot`: half the interval is as
+        wide as the margin; `unknown`: there is no interval.
+    """
+
+    model: str
+    label: str
+    segmentation: str | None
+    segment: str | None
+    margin_setting: str
+    margin: float | None
+    n_users: int
+    n_nonzero: int
+    sd: float | None
+    half_width: float | None
+    chance: float | None
+    users_needed: int | None
+    margin_shown: float | None
+    outlook: Outlook
+
+
+@dataclass(frozen=True)
+class PlannedSuccess:
+    """A success metric of a gate.
+
+    Attributes
+    ----------
+    tests : int
+        Success metrics of the model, which the correction is for.
+    smallest : float or None
+        Smallest true gain that is shown with the requested power.
+    users_needed : int or None
+        Users to show `effect`; None if none was requested or no number is enough.
+    """
+
+    model: str
+    label: str
+    n_users: int
+    sd: float | None
+    tests: int
+    smallest: float | None
+    effect: float | None
+    users_needed: int | None
+
+
+@dataclass(frozen=True)
+class PowerCurve:
+    """Power and smallest difference of one model against the baseline, by number of users.
+
+    Attributes
+    ----------
+    power, power_corrected : tuple of float
+        Probability to find the requested effect; empty without one.
+    smallest, smallest_corrected : tuple of float
+        True differences that are found with the requested power.
+    """
+
+    model: str | None
+    users: tuple[int, ...]
+    power: tuple[float, ...]
+    power_corrected: tuple[float, ...]
+    smallest: tuple[float, ...]
+    smallest_corrected: tuple[float, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(BaseResult):
+    """What can be settled with this power at this confidence.
+
+    Attributes
+    ----------
+    differences : tuple of PlannedDifference
+        One for each label and model other than the baseline, also in segments if requested.
+    guardrails, success : tuple
+        One for each guardrail (success metric) and model that the gate decides on.
+    reference : str or None
+        The model that the gate compares with.
+    undecided_passes : bool
+        True if undecided guardrails let a model pass.
+    """
+
+    power: float
+    confidence: float
+    differences: tuple[PlannedDifference, ...]
+    guardrails: tuple[PlannedGuardrail, ...] = ()
+    success: tuple[PlannedSuccess, ...] = ()
+    reference: str | None = None
+    undecided_passes: bool = False
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per planned difference, columns as the fields of `PlannedDifference`."""
+        return frame_of(PlannedDifference, self.differences)
+
+    @property
+    def gate(self) -> "pl.DataFrame":
+        """One row per guardrail and model, columns as the fields of `PlannedGuardrail`."""
+        return frame_of(PlannedGuardrail, self.guardrails)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every label once, in order."""
+        labels = (each.label for each in self.differences)
+        return tuple(dict.fromkeys(label for label in labels if label is not None))

@@ -1,0 +1,1 @@
+"""Results as sentences and tables: one module per result, read by the terminal, notebooks and Markdown."""

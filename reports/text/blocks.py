@@ -1,0 +1,67 @@
+"""Sentences and tables as plain text and as HTML."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from concord.metrics_core.comparison.words import one_line
+
+_GAP = "  "  # between two columns
+_TABLE = 'style="border-collapse: collapse; color: inherit"'
+_CELL = 'style="text-align: left; padding: 0.15em 1em 0.15em 0"'
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts: one header, rows of the same length."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
+
+
+_VIEWS = {"Plan": "plan"}  # class of a result -> the module here that describes it
+
+
+def blocks_of(result: Any) -> Iterator[Block]:
+    """Yield the sentences and tables of a result."""
+    view = import_module(f"concord.reports.text.{_VIEWS[type(result).__name__]}")
+    yield from view.describe(result)
+
+
+def to_text(blocks: Iterable[Block]) -> str:
+    """Return the blocks as lines of plain text."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += _table_lines(block) if isinstance(block, TextTable) else [one_line(block)]
+    return "\n".join(lines)
+
+
+def _table_lines(table: TextTable) -> list[str]:
+    rows = [[one_line(cell) for cell in row] for row in (table.header, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def to_html(blocks: Iterable[Block]) -> str:
+    """Return the blocks as paragraphs and tables in the colours of the page around them."""
+    return "".join(
+        _table_html(block) if isinstance(block, TextTable) else f"<p>{escape(one_line(block))}</p>"
+        for block in blocks
+        if block
+    )
+
+
+def _table_html(table: TextTable) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        return "".join(f"<{tag} {_CELL}>{escape(one_line(cell))}</{tag}>" for cell in cells)
+
+    body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
+    return f"<table {_TABLE}><tr>{row(table.header, 'th')}</tr>{body}</table>"
