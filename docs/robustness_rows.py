@@ -35,7 +35,7 @@ BAD_INPUTS = {
     60: "parts in folders of folders, partitions, tables of lakes", 61: "Arrow streams that were cut, files in one another's tail",
     63: "scores beyond 2^53", 64: "grades near the largest float, true and false",
     65: "whole numbers as `1.0` among ids", 68: "columns of odd types",
-    69: "a pipe, a socket, a device", 70: "a line without end",
+    69: "a pipe, a socket, a device", 70: "a line without end", 71: "two ground truths in a repository",
 }  # fmt: skip
 FAULTS = {
     1: "a stage is killed", 2: "`dvc repro` is killed", 3: "any write fails", 4: "Ctrl-C, SIGTERM",

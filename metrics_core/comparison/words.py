@@ -31,12 +31,12 @@ def exact(value: float) -> str:
     return f"{value:.3g}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`."""
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`; `last` is the word before the last one."""
     shown = list(names[:AT_MOST])
     if len(names) > AT_MOST:
         shown.append(f"{len(names) - AT_MOST} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def are(names: Sequence[str]) -> str:

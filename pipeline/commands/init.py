@@ -1,6 +1,7 @@
 """`concord init`: an evaluation in a folder of somebody's DVC repository. It writes new files, and asks nothing."""
 
 import os
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.comparison.words import listed
 from concord.pipeline.params.checks import model_name_findings
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, repository
@@ -32,6 +34,7 @@ from concord.pipeline.terminal.arguments import PLACE
 
 BEFORE = ".before"  # what --force replaces is kept beside
 TEMPLATE = ".dvc/plots/model_lines.json"  # in the root
+_KEPT = {".git", ".dvc"}
 NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
@@ -106,6 +109,9 @@ def _places(here: Path, folder: str) -> tuple[Path, Path]:
     if project != here and is_concords(here):
         fix = "run at the root of your repository; `concord init --upgrade` carries this one on"
         raise refuse(PARAMS.name, "here lies an evaluation of Concord already", fix)
+    if _KEPT.intersection(part.casefold() for part in project.relative_to(root).parts):
+        what = "is a folder that git and DVC keep for themselves"
+        raise refuse(shown(project), what, "name another folder by --dir")
     if file := next((at for at in (project, *project.parents) if at.is_file()), None):
         raise refuse(shown(file), "is a file", "name a folder by --dir")
     if _is_ignored(root, project):
@@ -138,7 +144,11 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
         found.models = {name: _table(file, "lists", found) for name, file in lists.items()}
     root, problems = repository(here), []
     higher = "" if here == root else f"the repository begins at {shown(root)}: run there, or "
-    if "truth" not in found.tables:
+    if "truth" not in found.tables and found.truths:
+        several = [shown(path) for path in found.truths]
+        fix = f"name the one that no model has seen: `--truth {shlex.quote(several[0])}`"
+        problems.append(Problem("truth", f"may be {listed(several, 'or')}", fix))
+    elif "truth" not in found.tables:
         what = "no table with columns of users and items (`user_id`, `item_id` …) has test, holdout or truth in its path"
         problems.append(Problem("truth", what, f"{higher}name it: `--truth data/heldout.parquet`"))
     if not found.models:

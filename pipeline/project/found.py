@@ -34,6 +34,7 @@ class Left:
 class Found:
     """What a repository holds: by role, by model, what is left alone, and outs that are not there yet.
 
+    truths      : tables that may each be the ground truth, where there are several; none of them is taken
     outs        : of all stages, with the names of these
     folders     : from which training may run: here, those of the stages, and all above in the repository
     has_more    : are there more files than are looked at?
@@ -43,6 +44,7 @@ class Found:
     models: dict[str, Table] = field(default_factory=dict)
     left: list[Left] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
+    truths: list[Path] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
     folders: Sequence[Path] = ()
     has_more: bool = False
@@ -71,6 +73,11 @@ def found_in(folder: Path, but: Path, asked: Collection[Path] = ()) -> Found:
     if "truth" not in tables and "validation" in tables:
         tables["truth"] = tables.pop("validation")
         tables["lists"] = [*tables.get("lists", []), *tables.pop("validation lists", [])]
+    truths = tables.get("truth", [])
+    without_order = [table for table in truths if not _is_ordered(table)]
+    if len(without_order or truths) > 1:
+        found.truths = sorted(table.path for table in without_order or truths)
+        del tables["truth"]
     for role in _ROLES:
         found.left += _take(found.tables, role, sorted(tables.get(role, []), key=_likely))
     for role, why in _LEFT.items():
@@ -107,5 +114,9 @@ def _take(taken: dict[str, Table], role: Role, tables: list[Table]) -> Iterator[
 
 def _likely(table: Table) -> tuple[bool, bool, int, str]:
     """What could be no lists first, what a stage makes before what lies there, the shorter path before the longer."""
-    ordered = {"rank", "score"} & set(columns_meant(table.peeked.columns))
-    return (bool(ordered), not table.made_by, len(table.path.parts), str(table.path))
+    return (_is_ordered(table), not table.made_by, len(table.path.parts), str(table.path))
+
+
+def _is_ordered(table: Table) -> bool:
+    """Return whether a table has ranks or scores, so that it may hold lists."""
+    return not {"rank", "score"}.isdisjoint(columns_meant(table.peeked.columns))

@@ -276,6 +276,8 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
         ({"truth": "/etc/hostname"}, "lies outside the repository"),
         ({"folder": "../elsewhere"}, "'../elsewhere' lies outside the repository"),
         ({"folder": "/tmp"}, "'/tmp' lies outside the repository"),
+        ({"folder": ".git"}, "\n.git: is a folder that git and DVC keep for themselves"),
+        ({"folder": ".dvc/evaluation"}, "\n.dvc/evaluation: is a folder that git and DVC keep"),
         ({"folder": "out/als.csv"}, "out/als.csv: is a file"),
         ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
     ],
@@ -289,6 +291,21 @@ def test_what_the_command_line_names_is_refused_in_these_words(
 
     assert said in f"\n{refused.value}"
     assert tree(root) == before
+
+
+@pytest.mark.bad_input(71, "`concord init` chooses none: it names them and asks for `--truth`")
+def test_of_several_ground_truths_none_is_chosen_until_one_is_named(root: Path) -> None:
+    write(root, {"data/test_prefix.csv": TRUTH, "out/test_lists.csv": LISTS})
+    before = tree(root)
+
+    assert refusal_of(run) == (
+        "truth: may be data/test.csv or data/test_prefix.csv\n"
+        "  fix: name the one that no model has seen: `--truth data/test.csv`"
+    )
+    assert tree(root) == before
+
+    run(truth="data/test_prefix.csv")
+    assert evaluation(root / "evaluation").data.truth.path == "../data/test_prefix.csv"
 
 
 def test_a_file_that_is_named_has_no_other_role(
@@ -521,7 +538,7 @@ def test_real_data_is_recognised_and_valid(
     root = repository(tmp_path, {})
     shutil.copytree(files, root / "data", ignore=shutil.ignore_patterns("*.py", "*.md"))
     monkeypatch.chdir(root)
-    run()
+    run(truth=None if data else "data/test.parquet")  # MovieLens has the same truth in two formats
     made = valid_evaluation(root / "evaluation")
 
     assert set(made.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
