@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.files import open_file
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.reading.formats.frames import Data, table_of
 
@@ -62,7 +63,7 @@ def read_experiments(path: Path) -> tuple[Experiment, ...]:
     """
     where = str(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_file(path, "name a CSV file", encoding="utf-8-sig") as file:
             lines = csv.reader(file, strict=True)
             rows = [(lines.line_num, row) for row in lines if any(map(str.strip, row))]
     except FileNotFoundError:

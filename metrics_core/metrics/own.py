@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from concord.metrics_core.checking.files import open_file
 from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.metrics.judged import Floats, Judged
@@ -188,10 +189,12 @@ def _install(entry: EntryPoint) -> None:
 
 
 def _read(file: Path) -> bytes:
+    fix = "name a Python file"
     try:
-        return file.read_bytes()
+        with open_file(file, fix) as opened:
+            return bytes(opened.read())
     except OSError as error:
-        raise refuse(str(file), f"cannot be read: {error.strerror}", "name a Python file") from None
+        raise refuse(str(file), f"cannot be read: {error.strerror}", fix) from None
 
 
 class _Uncached(SourceFileLoader):

@@ -29,8 +29,11 @@ def original_project() -> Path:
 
 def is_concords(folder: Path) -> bool:
     """Does the params.yaml of a folder say which Concord made it?"""
+    path = folder / PARAMS
+    if not path.is_file():
+        return False
     try:
-        with (folder / PARAMS).open("rb") as file:
+        with path.open("rb") as file:
             return re.search(rb"^concord:", file.read(_MOST_BYTES), re.MULTILINE) is not None
     except OSError:
         return False

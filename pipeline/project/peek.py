@@ -32,8 +32,15 @@ def peeked(path: Path) -> Peeked | None:
         return None
     try:
         return _READ[form](path, form)
-    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException):
+    except (OSError, ValueError, LookupError, RecursionError, csv.Error, pa.ArrowException):
         return None
+
+
+def parts_of(path: Path) -> list[Path]:
+    """Return the file, or the parquet files of a folder in the order of their paths."""
+    if not path.is_dir():
+        return [path]
+    return sorted(part for part in path.rglob("*.parquet") if part.is_file())
 
 
 def _form(path: Path) -> str | None:
@@ -45,8 +52,7 @@ def _form(path: Path) -> str | None:
 
 def _schema(path: Path, form: str) -> Peeked:
     if form == "parquet":
-        part = min(path.rglob("*.parquet")) if path.is_dir() else path
-        schema = pq.read_schema(part)
+        schema = pq.read_schema(parts_of(path)[0])
     else:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 import polars as pl
 
 from concord.metrics_core.reading.formats.text import DELIMITERS
-from concord.pipeline.project.peek import Peeked
+from concord.pipeline.project.peek import Peeked, parts_of
 
 _SCANNED = 1 << 30  # bytes; of larger files nothing is counted
 _TIMES = 1_000  # rows whose times are looked at
@@ -69,7 +68,7 @@ def _row(table: Peeked, *asked: pl.Expr) -> tuple[float, ...] | None:
 
 def _scanned(table: Peeked) -> pl.LazyFrame | None:
     path = table.path
-    parts: list[Path] = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    parts = parts_of(path)
     if sum(part.stat().st_size for part in parts) > _SCANNED:
         return None
     if table.form == "parquet":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from concord.metrics_core.checking.files import refuse_special
 from concord.metrics_core.checking.problems import refuse
 from concord.pipeline.project.peek import Peeked, peeked
 from concord.pipeline.project.recognised import columns_meant, list_meant, role_said
@@ -88,11 +89,10 @@ def named_table(path: Path, role: Role) -> Table:
     if not path.exists():
         fix = "name one; `dvc pull` or `dvc repro` may bring it"
         raise refuse(where, "there is no such file", fix)
+    fix = "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
+    refuse_special(path, fix)
     seen = peeked(path)
     if seen is None:
-        fix = (
-            "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
-        )
         raise refuse(where, "is no table that can be read", fix)
     if not {"user", "item"} <= set(_meant(seen)):
         what = f"has no columns that are known for user and item: {', '.join(seen.columns)}"

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from concord.metrics_core.checking.files import open_file
 from concord.pipeline.project.files import MOST_FILES
 from concord.pipeline.project.found import Found
 from concord.pipeline.project.taken_for import Table
@@ -44,7 +45,10 @@ def tell_next(project: Path, *, mlflow: bool) -> None:
 
 def read(path: Path) -> str:
     """With its ends of lines as they are."""
-    return path.read_bytes().decode("utf-8", errors="replace") if path.exists() else ""
+    if not path.exists():
+        return ""
+    with open_file(path, "move it away") as file:
+        return bytes(file.read()).decode("utf-8", errors="replace")
 
 
 def shown(path: Path) -> str:

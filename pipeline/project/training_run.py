@@ -42,8 +42,9 @@ class Store(NamedTuple):
     def holds(self, place: Place) -> bool:
         if self.path is None:
             return place.says_run
-        held = _in_files if self.path.is_dir() else _in_database
-        return held(self.path, place.run_id)
+        if self.path.is_dir():
+            return _in_files(self.path, place.run_id)
+        return self.path.is_file() and _in_database(self.path, place.run_id)
 
 
 class Training(NamedTuple):

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from concord.metrics_core.checking.files import open_file
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import read_comparison
@@ -88,11 +89,13 @@ def _of_revision(file: Path, told: str) -> Comparison:
 
 def _text_of(project: Project) -> str:
     file = Path(project.project) / PARAMS
+    fix = "name the folder of an evaluation"
     try:
-        return file.read_text(encoding="utf-8")
+        with open_file(file, fix, encoding="utf-8") as opened:
+            return str(opened.read())
     except (OSError, UnicodeDecodeError):
         what = "there is no such file: this folder is no project of Concord"
-        raise refuse(str(file), what, "name the folder of an evaluation") from None
+        raise refuse(str(file), what, fix) from None
 
 
 def _folder(text: str, told: str, kind: str) -> Path:

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from concord.metrics_core.checking.addresses import STORES, is_address, shown
+from concord.metrics_core.checking.files import refuse_special
 from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.checking.units import unit_sql
@@ -215,9 +216,7 @@ def refuse_missing(path: Place, settings: Settings) -> None:
                 str(path), "there is no such file below this folder", f"write {str(above)!r}"
             )
         raise refuse(str(path), what, settings.path())
-    if not path.is_file() and not path.is_dir():
-        what = "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"
-        raise refuse(str(path), what, f"write its content to a file, and {settings.path()}")
+    refuse_special(path, f"write its content to a file, and {settings.path()}")
     if path.is_file() and path.stat().st_size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 

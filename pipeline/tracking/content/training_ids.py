@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.files import open_file
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.model import PARAMS, Params, RunIdFile
@@ -56,7 +57,7 @@ def _text(file: Path, where: str) -> str:
     if file.is_dir():
         raise refuse(str(file), "is a folder", f"name a file in {where}.file")
     try:
-        with file.open("rb") as opened:
+        with open_file(file, _WRITE) as opened:
             content = opened.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         raise refuse(str(file), f"there is no such file, and {where} reads it", _WRITE) from None

@@ -1,6 +1,7 @@
 """Evaluations that are attached to the runs that trained the models: by ids in params.yaml or in files."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,14 @@ def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
 def test_a_folder_is_refused(project: Path) -> None:
     with pytest.raises(InputError, match=r"results: is a folder"):
         _ids(project, {"file": "results"})
+
+
+def test_a_pipe_is_refused_before_it_is_opened(project: Path) -> None:
+    os.mkfifo("run")
+
+    assert refusal_of(lambda: _ids(project, {"file": "run"})).startswith(
+        "run: is neither a file nor a folder: a pipe, a socket or a device"
+    )
 
 
 def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: Path) -> None:

@@ -1,0 +1,64 @@
+"""A pipe, a socket or a device in the place of a file is refused before it is opened: reading one may never end."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from concord.metrics_core.calibrating.experiments import read_experiments
+from concord.metrics_core.metrics import own
+from concord.pipeline.params.repository import is_concords
+from concord.pipeline.project.peek import peeked
+from concord.pipeline.project.taken_for import named_table
+from concord.pipeline.project.told import read
+from concord.pipeline.project.training_run import Place, Store
+from concord.pipeline.studying.model import Project
+from concord.pipeline.studying.sources import read_comparisons
+from tests.pipeline.refusals import refusal_of
+
+SPECIAL: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+}
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "experiments": ("past.csv", read_experiments),
+    "own metrics": ("own.py", own.load),
+    "a project of a study": (
+        "params.yaml",
+        lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),
+    ),
+    "a table for init": ("test.csv", lambda path: named_table(path, "truth")),
+    "a file that init would replace": ("params.yaml", read),
+}
+
+
+@pytest.fixture(params=SPECIAL)
+def special(request: pytest.FixtureRequest) -> Callable[[Path], None]:
+    return SPECIAL[request.param]
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.bad_input(69, "refused by every command that opens a file that somebody names")
+def test_a_special_file_is_refused_before_it_is_opened(
+    tmp_path: Path, special: Callable[[Path], None], reader: str
+) -> None:
+    name, opens = READERS[reader]
+    special(path := tmp_path / name)
+
+    assert "is neither a file nor a folder: a pipe, a socket or a device" in refusal_of(
+        lambda: opens(path)
+    )
+
+
+def test_a_special_file_is_passed_by_where_files_are_looked_for(
+    tmp_path: Path, special: Callable[[Path], None]
+) -> None:
+    for name in ("params.yaml", "parts/0.parquet", "mlflow.db"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        special(tmp_path / name)
+    run = Place(tmp_path / "run.txt", None, "0" * 32)
+
+    assert not is_concords(tmp_path)
+    assert peeked(tmp_path / "parts") is None
+    assert not Store("sqlite:///mlflow.db", tmp_path / "mlflow.db").holds(run)
