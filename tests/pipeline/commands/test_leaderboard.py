@@ -258,8 +258,7 @@ def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
     row = cells(shown.splitlines()[1])
     assert (row[1], row[5], row[8]) == ("3", "none", "8")
     assert (
-        "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much."
-        in shown
+        "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much." in shown
     )
 
 
@@ -324,7 +323,8 @@ def test_the_gate_of_params_is_checked(demo: Path, tmp_path: Path) -> None:
     shown = run(project, "concord", "plan", COLUMNS="200")
 
     assert (
-        "This gate can never pass a model that is just as good as popularity, except by luck" in shown
+        "This gate can never pass a model that is just as good as popularity, except by luck"
+        in shown
     )
     assert "users needed, 1,192 at hand" in shown
     assert "Success is found with 80\N{NO-BREAK SPACE}% power" in shown
