@@ -65,7 +65,7 @@ class Since:
 
     revision    : the other revision, as it was named
     doubts      : why the numbers are no comparison; then there are no changes
-    notes       : what only one of the two revisions has
+    notes       : what only one of the two revisions has, and other versions of Concord
     changes     : one a label and model that both have
     worse       : the groups in which a model is worse than it was
     segmented   : was there any group to look at?

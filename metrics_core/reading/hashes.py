@@ -91,12 +91,18 @@ def _of_folder(path: Path, files: Sequence[Place], *head: Mapping[str, Any]) -> 
         if isinstance(part, Path)
     }
     names = sorted(parts)
-    md5 = json.dumps([*head] + [{"md5": parts[name].md5, "relpath": name} for name in names])
     sha256 = json.dumps(
         [*head] + [{"relpath": name, "sha256": parts[name].sha256} for name in names]
     )
     return Hashes(
-        hashlib.md5(md5.encode(), usedforsecurity=False).hexdigest() + ".dir",
+        folder_md5({name: parts[name].md5 for name in names}, *head),
         hashlib.sha256(sha256.encode()).hexdigest(),
         sum(part.bytes or 0 for part in parts.values()),
     )
+
+
+def folder_md5(files: Mapping[str, str | None], *head: Mapping[str, Any]) -> str:
+    """Return the hash of a folder as dvc.lock has it, from the name and MD5 of each file."""
+    listed = [{"md5": files[name], "relpath": name} for name in sorted(files)]
+    text = json.dumps([*head, *listed])
+    return f"{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()}.dir"

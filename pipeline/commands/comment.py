@@ -61,8 +61,7 @@ def _content(params: Params, revision: str | None, undecided: str | None) -> Com
     try:
         decided = gated(params, revision, undecided_passes=passes)
     except InputError as error:
-        why = tuple(f"{problem.what}; {problem.fix}" for problem in error.problems)
-        return replace(content, no_decision=why)
+        return replace(content, no_decision=_reasons(error))
     return replace(content, decision=decided.decision)
 
 
@@ -71,8 +70,11 @@ def _since(params: Params, revision: str) -> Since:
     try:
         return since(params, revision)
     except InputError as error:
-        doubts = tuple(f"{problem.where}: {problem.what}; {problem.fix}" for problem in error.problems)  # fmt: skip
-        return Since(revision, doubts, (), (), (), False, (), ())
+        return Since(revision, _reasons(error), (), (), (), False, (), ())
+
+
+def _reasons(error: InputError) -> tuple[str, ...]:
+    return tuple(f"{each.where}: {each.what}; {each.fix}" for each in error.problems)
 
 
 def _with_evaluation(revision: str) -> str | None:

@@ -83,6 +83,23 @@ def _truths(evaluated: Evaluated) -> dict[str | None, str]:
     return {mark_of(truth): told_mark(truth, 12) for truth in truths}
 
 
+def version_warnings(models: Mapping[str, Evaluated], before: Former) -> Iterator[str]:
+    """Models that another version of Concord evaluated at the revision, with both versions."""
+    evaluated: dict[tuple[str, str], list[str]] = {}
+    for model, then in before.evaluations.items():
+        versions = (_version(then), _version(models[model]))
+        evaluated.setdefault(versions, []).append(model)
+    for (was, is_now), names in evaluated.items():
+        if was != is_now:
+            verb = "was" if len(names) == 1 else "were"
+            by = f"by Concord {was} at {before.name} and by Concord {is_now} now"
+            yield f"{', '.join(names)} {verb} evaluated {by}: a difference may come from Concord itself"
+
+
+def _version(evaluated: Evaluated) -> str:
+    return str(evaluated.summary["versions"]["concord-eval"])
+
+
 def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
     """One a label and model, now minus then, over the users who have both values.
 

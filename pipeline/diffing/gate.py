@@ -21,8 +21,15 @@ from concord.metrics_core.comparing.gate_evidence import (
 from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
-from concord.pipeline.diffing.changes import NOW, THEN, trainings_of_one_side, unlike
-from concord.pipeline.diffing.revision import PLACE, Former, former
+from concord.pipeline.diffing.changes import (
+    NOW,
+    THEN,
+    trainings_of_one_side,
+    unlike,
+    version_warnings,
+)
+from concord.pipeline.diffing.revision import Former, former
+from concord.pipeline.diffing.revision_files import PLACE
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import PARAMS, Params
 
@@ -31,7 +38,7 @@ _BACKGROUND = ("train", "items")  # what metrics beyond accuracy read
 
 @dataclass(frozen=True)
 class Gated:
-    """The decision, and what was left out of it: models that only one side has."""
+    """The decision, what was left out of it (models that only one side has), and other versions of Concord."""
 
     decision: Decision
     notes: tuple[str, ...] = ()
@@ -113,7 +120,8 @@ def _against_revision(
     gone = [model for model in before.models if model not in evaluations]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
     over_users = _over_users(asked, decision)
-    return Gated(decision, (*_notes(new, gone, before.name), *trainings, *over_users))
+    versions = version_warnings(evaluations, before)
+    return Gated(decision, (*versions, *_notes(new, gone, before.name), *trainings, *over_users))
 
 
 def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """Results of this project as another revision left them, from DVC's cache or remote."""
 
 import json
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +14,14 @@ from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.replicated import replicated
 from concord.metrics_core.comparing.evidence.replicating import KEY, Named, models_of
 from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import from_content
+from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.diffing.dvc_lock import replicates_of
+from concord.pipeline.diffing.revision_files import RevisionFiles
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
 
-PLACE = "command line"
 _SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  # of results
+_COMPARISON = "comparison.json"
 
 
 @dataclass(frozen=True)
@@ -52,25 +51,22 @@ def former(
     ------
     InputError : there is no such revision, it holds no project, or its results are gone
     """
-    _refuse_unknown(revision)
-    from dvc.api import DVCFileSystem
-
-    files = DVCFileSystem(".", rev=revision)
-    params, named, folders = _read_params(files, revision)
+    files = RevisionFiles(revision)
+    params, folders = _read_params(files, _SUFFIXES)
+    named = list(params.get("models") or ())
     section = params.get("comparison")
     then = replicates_of(section.get(KEY) if isinstance(section, Mapping) else None, named)
     names = {model: own for model in models if (own := _lists(model, then, asked, named))}
     every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
         folder = Path(name)
-        lost = [
-            path
+        problems = [
+            files.fetch(path, folder / f"{model}.{kind}")
             for model in every
             for kind, path in _paths(folders, model, lists=lists).items()
-            if not _fetched(files, path, folder / f"{model}.{kind}")
         ]
-        if lost:
-            raise InputError([_lost(path, revision) for path in lost])
+        if found_problems := [each for each in problems if each is not None]:
+            raise InputError(found_problems)
         found = {name: _evaluation(folder, name, params) for name in every}
         evaluations = {
             model: _together(asked, {name: found[name] for name in own}, revision)
@@ -106,59 +102,42 @@ def _together(asked: Asked, lists: Mapping[str, Evaluated], revision: str) -> Ev
     )
 
 
-def comparison_at(revision: str) -> Comparison:
-    """The comparison that a revision left.
+def comparison_at(revision: str, folder: Path = Path()) -> Comparison:
+    """The comparison that a revision of the project in a folder left.
 
     Raises
     ------
-    InputError : there is no such revision, it holds no project, or its comparison is gone or of another version
+    InputError : there is no such revision, it holds no project, or its comparison is gone, damaged or of another version
     """
-    _refuse_unknown(revision)
-    from dvc.api import DVCFileSystem
-
-    files = DVCFileSystem(".", rev=revision)
-    params, *_ = _read_params(files, revision)
-    path = Path(params["results"]["comparison"]) / "comparison.json"
-    try:
-        text = files.read_text(_in_repository(path), encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError([_lost(path, revision)]) from None
-    return from_content(json.loads(text), f"{path} of {revision}")
-
-
-def _lost(path: Path, revision: str) -> Problem:
-    what = f"belongs to {revision}, and neither the cache of DVC nor a remote has it"
-    fix = f"`dvc fetch --rev {revision}`, or check out {revision}, run `dvc repro` and come back"
-    return Problem(str(path), what, fix)
-
-
-def _refuse_unknown(revision: str) -> None:
-    command = ["git", "rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        what = f"{revision!r} is no revision of a git repository here"
-        fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
-        raise refuse(PLACE, what, fix)
+    files = RevisionFiles(revision, folder)
+    _, folders = _read_params(files, ["comparison"])
+    place = folders["comparison"]
+    with TemporaryDirectory() as name:
+        copy = Path(name) / _COMPARISON
+        if problem := files.fetch_from_folder(place, _COMPARISON, copy):
+            raise InputError([problem])
+        try:
+            return read_comparison(copy)
+        except InputError as error:
+            told = f"{place / _COMPARISON} of {revision}"
+            fix = "evaluate it again with this Concord, or name another revision"
+            raise InputError(
+                Problem(told, problem.what, fix) for problem in error.problems
+            ) from None
 
 
 def _read_params(
-    files: Any, revision: str
-) -> tuple[Mapping[str, Any], list[str], Mapping[str, Path]]:
-    """All of it, models, and folders of values, summaries and lists; all else may be of an older version."""
+    files: RevisionFiles, kinds: Iterable[str]
+) -> tuple[Mapping[str, Any], dict[str, Path]]:
+    """All of it, and folders of results; all else may be of an older version."""
     try:
-        text = files.read_text(_in_repository(PARAMS), encoding="utf-8")
-        content = load_yaml(text, str(PARAMS))
+        content = load_yaml(files.read_text(PARAMS.name), str(PARAMS))
         folders = content["results"]
-        return content, list(content["models"]), {kind: Path(folders[kind]) for kind in _SUFFIXES}
+        return content, {kind: Path(folders[kind]) for kind in kinds}
     except (OSError, KeyError, TypeError, UnicodeDecodeError, InputError):
-        what = f"{revision} holds no {PARAMS} with models and results"
+        what = f"{files.revision} holds no {PARAMS} with results"
         fix = "name a revision in which this folder was a project of Concord"
-        raise refuse(PLACE, what, fix) from None
-
-
-def _in_repository(path: Path) -> str:
-    """As DVC names a file of this folder at another revision."""
-    return (Path.cwd().resolve().relative_to(repository()) / path).as_posix()
+        raise refuse(files.where, what, fix) from None
 
 
 def _paths(folders: Mapping[str, Path], model: str, *, lists: bool) -> dict[str, Path]:
@@ -168,14 +147,6 @@ def _paths(folders: Mapping[str, Path], model: str, *, lists: bool) -> dict[str,
         for kind, suffix in _SUFFIXES.items()
         if lists or kind != "lists"
     }
-
-
-def _fetched(files: Any, path: Path, into: Path) -> bool:
-    try:
-        files.get_file(_in_repository(path), str(into))
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _evaluation(folder: Path, model: str, params: Mapping[str, Any]) -> Evaluated:

@@ -15,7 +15,7 @@ from concord.metrics_core.comparing.segments.segments import segment_cells
 from concord.metrics_core.comparison.parts import SegmentCell
 from concord.metrics_core.comparison.since import SegmentChange, Setting, Since
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
-from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike
+from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
 from concord.pipeline.diffing.revision import Former, former
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import PARAMS, Params
@@ -47,7 +47,10 @@ def since(params: Params, revision: str) -> Since:
         return Since(
             revision=before.name,
             doubts=tuple(doubts),
-            notes=tuple(one_sided(asked, list(evaluations), before, every_model=True)),
+            notes=(
+                *version_warnings(evaluations, before),
+                *one_sided(asked, list(evaluations), before, every_model=True),
+            ),
             changes=() if doubts else changes(asked, evaluations, before),
             worse=worse,
             segmented=bool(asked.segments) and not doubts,

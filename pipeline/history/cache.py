@@ -1,11 +1,13 @@
 """Files in DVC's cache, by their hash."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.reading.hashes import hashes
 from concord.pipeline.params.repository import repository
 
 Cached = Callable[[str], Path | None]  # hash -> the file, where the cache has it
@@ -17,7 +19,7 @@ def cache() -> Cached:
 
     Raises
     ------
-    InputError : this is no DVC repository
+    InputError : this is no DVC repository; later, a file has not the content of its hash
     """
     from dvc.exceptions import NotDvcRepoError
     from dvc.repo import Repo
@@ -31,7 +33,14 @@ def cache() -> Cached:
 
     def cached(mark: str) -> Path | None:
         path = Path(local.oid_to_path(mark))
-        return path if path.is_file() else None
+        if not path.is_file():
+            return None
+        if hashes(path).md5 != mark.removesuffix(_OF_FOLDER):
+            what = (
+                f"is damaged: delete {os.path.relpath(path)}, whose content is not that of its hash"
+            )
+            raise refuse("DVC's cache", what, "then `dvc fetch --all-commits`")
+        return path
 
     return cached
 

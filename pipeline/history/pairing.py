@@ -1,6 +1,7 @@
 """Each model of a revision against its former self: what `concord diff` says, from DVC's cache."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import InputError
@@ -44,10 +45,10 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
     other = [model for model in both if model not in same]
     if not other:
         return "", same, ()
-    sides = [{m: _evaluated(state, m, cached) for m in other} for state in (now, then)]
-    if lost := [m for m in other if any(side[m] is None for side in sides)]:
-        return f"users' values of {', '.join(lost)} are not in DVC's cache", same, ()
-    ours, theirs = ({m: e for m, e in side.items() if e is not None} for side in sides)
+    sides = _sides((now, then), other, cached)
+    if isinstance(sides, str):
+        return sides, same, ()
+    ours, theirs = sides
     before = Former(then.commit.short, {}, other, theirs)
     try:
         terms = _terms(now, now.comparison, ours[other[0]])
@@ -58,6 +59,19 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
         told = [problem.what.partition(": ")[0].removeprefix(whose) for problem in doubts]
         return "; ".join(told), same, ()
     return "", same, tuple(changes(terms, ours, before))
+
+
+def _sides(
+    states: Sequence[State], models: Sequence[str], cached: Cached
+) -> list[dict[str, Evaluated]] | str:
+    """Return the models' results at each state, or why they cannot be read."""
+    try:
+        sides = [{m: _evaluated(state, m, cached) for m in models} for state in states]
+    except InputError as error:
+        return f"users' values cannot be read: one file {error.problems[0].what}"
+    if lost := [m for m in models if any(side[m] is None for side in sides)]:
+        return f"users' values of {', '.join(lost)} are not in DVC's cache"
+    return [{m: found for m, found in side.items() if found is not None} for side in sides]
 
 
 def _terms(state: State, comparison: Comparison, evaluated: Evaluated) -> _Terms:

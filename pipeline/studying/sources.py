@@ -1,17 +1,15 @@
 """The comparison of each project that a study names: as it lies there, or as a revision left it in DVC's cache."""
 
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.checking.files import open_file
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import read_comparison
+from concord.pipeline.diffing.revision import comparison_at
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.studying.model import Project
 
@@ -51,40 +49,7 @@ def _read(project: Project) -> Comparison:
             what = "there is no such file: this project is not evaluated"
             raise refuse(str(folder / _FILE), what, f"run `dvc repro` in {project.project}")
         return read_comparison(folder / _FILE)
-    return _read_revision(Path(project.project), project.rev)
-
-
-def _read_revision(folder: Path, rev: str) -> Comparison:
-    _refuse_unknown(folder, rev)
-    from dvc.api import DVCFileSystem
-
-    root = repository(folder)
-    below = PurePosixPath(folder.resolve().relative_to(root).as_posix())
-    files = DVCFileSystem(str(root), rev=rev)
-    try:
-        text = files.read_text(str(below / PARAMS.as_posix()), encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        what = f"{rev} holds no {PARAMS} in this folder"
-        raise refuse(str(folder), what, "name a revision in which it was a project") from None
-    path = below / _folder(text, f"{folder} at {rev}", "comparison") / _FILE
-    with TemporaryDirectory() as name:
-        into = Path(name) / _FILE
-        try:
-            files.get_file(str(path), str(into))
-        except FileNotFoundError:
-            what = f"belongs to {rev}, and neither the cache of DVC nor a remote has it"
-            fix = f"in {folder}: check out {rev}, run `dvc repro` and `dvc push`"
-            raise refuse(str(path), what, fix) from None
-        return _of_revision(into, f"{path} of {rev}")
-
-
-def _of_revision(file: Path, told: str) -> Comparison:
-    """The comparison; what is refused names the revision's file instead of the copy."""
-    try:
-        return read_comparison(file)
-    except InputError as error:
-        fix = "evaluate it again with this Concord, or name another revision"
-        raise InputError(Problem(told, problem.what, fix) for problem in error.problems) from None
+    return comparison_at(project.rev, Path(project.project))
 
 
 def _text_of(project: Project) -> str:
@@ -106,11 +71,3 @@ def _folder(text: str, told: str, kind: str) -> Path:
     if not isinstance(folder, str):
         raise refuse(f"{told}: {PARAMS}", f"has no `results.{kind}`", "name the folder of an evaluation")  # fmt: skip
     return Path(folder)
-
-
-def _refuse_unknown(folder: Path, rev: str) -> None:
-    command = ["git", "rev-parse", "--quiet", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        what = f"{rev!r} is no revision of a git repository there"
-        raise refuse(str(folder), what, "name a commit, a branch or a tag: `git log --oneline`, `git tag`")  # fmt: skip

@@ -8,7 +8,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.since import Change
 from concord.pipeline.comparing.evaluations import read_evaluations
-from concord.pipeline.diffing.changes import changes, one_sided, unlike
+from concord.pipeline.diffing.changes import changes, one_sided, unlike, version_warnings
 from concord.pipeline.diffing.revision import former
 from concord.pipeline.params.asked import asked_of, compared_models
 from concord.pipeline.params.model import Params
@@ -38,6 +38,7 @@ def diff(
         if doubts and not anyway:
             raise InputError(doubts)
         notes = [problem.what for problem in doubts]
+        notes += version_warnings(evaluations, before)
         notes += one_sided(asked, named, before, every_model=not models)
         found = changes(asked, evaluations, before)
     if as_json:

@@ -162,6 +162,18 @@ def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Pat
     assert {each["outcome"] for each in knn} == {"pass"}
 
 
+def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
+    path = "results/lists/ease.parquet"
+    cached = cached_file(gated, "v1", path)
+    kept = cached.read_bytes()
+    cached.write_bytes((gated / path).read_bytes())
+    done = attempt(gated, "concord", "gate", "v1")
+    cached.write_bytes(kept)
+
+    assert done.returncode == 2
+    assert f"{path} of v1: is damaged" in done.stderr
+
+
 def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
     guardrails = {"nDCG@10": "1%", "Coverage@10": 0}
     assert _decided(gated, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"
@@ -278,6 +290,22 @@ def test_what_did_not_change_is_identical_and_what_one_side_has_is_named(project
     assert {key.split()[1] for key in _changes(project, "v1")} == {"nDCG@10", "nDCG@20", "R@10", "R@20"}  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["gate", "diff", "comment"])
+def test_results_of_another_version_of_concord_are_a_warning(project: Path, command: str) -> None:
+    summary = project / "results/summary/ease.json"
+    kept, params = summary.read_bytes(), (project / "params.yaml").read_bytes()
+    content = json.loads(kept)
+    version = content["versions"]["concord-eval"]
+    summary.write_text(json.dumps(content | {"versions": {"concord-eval": "99.1"}}))
+    change_params(project, {"gate": {"guardrails": {"nDCG@10": "2%"}}})
+    done = attempt(project, "concord", command, "v1")
+    summary.write_bytes(kept)
+    (project / "params.yaml").write_bytes(params)
+
+    told = done.stdout.replace("\\", "")  # Markdown escapes
+    assert f"ase was evaluated by Concord {version} at v1 and by Concord 99.1 now" in told
+
+
 def test_models_and_metrics_can_be_chosen(project: Path) -> None:
     found = run(project, "concord", "diff", "v1", "--model", "ease", "--metric", "R@10")
 
@@ -319,7 +347,7 @@ def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> Non
 
     assert done.returncode == 2
     assert "results/per_user/ease.parquet: belongs to v1" in done.stderr
-    assert "dvc fetch --rev v1" in done.stderr
+    assert "dvc fetch --all-commits" in done.stderr
 
 
 def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) -> None:

@@ -1,0 +1,106 @@
+"""Results that are not those of dvc.lock, or cannot be read: every command names the file, its revision and what to do."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from concord.pipeline.diffing.dvc_lock import DvcLock
+from tests.pipeline.revisions import SECOND, cached_file
+from tests.project import attempt, change_params, copied_from, run
+
+pytestmark = pytest.mark.whole
+
+RESULTS = {
+    "values": "results/per_user/ease.parquet",
+    "summary": "results/summary/ease.json",
+}
+GATE = {"guardrails": {"nDCG@10": "2%"}}
+EXPERIMENTS = "experiment,control,treatment,clicks\n1,ease@v1,knn@v1,0.1\n2,knn,ease@v1,0.2\n"
+
+
+@pytest.fixture(scope="module")
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two commits; ease is worse than at the tag v1."""
+    copy = copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("damaged"))
+    change_params(copy, {"gate": GATE})
+    return copy
+
+
+@pytest.fixture
+def _as_it_was(project: Path) -> Iterator[None]:
+    files = [*(project / ".dvc/cache").rglob("*"), *(project / "results").rglob("*")]
+    kept = {file: file.read_bytes() for file in files if file.is_file()}
+    yield
+    for file, content in kept.items():
+        if not file.is_file() or file.read_bytes() != content:
+            file.unlink(missing_ok=True)
+            file.write_bytes(content)
+
+
+def _replaced(project: Path, path: str) -> Path:
+    """Put what a result holds now in place of what DVC's cache has of it at v1."""
+    cached = cached_file(project, "v1", path)
+    cached.write_bytes((project / path).read_bytes())
+    return cached
+
+
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize("command", ["gate", "diff", "comment"])
+@pytest.mark.parametrize("kind", ["values", "summary"])
+def test_a_replaced_result_of_a_revision_decides_nothing(
+    project: Path, command: str, kind: str
+) -> None:
+    assert attempt(project, "concord", "gate", "v1").returncode == 1
+    cached = _replaced(project, RESULTS[kind])
+    done = attempt(project, "concord", command, "v1")
+
+    assert done.returncode == 2
+    told = (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
+    assert f"{RESULTS[kind]} of v1: is damaged" in told
+    assert f"delete {cached.relative_to(project)}" in told
+
+
+@pytest.mark.usefixtures("_as_it_was")
+def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_difference(
+    project: Path,
+) -> None:
+    cached = _replaced(project, RESULTS["values"])
+    told = run(project, "concord", "history", COLUMNS="400")
+
+    assert f"one file is damaged: delete {cached.relative_to(project)}, whose content" in told
+
+
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize("what", ["comparison.json", "the list of files"])
+def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: str) -> None:
+    lock = DvcLock(run(project, "git", "show", "v1:dvc.lock"))
+    now = DvcLock((project / "dvc.lock").read_text())
+    folders = [_object(project, str(each.comparison)) for each in (lock, now)]
+    if what == "comparison.json":
+        name = {each["relpath"]: each["md5"] for each in json.loads(folders[0].read_bytes())}[what]
+        damaged = _object(project, name)
+        damaged.write_bytes((project / "results/comparison/comparison.json").read_bytes())
+    else:
+        damaged = folders[0]
+        damaged.write_bytes(folders[1].read_bytes())
+    (project / "experiments.csv").write_text(EXPERIMENTS)
+    (project / "study.yaml").write_text(
+        "datasets: {then: {project: ., rev: v1}, now: .}\nreport: study\n"
+    )
+    fresh = {"DVC_SITE_CACHE_DIR": f"{project}/.dvc/tmp/{what}"}
+
+    for command in (["calibrate", "experiments.csv"], ["study"]):
+        done = attempt(project, "concord", *command, **fresh)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert " of v1: is damaged" in done.stderr
+        assert f"delete {damaged.relative_to(project)}; then" in done.stderr
+    assert f"it is damaged: delete {damaged.relative_to(project)}" in run(
+        project, "concord", "history", COLUMNS="400"
+    )
+
+
+def _object(project: Path, md5: str) -> Path:
+    """Return a file of DVC's cache."""
+    return project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
