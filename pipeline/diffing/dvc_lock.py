@@ -23,6 +23,8 @@ _MOST_VALUES = 1_000_000  # of a stage, with every alias written out
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 # Revisions share most of their stages: a stage is parsed once, and only where it is asked for.
 _STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
+_CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
+_SCHEMA = re.compile(r"^schema:", re.MULTILINE)
 _HASHES = ("md5", "etag", "checksum")
 
 
@@ -77,6 +79,18 @@ class DvcLock:
     def stage(self, name: str) -> Stage:
         """Return a stage; an empty one if there is none of this name."""
         return _stage(self.stages.get(name, ""))
+
+    @cached_property
+    def fault(self) -> str | None:
+        """Return why the comparison cannot be read; None if it can be, or if there is none."""
+        conflict = _CONFLICT.search(self.text)
+        if conflict is not None:
+            line = self.text.count("\n", 0, conflict.start()) + 1
+            return f"has merge conflict markers: line {line} starts with {conflict[0]!r}"
+        is_lock = not self.text.strip() or _SCHEMA.search(self.text) is not None
+        if not is_lock or ("compare" in self.stages and self.comparison is None):
+            return f"is no valid {LOCK}"
+        return None
 
     @property
     def comparison(self) -> str | None:

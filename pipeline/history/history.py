@@ -1,7 +1,6 @@
 """The history of this project, newest revision last."""
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from concord.metrics_core.checking.problems import in_words, refuse
@@ -36,8 +35,7 @@ def history(revision: str | None = None) -> History:
     if not found:
         what = "no commit of this branch holds the results of `dvc repro`"
         raise refuse(LOCK, what, "run `dvc repro`, and commit dvc.lock")
-    steps: list[tuple[State | None, State]] = [(None, found[0]), *pairwise(found)]
-    shown = [(then, now) for then, now in steps if wanted is None or now.commit.name in {*wanted, ""}]  # fmt: skip
+    shown = [(then, now) for then, now in _steps(found) if wanted is None or now.commit.name in {*wanted, ""}]  # fmt: skip
     if not shown:
         what = f"the comparison has not changed since {revision}"
         raise refuse("command line", what, "leave the revision out, or name an earlier one")
@@ -47,13 +45,21 @@ def history(revision: str | None = None) -> History:
         title=readable[-1].title if readable else "",
         confidence=confidence,
         revisions=tuple(_told(then, now, cached) for then, now in shown),
-        reuse=reuse(found, confidence),
+        reuse=reuse([state for state in found if state.mark], confidence),
         notes=(*_notes([now for _, now in shown]), *_over_users([now for _, now in shown])),
     )
 
 
+def _steps(found: Sequence[State]) -> Iterator[tuple[State | None, State]]:
+    """Each state, after the last one before it whose dvc.lock can be read."""
+    then: State | None = None
+    for now in found:
+        yield then, now
+        then = now if now.mark else then
+
+
 def _notes(shown: Sequence[State]) -> list[str]:
-    lost = [state for state in shown if state.comparison is None]
+    lost = [state for state in shown if state.mark and state.comparison is None]
     notes = []
     if lost:
         what = f"{in_words(len(lost), 'revision')} cannot be read in full: means and verdicts are those of {{}} in git"
@@ -87,7 +93,7 @@ def _told(then: State | None, now: State, cached: Cached) -> Revision:
         baseline=None if now.comparison is None else now.comparison.baseline,
         gone=now.gone,
         standings=_standings(now.comparison) if now.comparison else _of_git(now.primary),
-        changed=() if then is None else changed_between(then, now),
+        changed=changed_between(then, now) if then is not None and now.mark else (),
         unpaired=unpaired,
         same=same,
         changes=changes,

@@ -15,8 +15,8 @@ Decision = tuple[Lists, Lists, str, str]  # a model, the baseline, a label, unde
 
 
 def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
-    """None where the truth of the last revision has no hash."""
-    truth = found[-1].lock.truth
+    """None where the ground truth of the last revision has no hash, or dvc.lock of no revision can be read."""
+    truth = found[-1].lock.truth if found else None
     if truth is None:
         return None
     known: set[Decision] = set()

@@ -11,8 +11,9 @@ from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.history import WORKING_TREE
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock
+from concord.pipeline.diffing.git import UNREADABLE, FileAtCommit, files_at
 from concord.pipeline.history.cache import Cached, in_folder
-from concord.pipeline.history.commits import Commit, commits, contents
+from concord.pipeline.history.commits import Commit, commits
 
 _UNCOMMITTED = Commit("", WORKING_TREE, "", "", ())
 _PRIMARY = "primary.json"  # of the report: it stands in git
@@ -20,9 +21,9 @@ _PRIMARY = "primary.json"  # of the report: it stands in git
 
 @dataclass(frozen=True)
 class State:
-    """A revision that changed the comparison.
+    """A revision that changed the comparison, or whose dvc.lock cannot be read.
 
-    mark       : the hash of the comparison's folder
+    mark       : the hash of the comparison's folder; empty if dvc.lock cannot be read
     comparison : None where it cannot be read; `gone` says why
     primary    : means and verdicts as git has them, where the comparison cannot be read
     """
@@ -38,28 +39,32 @@ class State:
 def states(cached: Cached) -> list[State]:
     """Those of the branch, oldest first; the working tree last, where it differs."""
     branch = commits()
-    locks = [*zip(branch, contents([each.name for each in branch], LOCK), strict=True)]
+    locks = [*zip(branch, files_at([each.name for each in branch], LOCK), strict=True)]
     path = Path(LOCK)
     if path.is_file():
-        locks.append((_UNCOMMITTED, path.read_text(encoding="utf-8", errors="replace")))
-    found: list[tuple[Commit, DvcLock, str]] = []
-    for commit, text in locks:
-        lock = DvcLock(text or "")
-        mark = lock.comparison
-        if mark is not None and (not found or found[-1][2] != mark):
-            found.append((commit, lock, mark))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if not locks or text != locks[-1][1].text:
+            locks.append((_UNCOMMITTED, FileAtCommit(text)))
+    found: list[State] = []
+    comparisons: dict[str, tuple[Comparison | None, str]] = {}
+    for commit, file in locks:
+        lock = DvcLock(file.text or "")
+        fault = UNREADABLE if file.is_unreadable else lock.fault
+        if fault is not None:
+            why = f"{LOCK} cannot be read: {fault}"
+            found.append(State(commit, DvcLock(""), "", None, {}, why))
+        elif (mark := lock.comparison) is not None and not (found and found[-1].mark == mark):
+            if mark not in comparisons:
+                comparisons[mark] = _comparison(cached, mark)
+            comparison, gone = comparisons[mark]
+            found.append(State(commit, lock, mark, comparison, {}, gone))
         elif found and commit.tags:  # the comparison is that of before
-            found[-1] = (_tagged(found[-1][0], commit.tags), *found[-1][1:])
-    comparisons = {mark: _comparison(cached, mark) for _, _, mark in found}
-    read = []
-    for commit, lock, mark in found:
-        comparison, gone = comparisons[mark]
-        read.append(State(commit, lock, mark, comparison, {}, gone))
-    return list(_with_primary(read))
+            found[-1] = _tagged(found[-1], commit.tags)
+    return list(_with_primary(found))
 
 
-def _tagged(commit: Commit, tags: Sequence[str]) -> Commit:
-    return replace(commit, tags=(*commit.tags, *tags))
+def _tagged(state: State, tags: Sequence[str]) -> State:
+    return replace(state, commit=replace(state.commit, tags=(*state.commit.tags, *tags)))
 
 
 def _comparison(cached: Cached, mark: str) -> tuple[Comparison | None, str]:
@@ -77,15 +82,15 @@ def _comparison(cached: Cached, mark: str) -> tuple[Comparison | None, str]:
 
 def _with_primary(found: Sequence[State]) -> Iterator[State]:
     """Those that cannot be read get what git has of their report."""
-    lost = [each for each in found if each.comparison is None and each.commit.name]
+    lost = [each for each in found if each.mark and each.comparison is None and each.commit.name]
     names = [f"{each.lock.folder('report', 'report')}/{_PRIMARY}" for each in lost]
     texts = {
-        each.commit.name: text
+        each.commit.name: file.text
         for path in dict.fromkeys(names)
-        for each, text in zip(
-            lost, contents([each.commit.name for each in lost], path), strict=True
+        for each, file in zip(
+            lost, files_at([each.commit.name for each in lost], path), strict=True
         )
-        if text is not None
+        if file.text is not None
     }
     for each in found:
         primary = texts.get(each.commit.name)

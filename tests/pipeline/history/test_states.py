@@ -1,20 +1,24 @@
 """Revisions from git and a cache: which commits are rows, what dvc.lock and results say, how often the truth was asked."""
 
 import json
+from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from ruamel.yaml import YAML
 
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.history import Changed
+from concord.metrics_core.comparison.history import Changed, History
 from concord.metrics_core.comparison.stored import SCHEMA
 from concord.pipeline.diffing.dvc_lock import ComparisonParams, DvcLock
-from concord.pipeline.history.commits import commits, contents, is_shallow, since
-from concord.pipeline.history.history import changed_between
+from concord.pipeline.diffing.git import FileAtCommit, files_at
+from concord.pipeline.history.commits import commits, is_shallow, since
+from concord.pipeline.history.history import changed_between, history
 from concord.pipeline.history.reused import reuse
 from concord.pipeline.history.states import State, states
 from tests.pipeline.revisions import commit, git
@@ -99,6 +103,11 @@ class Project:
         with chdir(self.folder):
             return states(self._cached)
 
+    def history(self) -> History:
+        cache = "concord.pipeline.history.history.cache"
+        with chdir(self.folder), patch(cache, lambda: self._cached):
+            return history()
+
     def _cached(self, mark: str) -> Path | None:
         path = self.files / mark
         return path if path.is_file() else None
@@ -150,6 +159,105 @@ def test_damage_in_the_cache_is_a_row(project: Project) -> None:
     (project.files / "c1.dir").write_text("[{}]")
 
     assert [each.gone for each in project.states()] == ["its results in DVC's cache are damaged"]
+
+
+CONFLICT = "<<<<<<< HEAD\n  a:\n=======\n  b:\n>>>>>>> main\n"
+MARKER = "has merge conflict markers: line 14 starts with '<<<<<<<'"
+
+
+def _blob(project: Project, revision: str) -> Path:
+    """Return the file of git that holds dvc.lock of a revision."""
+    name = git(project.folder, "rev-parse", f"{revision}:dvc.lock").strip()
+    return project.folder / ".git/objects" / name[:2] / name[2:]
+
+
+def _conflict(project: Project) -> str:
+    path = project.folder / "dvc.lock"
+    path.write_text(path.read_text().replace("  load-background@train:\n", CONFLICT))
+    commit(project.folder, "merge")
+    return MARKER
+
+
+def _no_yaml(project: Project) -> str:
+    project.lock("{c2", "l2")
+    return "is no valid dvc.lock"
+
+
+def _no_lock(project: Project) -> str:
+    (project.folder / "dvc.lock").write_bytes(b"\x00\xff")
+    commit(project.folder, "bytes")
+    return "is no valid dvc.lock"
+
+
+def _missing(project: Project) -> str:
+    project.lock("c2", "l2")
+    _blob(project, "HEAD").unlink()
+    return "git cannot read it"
+
+
+def _damaged(project: Project) -> str:
+    project.lock("c2", "l2")
+    _blob(project, "HEAD").chmod(0o600)
+    _blob(project, "HEAD").write_bytes(b"damaged")
+    return "git cannot read it"
+
+
+def _replaced(project: Project) -> str:
+    project.lock("c2", "l2")
+    file = _blob(project, "HEAD")
+    file.unlink()
+    file.write_bytes(_blob(project, "HEAD~1").read_bytes())
+    return "git cannot read it"
+
+
+@pytest.mark.fault(41, "`history`: a dvc.lock that git cannot read is a line that says so")
+@pytest.mark.fault(42, "`history`: such a revision is a line that names the first marker")
+@pytest.mark.parametrize("spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _replaced])
+def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_against_the_last_that_can(
+    project: Project, spoil: Callable[[Project], str]
+) -> None:
+    project.lock("c1", "l1")
+    why = spoil(project)
+    project.lock("c3", "l3")
+
+    first, unreadable, last = project.states()
+
+    assert [each.lock.comparison for each in (first, last)] == ["c1.dir", "c3.dir"]
+    assert unreadable.gone.startswith("dvc.lock cannot be read: ")
+    assert why in unreadable.gone
+    rows = list(project.history().rows())
+    assert [row.note for row in rows][1] == unreadable.gone
+    assert [row.changed for row in rows] == ["", "", "other lists: als"]
+    assert rows[1].subject == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
+
+
+def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Project) -> None:
+    project.lock("c1", "l1")
+    _conflict(project)
+    (project.folder / "dvc.lock").write_text("x")
+
+    found = project.history()
+
+    assert [each.name == "working tree" for each in found.revisions] == [False, False, True]
+    assert found.reuse is not None
+    assert found.reuse.comparisons == 1
+
+
+def test_a_lock_file_that_was_removed_is_no_row(project: Project) -> None:
+    project.lock("c1", "l1")
+    (project.folder / "dvc.lock").unlink()
+    commit(project.folder, "no results")
+
+    assert [each.commit.subject for each in project.states()] == ["c1"]
+
+
+def test_lines_that_end_as_on_windows_are_read(project: Project) -> None:
+    project.lock("c1", "l1")
+    path = project.folder / "dvc.lock"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").replace(b"c1", b"c2"))
+    commit(project.folder, "c2")
+
+    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir"]
 
 
 def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
@@ -230,14 +338,77 @@ def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Pa
     assert [each.tags for each in found] == [("after-one",), ("merged",), ()]
 
 
+ODD = "a\u2028b\u2029c\x85d\fe\vf\x1cg\rh\x1fi"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Three commits with words that break lines, and tags of all kinds."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    for name in ("one", ODD, "three"):
+        (tmp_path / "dvc.lock").write_text(name)
+        commit(tmp_path, name)
+    git(tmp_path, "tag", "v\u2028\u00a0\x85v", "HEAD~1")
+    git(tmp_path, "tag", "-a", "-m", ODD, "annotated", "HEAD~1")
+    git(tmp_path, "-c", "advice.nestedTag=false", "tag", "-a", "-m", "x", "nested", "annotated")
+    git(tmp_path, "tag", "of-a-file", "HEAD:dvc.lock")
+    git(tmp_path, "branch", "annotated")
+    (tmp_path / "HEAD").touch()
+    return tmp_path
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_characters_that_break_lines_stay_in_subjects_and_tags(odd: Path) -> None:
+    with chdir(odd):
+        found = commits()
+
+    assert [each.subject for each in found] == ["one", ODD, "three"]
+    assert [each.tags for each in found] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_settings_of_git_do_not_change_the_history(odd: Path) -> None:
+    with chdir(odd):
+        expected = commits()
+        settings = {"log.showSignature": "true", "log.follow": "true", "log.date": "raw", "i18n.logOutputEncoding": "UTF-16", "color.ui": "always", "core.abbrev": "4", "log.decorate": "full", "format.pretty": "fuller", "core.quotePath": "true"}  # fmt: skip
+        for key, value in settings.items():
+            git(odd, "config", key, value)
+        found = commits()
+
+    assert [replace(each, short="") for each in found] == [replace(each, short="") for each in expected]  # fmt: skip
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_a_signature_is_no_part_of_the_history(odd: Path) -> None:
+    signed = git(odd, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)  # fmt: skip
+    (odd / "signed").write_text(signed, newline="")
+    name = git(odd, "hash-object", "-t", "commit", "-w", "signed").strip()
+    git(odd, "update-ref", "refs/heads/main", name)
+    git(odd, "config", "log.showSignature", "true")
+
+    with chdir(odd):
+        assert [each.name for each in commits()][-1] == name
+        assert [each.subject for each in commits()] == ["one", ODD, "three"]
+
+
+@pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
+def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(odd: Path) -> None:
+    name = git(odd, "rev-parse", "HEAD~1^{tree}").strip()
+    (odd / ".git/objects" / name[:2] / name[2:]).unlink()
+
+    with chdir(odd), pytest.raises(InputError, match=f"(?s)unable to read tree.*{name}.*git fsck"):
+        commits()
+
+
 def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Path) -> None:
     with chdir(repository):
         names = [each.name for each in commits()]
 
-        assert contents(names, "dvc.lock") == [f"{x}\nsecond line\n" for x in ("one", "two", "three")]  # fmt: skip
-        assert contents(names, "no such/file") == [None] * 3
-        assert contents(names, ".") == [None] * 3  # a folder
-        assert contents([], "dvc.lock") == []
+        texts = [f"{x}\nsecond line\n" for x in ("one", "two", "three")]
+        assert files_at(names, "dvc.lock") == [FileAtCommit(text) for text in texts]
+        for path in ("no such/file", "no\nsuch file"):
+            assert files_at(names, path) == [FileAtCommit(None)] * 3
+        assert files_at([], "dvc.lock") == []
 
 
 def test_after_a_tag_and_after_a_range(repository: Path) -> None:

@@ -1,0 +1,122 @@
+"""Git: its answers, and files of this folder at commits."""
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from concord.metrics_core.checking.problems import refuse
+
+UNREADABLE = "git cannot read it"  # an object that is missing or damaged
+_FIX = "find out what is damaged by `git fsck`; `git fetch --refetch` brings it back from a remote"
+_HEADER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)")
+_WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "none"}
+
+
+@dataclass(frozen=True)
+class FileAtCommit:
+    """A file of a commit; its text is None if there is no such file, or if git cannot read it."""
+
+    text: str | None
+    is_unreadable: bool = False
+
+
+def run_git(
+    *arguments: str, stdin: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run git; texts are UTF-8, and line ends stay as they are."""
+    done = subprocess.run(
+        ["git", *arguments], input=stdin.encode(), cwd=folder, capture_output=True, check=False
+    )
+    out, err = (each.decode("utf-8", errors="replace") for each in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def git(*arguments: str, stdin: str = "") -> str:
+    """Return the output of git.
+
+    Raises
+    ------
+    InputError : git fails
+    """
+    done = run_git(*arguments, stdin=stdin)
+    if done.returncode:
+        raise refuse("git", f"`git {arguments[0]}` failed: {' '.join(done.stderr.split())}", _FIX)
+    return done.stdout
+
+
+def is_commit(revision: str, folder: Path | None = None) -> bool:
+    """True if a revision names a commit of a git repository here, or in a folder."""
+    options = ("--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    return run_git("rev-parse", *options, folder=folder).returncode == 0
+
+
+def commits_of(references: Sequence[str]) -> list[str | None]:
+    """Return the commit that each reference leads to; None if it leads to no commit."""
+    names = "".join(f"{name}^{{commit}}\n" for name in references)
+    answers = git("cat-file", "--batch-check=%(objectname)", stdin=names).split("\n")[:-1]
+    return [None if answer.endswith(" missing") else answer for answer in answers]
+
+
+def files_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[FileAtCommit]:
+    """Return a file of this folder, or of another one, at each commit; a partial clone fetches it."""
+    if "\n" in path:  # git reads one name a line
+        return [FileAtCommit(None)] * len(commits)
+    blobs = _read_blobs([f"{commit}:./{path}" for commit in commits], folder)
+    return [
+        FileAtCommit(None, is_unreadable=_is_there(commit, path, folder))
+        if blob is None
+        else FileAtCommit(blob.decode("utf-8", errors="replace").replace("\r\n", "\n"))
+        for commit, blob in zip(commits, blobs, strict=True)
+    ]
+
+
+def _read_blobs(names: Sequence[str], folder: Path | None) -> list[bytes | None]:
+    """Return the content of each blob; None if it is missing or damaged, or if it is no blob."""
+    found: list[bytes | None] = []
+    environment = {**os.environ}
+    while len(found) < len(names):
+        answer = subprocess.run(
+            ["git", "cat-file", "--batch"],
+            input="".join(f"{name}\n" for name in names[len(found) :]).encode(),
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        found += _blobs(answer.stdout)
+        if len(found) < len(names):  # git ends at a blob that it cannot fetch
+            found.append(None)
+            environment |= _WITHOUT_NETWORK
+    return found
+
+
+def _blobs(answer: bytes) -> Iterator[bytes | None]:
+    """Read `<object> <type> <size>`, the content and a line end; or `<name> missing`."""
+    at = 0
+    while (end := answer.find(b"\n", at)) >= 0:
+        header = _HEADER.fullmatch(answer[at:end])
+        at = end + 1
+        if header is None:
+            yield None
+            continue
+        name, kind, size = header.groups()
+        content = answer[at : at + int(size)]
+        at += len(content) + 1
+        yield content if kind == b"blob" and _hash(content, name) == name else None
+
+
+def _hash(content: bytes, name: bytes) -> bytes:
+    """Return the name of a blob, by the algorithm of the repository."""
+    algorithm = "sha1" if len(name) == 40 else "sha256"  # noqa: PLR2004 - digits
+    header = f"blob {len(content)}\0".encode()
+    return hashlib.new(algorithm, header + content, usedforsecurity=False).hexdigest().encode()
+
+
+def _is_there(commit: str, path: str, folder: Path | None) -> bool:
+    """True if a commit has a file of this name, or if git cannot tell."""
+    done = run_git("ls-tree", commit, "--", path, folder=folder)
+    return done.returncode != 0 or bool(done.stdout)
