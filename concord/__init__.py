@@ -11,13 +11,14 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Calibration": "calibrating.calibration",
     "Cases": "comparison.cases",
     "Comparison": "comparison.comparison",
+    "ConventionMatch": "results.reconcile",
     "Conventions": "conventions.conventions",
     "Derivation": "explain",
-    "Found": "reconcile",
     "InputError": "checking.problems",
     "Judged": "metrics.judged",
     "Plan": "results.plan",
     "Property": "check_metric",
+    "Reconciliation": "results.reconcile",
     "Result": "evaluate",
     "Split": "split",
     "Study": "studying.study",
@@ -35,7 +36,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "plan": "analyses.plan",
     "preset": "conventions.presets",
     "presets": "conventions.presets",
-    "reconcile": "reconcile",
+    "reconcile": "analyses.reconcile",
     "split": "split",
     "study": "study",
 }
@@ -43,6 +44,7 @@ __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord.metrics_core.analyses.plan import plan as plan
+    from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.audit import audit as audit
     from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
@@ -65,10 +67,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.explain import explain as explain
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
-    from concord.metrics_core.reconcile import Found as Found
-    from concord.metrics_core.reconcile import reconcile as reconcile
     from concord.metrics_core.results.plan import Plan as Plan
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
+    from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
+    from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
     from concord.metrics_core.split import Split as Split
     from concord.metrics_core.split import split as split
     from concord.metrics_core.study import study as study

@@ -16,7 +16,8 @@ from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.running.outputs import whole
 from concord.pipeline.terminal.arguments import PLACE, preset_named
-from concord.pipeline.terminal.table import console, word
+from concord.pipeline.terminal.table import console
+from concord.reports.writing.numbers import setting
 
 SECTION = "conventions"
 INDENT = "  "  # of a section that has no entry yet
@@ -148,4 +149,4 @@ def _tell(name: str, pinned: Mapping[str, Any], changed: Mapping[str, Any]) -> N
 
 
 def _shown(value: Any) -> str:
-    return _yaml(value) if isinstance(value, Mapping) else word(value)
+    return _yaml(value) if isinstance(value, Mapping) else setting(value)

@@ -101,10 +101,3 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Left to the one who ends the process."""
         raise
-
-
-def word(value: object) -> str:
-    """A convention's value as params.yaml has it."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {word(inner)}" for name, inner in value.items())
-    return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

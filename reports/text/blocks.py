@@ -24,7 +24,10 @@ class TextTable:
 Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
 
 
-_VIEWS = {"Plan": "plan"}  # class of a result -> the module here that describes it
+_VIEWS = {
+    "Plan": "plan",
+    "Reconciliation": "reconcile",
+}  # class of a result -> the module here that describes it
 
 
 def blocks_of(result: Any) -> Iterator[Block]:

@@ -101,6 +101,13 @@ def exact(value: float) -> str:
     return f"{value:.12g}".replace("-", MINUS)
 
 
+def setting(value: object) -> str:
+    """Return a convention's value as params.yaml writes it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {setting(inner)}" for name, inner in value.items())
+    return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _fixed(value: float, digits: int) -> str:
     text = f"{abs(value):,.{digits}f}"
     return f"{MINUS}{text}" if value < 0 and text.strip("0.,") else text

@@ -129,7 +129,7 @@ def test_reconcile_takes_a_value_as_printed() -> None:
     with pytest.raises(ValueError, match=r"0\.75 is no text: write the number as text as it was"):
         cc.reconcile(LISTS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
     found = cc.reconcile(LISTS, TRUTH, value="0.75", metric="RR", conventions="standard")
-    assert found[0].matches
+    assert found.matches[0].mean == 0.75
 
 
 def test_explain_reads_as_evaluate(tmp_path: Path) -> None:

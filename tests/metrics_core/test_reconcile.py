@@ -5,8 +5,8 @@ import random
 import pytest
 
 import concord as cc
+from concord.metrics_core.analyses.reconcile import PrintedNumber
 from concord.metrics_core.conventions.presets import PRESETS, defines
-from concord.metrics_core.reconcile import given
 
 STANDARD = cc.preset("standard")
 
@@ -42,8 +42,8 @@ def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
 
     found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD)
 
-    assert any(preset in each.presets for each in found if each.matches)
-    assert all(abs(each.mean - mean) < 1.6e-6 for each in found if each.matches)
+    assert any(preset in each.presets for each in found.matches)
+    assert all(abs(each.mean - mean) < 1.6e-6 for each in found.matches)
 
 
 def test_two_knobs_are_found_where_no_preset_fits() -> None:
@@ -54,17 +54,20 @@ def test_two_knobs_are_found_where_no_preset_fits() -> None:
 
     found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD)
 
-    assert found[0].matches
-    assert found[0].presets == ()
-    assert dict(found[0].changes) == changed
+    assert found.definitions[0].matches
+    assert found.definitions[0].presets == ()
+    assert dict(found.definitions[0].changes) == changed
 
 
 def test_where_nothing_fits_the_nearest_come_first() -> None:
     found = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
 
-    assert found
-    assert not any(each.matches for each in found)
-    assert [each.mean for each in found] == sorted((e.mean for e in found), reverse=True)
+    means = [each.mean for each in found.definitions]
+    assert found.matches == ()
+    assert len(means) == 5
+    assert means == sorted(means, reverse=True)
+    assert found.to_frame()["mean"].to_list() == means
+    assert repr(found).startswith("No definition gives P@5 = 0.99999. The nearest are:")
 
 
 @pytest.mark.parametrize(
@@ -84,16 +87,16 @@ def test_where_nothing_fits_the_nearest_come_first() -> None:
     ],
 )
 def test_the_last_digit_says_how_exact(text: str, mean: float, matches: bool, cut: bool) -> None:
-    number = given(text)
+    number = PrintedNumber.parse(text)
 
     assert number.matches(mean) is matches
-    assert (number.matches(mean) and number.cuts(mean)) is cut
+    assert (number.matches(mean) and number.is_cut(mean)) is cut
 
 
 @pytest.mark.parametrize("text", ["", "abc", "0,33", "1e-3", "0.3.3", "nan"])
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no number such as"):
-        given(text)
+        PrintedNumber.parse(text)
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,10 @@ def test_the_library_still_gives_the_stored_values(library: str) -> None:
 
 @cache
 def _reconciled(label: str, value: str) -> set[str]:
-    matches = cc.reconcile(
+    result = cc.reconcile(
         _lists("clean"), _truth("clean"), value=value, metric=label, conventions="standard"
     )
-    return {preset for match in matches if match.matches for preset in match.presets}
+    return {preset for match in result.matches for preset in match.presets}
 
 
 def _values(library: str, preset: str) -> pl.DataFrame:

@@ -13,7 +13,8 @@ from concord.metrics_core.metrics.catalogue import (
 from concord.metrics_core.metrics.metric import Metric
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
-from concord.pipeline.terminal.table import console, print_table, word
+from concord.pipeline.terminal.table import console, print_table
+from concord.reports.writing.numbers import setting
 
 
 def list_presets() -> None:
@@ -30,11 +31,11 @@ def _stands_for(preset: Preset) -> str:
 def show_preset(name: str) -> None:
     """Every knob of a preset, and its overrides."""
     own = preset_named(name)
-    rows = [(knob, word(value), _means(knob, value)) for knob, value in own.knobs().items()]
+    rows = [(knob, setting(value), _means(knob, value)) for knob, value in own.knobs().items()]
     print_table(("convention", "value", "meaning"), rows)
     for metric, changed in own.overrides.items():
         for knob, value in changed.items():
-            console().print(f"but for {metric}: {knob}: {word(value)} ({_means(knob, value)})")
+            console().print(f"but for {metric}: {knob}: {setting(value)} ({_means(knob, value)})")
 
 
 def diff_presets(one: str, other: str) -> None:
@@ -98,7 +99,7 @@ def _in_short(metrics: list[str]) -> str:
 
 def _told(knob: str, value: Any) -> str:
     meaning = KNOB[knob].means(value)
-    return f"{word(value)} ({meaning})" if meaning else word(value)
+    return f"{setting(value)} ({meaning})" if meaning else setting(value)
 
 
 def _means(knob: str, value: Any) -> str:

@@ -74,7 +74,7 @@ def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
         project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL
     )  # fmt: skip
 
-    assert f"give nDCG@10 = {mean:.4f} on {MODEL}" in shown
+    assert f"nDCG@10 = {mean:.4f}:" in shown
     assert any(_gives(line, mean) and "rectools" in line for line in shown.splitlines())
 
 
@@ -90,8 +90,8 @@ def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
     shown = done.stdout
     assert (done.returncode, done.stderr) == (1, "")
 
-    assert "no definition tried gives P@10 = 0.999999" in shown
-    assert "Other lists, another truth or another cutoff" in shown
+    assert "No definition gives P@10 = 0.999999" in shown
+    assert "Other lists, another ground truth or another cutoff" in shown
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,245 @@
+"""`reconcile`: which definition of a metric gives a number from elsewhere.
+
+Presets are tried first, then the requested conventions with one of them changed, then with two.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any
+
+from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.conventions.conventions import KNOBS, Conventions
+from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.evaluate import mean_of
+from concord.metrics_core.inputs import open_inputs
+from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
+from concord.metrics_core.scoring.panel import Definition, differing, panel
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
+from concord.metrics_core.scoring.score import why_not
+
+MAX_THRESHOLDS = 10  # relevance thresholds that are tried
+MAX_NEAREST = 5  # definitions that do not match
+BATCH_SIZE = 64  # definitions that are computed in one pass
+_SLACK = 1e-9
+_NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
+# Values of conventions that are not enumerated in the registry.
+_MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
+    "relevance_threshold": (None,),
+    "discount": ({"log": 2}, {"log": math.e}, {"log": 10}, {"jk": 2}, {"halflife": 5}),
+    "err_max_grade": (1, 2, 3, 4, 5),
+}
+_SKIPPED_VALUES = ("error", "propagate")  # they give no number
+
+ComputeMeans = Callable[[Sequence[Definition]], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class PrintedNumber:
+    """A number as it was printed: its value and the size of its last digit."""
+
+    value: float
+    last_digit: float
+
+    @classmethod
+    def parse(cls, text: str) -> "PrintedNumber":
+        """Read a text such as `0.330` or `33.0%`.
+
+        Raises
+        ------
+        ValueError
+            The text is no number.
+        """
+        match = _NUMBER.match(text.strip()) if isinstance(text, str) else None
+        if match is None:
+            problem = (
+                "is no number such as 0.330 or 33.0%" if isinstance(text, str) else "is no text"
+            )
+            msg = f"{text!r} {problem}: write the number as text as it was printed, such as '0.330'"
+            raise ValueError(msg)
+        scale = 100 if match["percent"] else 1
+        decimals = len(match["digits"].partition(".")[2])
+        value = float(match["sign"] + match["digits"])
+        return cls(value / scale, 10.0**-decimals / scale)
+
+    def matches(self, mean: float) -> bool:
+        """True if the mean is printed so, rounded or cut off."""
+        is_rounded = abs(mean - self.value) <= self.last_digit / 2 * (1 + _SLACK)
+        return is_rounded or self.is_cut(mean)
+
+    def is_cut(self, mean: float) -> bool:
+        """True if the mean is printed so only with its further digits cut off."""
+        excess = mean - self.value
+        return self.last_digit / 2 * (1 + _SLACK) < excess < self.last_digit * (1 - _SLACK)
+
+
+def reconcile(
+    recs: Data,
+    truth: Data,
+    *,
+    value: str,
+    metric: str,
+    conventions: Chosen,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
+) -> Reconciliation:
+    """Return the definitions of a metric under which these lists give a number from elsewhere.
+
+    Parameters
+    ----------
+    recs, truth, columns, input, unit
+        As for `evaluate`.
+    value : str
+        The number as it was printed, such as "0.330"; its last digit says how exact a match must be.
+    metric : str
+        A label such as "nDCG@10" that reads lists and ground truth only.
+    conventions : Conventions, str or dict
+        The conventions to vary; the lists are ranked by them under every definition.
+
+    Returns
+    -------
+    Reconciliation
+        Matching definitions, best first, then the nearest of the others.
+
+    Raises
+    ------
+    ValueError
+        The value is no number, or the metric reads more than lists and ground truth; else as `evaluate`.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
+    >>> found = cc.reconcile(lists, truth, value="0.5", metric="P@2", conventions="standard")
+    >>> found.matches[0].mean
+    0.5
+    """
+    label = of_lists_and_truth(metric, asks="reconcile")
+    conventions = conventions_of(conventions)
+    PrintedNumber.parse(value)
+    if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
+        raise refuse(
+            "conventions: propensity",
+            "is of train or of items, and only lists and truth are read",
+            "leave it out, or name the column of the truth",
+        )
+    with in_memory() as connection:
+        open_inputs(
+            connection,
+            recs,
+            truth,
+            conventions,
+            again=True,
+            columns=columns,
+            policies=input,
+            unit=unit,
+        )
+        query = "SELECT DISTINCT grade FROM truth WHERE grade > 0 ORDER BY grade"
+        grades = [grade for (grade,) in connection.execute(query).fetchall()]
+
+        def compute_means(definitions: Sequence[Definition]) -> list[float]:
+            part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
+            return [mean_of([part.values], definition) for definition in definitions]
+
+        return search(value, label, conventions, compute_means, grades)
+
+
+def search(
+    value: str,
+    label: Label,
+    conventions: Conventions,
+    compute_means: ComputeMeans,
+    grades: Sequence[float],
+) -> Reconciliation:
+    """Search definitions as `reconcile` does, with any function that computes means.
+
+    Parameters
+    ----------
+    compute_means : callable
+        Returns the mean of each definition.
+    grades : list of float
+        Grades of the ground truth: thresholds to try, unless there are more than `MAX_THRESHOLDS`.
+    """
+    number = PrintedNumber.parse(value)
+    thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
+    tried: list[ConventionMatch] = []
+    for definitions in _rounds(label, conventions, thresholds):
+        tried += _compute(definitions, conventions, compute_means, number)
+        has_single_changes = any(not x.presets and len(x.changes) == 1 for x in tried)
+        if len(tried) > 1 and has_single_changes and any(each.matches for each in tried):
+            break
+    matching = sorted((each for each in tried if each.matches), key=lambda x: _order(x, number))
+    others = [each for each in tried if not each.matches and not math.isnan(each.mean)]
+    others.sort(key=lambda each: abs(each.mean - number.value))
+    return Reconciliation(value, str(label), (*matching, *others[:MAX_NEAREST]))
+
+
+def _rounds(
+    label: Label, conventions: Conventions, thresholds: Sequence[float]
+) -> Iterator[list[Definition]]:
+    """Yield the presets' definitions, then those with one convention changed, then with two."""
+    yield list(panel(label, conventions).definitions)
+    for n_changes in (1, 2):
+        changed = _changed_conventions(label, conventions, n_changes, thresholds)
+        yield [Definition(label, place, (), own) for place, own in enumerate(changed, 1)]
+
+
+def _compute(
+    definitions: Sequence[Definition],
+    conventions: Conventions,
+    compute_means: ComputeMeans,
+    number: PrintedNumber,
+) -> Iterator[ConventionMatch]:
+    for start in range(0, len(definitions), BATCH_SIZE):
+        batch = definitions[start : start + BATCH_SIZE]
+        for definition, mean in zip(batch, compute_means(batch), strict=True):
+            changes = differing(definition.label, definition.conventions, conventions)
+            matches = number.matches(mean)
+            is_cut = matches and number.is_cut(mean)
+            yield ConventionMatch(mean, definition.presets, changes, matches, is_cut)
+
+
+def _order(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
+    """Rounded before cut off, presets before others, few changes before many."""
+    distance = abs(match.mean - number.value)
+    return match.is_cut, not match.presets, len(match.changes), distance
+
+
+def _changed_conventions(
+    label: Label, conventions: Conventions, n_changes: int, thresholds: Sequence[float]
+) -> Iterator[Conventions]:
+    own = label.conventions(conventions)
+    choices = _other_values(label, own, thresholds)
+    for names in combinations(choices, n_changes):
+        for values in product(*(choices[name] for name in names)):
+            candidate = replace(own, **dict(zip(names, values, strict=True)))
+            if not why_not(label, candidate) and not _contradicts(candidate):
+                yield candidate
+
+
+def _other_values(
+    label: Label, own: Conventions, thresholds: Sequence[float]
+) -> dict[str, list[Any]]:
+    """Return the other values of every convention that the label depends on."""
+    choices = {}
+    for knob in KNOBS:
+        if knob.ranking or label.name not in changed_by(knob.name):
+            continue
+        values = [*knob.values, *_MORE_VALUES.get(knob.name, ())]
+        if knob.name == "relevance_threshold":
+            values += thresholds
+        others = [v for v in values if v not in _SKIPPED_VALUES and v != getattr(own, knob.name)]
+        if others:
+            choices[knob.name] = others
+    return choices
+
+
+def _contradicts(own: Conventions) -> bool:
+    return (own.ideal == "full_k" and own.gain != "binary") or own.ideal == "truth_given_order_at_k"

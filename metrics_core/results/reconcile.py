@@ -1,0 +1,78 @@
+"""The result of `reconcile`: the definitions of a metric that give a number from elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class ConventionMatch:
+    """A definition of a metric and the mean that it gives.
+
+    Attributes
+    ----------
+    presets : tuple of str
+        Presets that define the metric so; may be empty.
+    changes : dict
+        Conventions that differ from the requested ones.
+    matches : bool
+        True if the mean is printed as the number.
+    is_cut : bool
+        True if the further digits of the mean were cut off, not rounded.
+    """
+
+    mean: float
+    presets: tuple[str, ...]
+    changes: Mapping[str, Any]
+    matches: bool
+    is_cut: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Reconciliation(BaseResult):
+    """Definitions that give a number, best first, then the nearest of the others.
+
+    Attributes
+    ----------
+    value, label : str
+        The number as printed, and the metric.
+    definitions : tuple of ConventionMatch
+        Those that match, then the nearest of those that do not.
+    """
+
+    value: str
+    label: str
+    definitions: tuple[ConventionMatch, ...]
+
+    @property
+    def matches(self) -> tuple[ConventionMatch, ...]:
+        """The definitions that give the number."""
+        return tuple(each for each in self.definitions if each.matches)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return mean, matches, is_cut, presets and changes (as text); one row per definition."""
+        import polars as pl
+
+        schema: dict[str, Any] = {
+            "mean": pl.Float64,
+            "matches": pl.Boolean,
+            "is_cut": pl.Boolean,
+            "presets": pl.List(pl.String),
+            "changes": pl.List(pl.String),
+        }
+        rows = [
+            (
+                each.mean,
+                each.matches,
+                each.is_cut,
+                [*each.presets],
+                [f"{name}: {value}" for name, value in each.changes.items()],
+            )
+            for each in self.definitions
+        ]
+        return pl.DataFrame(rows, schema=schema, orient="row")
