@@ -245,7 +245,7 @@ def server(tmp_path: Path) -> Server:
 def _text(revision: str | None, folder: Path, undecided: str | None = None) -> tuple[int, str]:
     """Return the exit code of `concord comment`, and what it wrote."""
     file = folder / "comment.md"
-    code = write_comment(revision, undecided, output=str(file), commit=None)
+    code = write_comment(revision, undecided, output=str(file), commit=None, force=False)
     return code, file.read_text(encoding="utf-8")
 
 

@@ -78,7 +78,7 @@ def call_cases(chosen: argparse.Namespace) -> None:
 
     models = (chosen.model, chosen.other)
     question = Question(models, chosen.worst, chosen.segment, chosen.item)
-    tell_cases(question, chosen.metric, chosen.html)
+    tell_cases(question, chosen.metric, chosen.html, force=chosen.force)
 
 
 def call_reconcile(chosen: argparse.Namespace) -> int:
@@ -97,27 +97,26 @@ def call_diff(chosen: argparse.Namespace) -> None:
 def call_history(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.history import tell_history
 
-    tell_history(chosen.revision, chosen.csv, chosen.html)
+    tell_history(chosen.revision, chosen.csv, chosen.html, force=chosen.force)
 
 
 def call_calibrate(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.calibrate import calibrate
 
-    calibrate(chosen.file, chosen.csv)
+    calibrate(chosen.file, chosen.csv, force=chosen.force)
 
 
 def call_audit(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.audit import audit
 
-    audit(chosen.csv, as_json=chosen.json)
+    audit(chosen.csv, as_json=chosen.json, force=chosen.force)
 
 
 def call_plan(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.asking.plan import Stated, plan
 
     stated = Stated(chosen.sd, chosen.users, chosen.tests, chosen.sd_seeds, chosen.seeds)
-    how = {"power": chosen.power, "segments": chosen.segments, "picture": chosen.plot}
-    plan(chosen.metric, stated, effect=chosen.effect, **how)
+    plan(chosen.metric, stated, effect=chosen.effect, power=chosen.power, segments=chosen.segments, picture=chosen.plot, force=chosen.force)  # fmt: skip
 
 
 def call_gate(chosen: argparse.Namespace) -> int:
@@ -129,7 +128,7 @@ def call_gate(chosen: argparse.Namespace) -> int:
 def call_comment(chosen: argparse.Namespace) -> int:
     from concord.pipeline.commands.comment import comment
 
-    return comment(chosen.revision, chosen.undecided, output=chosen.output, commit=chosen.commit)
+    return comment(chosen.revision, chosen.undecided, output=chosen.output, commit=chosen.commit, force=chosen.force)  # fmt: skip
 
 
 def call_completion(chosen: argparse.Namespace) -> None:

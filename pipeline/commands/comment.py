@@ -3,7 +3,6 @@
 import re
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
@@ -15,7 +14,7 @@ from concord.pipeline.diffing.since import since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.outputs import write_text
+from concord.pipeline.terminal.named_files import refuse_folder, write_named
 from concord.reports.commenting.comment import Comment, render_comment
 
 NO_DECISION = 2
@@ -24,7 +23,12 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 def comment(
-    revision: str | None, undecided: str | None, *, output: str | None, commit: str | None
+    revision: str | None,
+    undecided: str | None,
+    *,
+    output: str | None,
+    commit: str | None,
+    force: bool,
 ) -> int:
     """Write the comment to stdout, or to a file; return the exit code of the gate, 0 without one.
 
@@ -32,15 +36,16 @@ def comment(
 
     Raises
     ------
-    InputError : there are no results
+    InputError : there are no results; the file may not be written
     """
+    refuse_folder("--output", output)
     params = read_params()
     content = _content(params, None if revision is None else _with_evaluation(revision), undecided)
     text = render_comment(replace(content, commit=commit and _short(commit)))
     if output is None:
         print(text, end="")
     else:
-        write_text(Path(output), text)
+        write_named("--output", output, text, force=force)
         tell(content.no_decision or (content.decision.lines if content.decision else ()))
     if params.gate is None:
         return 0

@@ -122,6 +122,7 @@ def _add_results(commands: Any) -> None:
     cases.add_argument("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")  # fmt: skip
     cases.add_argument("--item", metavar="ID", help="only users who wanted this item or were shown it")  # fmt: skip
     cases.add_argument("--html", metavar="FILE", help="a page that can be filtered")
+    _add_force(cases)
     said = "which definition gives this number?"
     reconcile = _add(commands, "reconcile", called.call_reconcile, said)
     reconcile.add_argument("value", help="a number got elsewhere, as printed, such as 0.330")
@@ -131,6 +132,7 @@ def _add_results(commands: Any) -> None:
     audit = _add(commands, "audit", called.call_audit, said)
     audit.add_argument("--csv", metavar="FILE", help="means with and without touched users, as a table")  # fmt: skip
     audit.add_argument("--json", action="store_true", help="all that was found, as JSON")
+    _add_force(audit)
 
 
 def _add_revisions(commands: Any) -> None:
@@ -146,6 +148,7 @@ def _add_revisions(commands: Any) -> None:
     history.add_argument("revision", nargs="?", help="only what came after this revision")
     history.add_argument("--csv", metavar="FILE", help="every model, as a table")
     history.add_argument("--html", metavar="FILE", help="a page with pictures")
+    _add_force(history)
 
 
 def _add_deciding(commands: Any) -> None:
@@ -165,6 +168,7 @@ def _add_deciding(commands: Any) -> None:
         metavar="pass | fail",
         help="may guardrails stay undecided? in place of `gate.undecided`",
     )
+    _add_force(comment)
 
 
 def _add_studying(commands: Any) -> None:
@@ -177,6 +181,7 @@ def _add_studying(commands: Any) -> None:
     calibrate = _add(commands, "calibrate", called.call_calibrate, said)
     calibrate.add_argument("file", metavar="FILE", help="CSV: experiment, control, treatment, and the lifts of online metrics")  # fmt: skip
     calibrate.add_argument("--csv", metavar="FILE", help="write every row of the table to this file")  # fmt: skip
+    _add_force(calibrate)
 
 
 def _add_planning(commands: Any) -> None:
@@ -186,6 +191,7 @@ def _add_planning(commands: Any) -> None:
     plan.add_argument("--power", type=float, default=0.8, metavar="P", help="how probably it is to be found (0.8)")  # fmt: skip
     plan.add_argument("--segments", action="store_true", help="each segment too")
     plan.add_argument("--plot", metavar="FILE.svg", help="power and smallest difference by users, as a picture")  # fmt: skip
+    _add_force(plan)
     stated = plan.add_argument_group("without results")
     for name, kind, said in (
         ("sd", float, "standard deviation of users' differences"),
@@ -203,6 +209,11 @@ def _add_running(commands: Any, run_stage: Command) -> None:
     stage = _add(commands, STAGE, run_stage, "one stage, as `dvc repro` runs it")
     stage.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
     stage.add_argument("argument", nargs="?", metavar="MODEL", help=f"for {', '.join(OF_ONE)}")
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    said = "overwrite a file that Concord did not write"
+    parser.add_argument("--force", action="store_true", help=said)
 
 
 def _add_how(parser: argparse.ArgumentParser, default: Any) -> None:

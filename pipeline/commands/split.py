@@ -1,8 +1,7 @@
 """`concord split INTERACTIONS --how METHOD --into DIR`: train, truth and a manifest, larger than memory."""
 
-import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,10 +24,10 @@ from concord.pipeline.loading.sorted_parquet import ROW_GROUP, write_rows
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.disk import refuse_unwritable
-from concord.pipeline.running.outputs import whole
+from concord.pipeline.running.disk import explain_disk_errors, refuse_unwritable
+from concord.pipeline.running.outputs import flush_to_disk, write_json
 from concord.pipeline.running.progress import counted
-from concord.pipeline.running.temporary_files import remove_stale_parts
+from concord.pipeline.running.temporary_files import part_of, remove_stale_parts
 from concord.pipeline.terminal.arguments import PLACE, as_options
 from concord.pipeline.terminal.table import console, print_table
 
@@ -73,6 +72,7 @@ def split(
     except InputError as error:
         raise as_options(error, OPTIONS) from None
     folder = Path(into)
+    _finish_swap(folder)
     table = _table(interactions, columns)
     _refuse_what_is_there(folder, table, force=force)
     refuse_unwritable(folder)
@@ -115,18 +115,63 @@ def _refuse_what_is_there(folder: Path, table: InputTable, *, force: bool) -> No
 
 
 def _write(connection: DuckDBPyConnection, found: Divided, folder: Path) -> None:
-    """All files take their places when all are there, the manifest last: it tells of the files beside it."""
-    names = [f"{side}.parquet" for side in found.queries]
-    with ExitStack() as opened:
-        beside = {name: opened.enter_context(whole(folder / name)) for name in (MANIFEST, *names)}
-        for name, query in zip(names, found.queries.values(), strict=True):
-            reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-            write_rows(beside[name], reader.schema, reader)
-            found.manifest["files"][name]["sha256"] = hashes(beside[name]).sha256
-        text = json.dumps(found.manifest, indent=2, ensure_ascii=False, allow_nan=False)
-        beside[MANIFEST].write_text(f"{text}\n", encoding="utf-8", newline="\n")
-        for name in (MANIFEST, *(name for name in FILES if name not in names)):
-            (folder / name).unlink(missing_ok=True)
+    """Write all files into a folder of their own, which then takes the place of what was there."""
+    part = part_of(folder / "split")
+    try:
+        part.mkdir()
+        for side, query in found.queries.items():
+            name = f"{side}.parquet"
+            with explain_disk_errors(folder / name, part / name):
+                reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
+                write_rows(part / name, reader.schema, reader)
+                flush_to_disk(part / name)
+            found.manifest["files"][name]["sha256"] = hashes(part / name).sha256
+        write_json(part / MANIFEST, found.manifest)
+        _swap(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _swap(part: Path, folder: Path) -> None:
+    """Put new files in place: by exchanging folders where a split is replaced, else one by one, the manifest last.
+
+    A folder that holds other files, is mounted or is the working directory cannot be exchanged.
+    """
+    if (folder / MANIFEST).is_file() and _holds_only_a_split(folder, part.name):
+        before = _before(folder)
+        try:
+            folder.rename(before)
+            (before / part.name).rename(folder)
+        finally:
+            _finish_swap(folder)
+        return
+    for name in (MANIFEST, *FILES):
+        (folder / name).unlink(missing_ok=True)
+    for name in (*FILES, MANIFEST):
+        if (part / name).exists():
+            (part / name).rename(folder / name)
+
+
+def _holds_only_a_split(folder: Path, part: str) -> bool:
+    """True if nothing else lies in the folder or depends on its place."""
+    is_fixed = folder.is_mount() or folder.is_symlink()
+    is_fixed = is_fixed or Path.cwd().is_relative_to(folder.resolve())
+    return not is_fixed and {each.name for each in folder.iterdir()} <= {part, MANIFEST, *FILES}
+
+
+def _before(folder: Path) -> Path:
+    """Return the place of the former split while folders are exchanged."""
+    return folder.with_name(f".{folder.name}.concord-before")
+
+
+def _finish_swap(folder: Path) -> None:
+    """Complete an exchange of folders that was killed, or undo it where the new one is not in place."""
+    before = _before(folder)
+    if before.is_dir():
+        if folder.exists():
+            shutil.rmtree(before)
+        else:
+            before.rename(folder)
 
 
 def _tell(manifest: Mapping[str, Any], folder: Path) -> None:

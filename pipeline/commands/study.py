@@ -6,6 +6,7 @@ from pathlib import Path
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.study import study as studied
 from concord.metrics_core.studying.study import Study, study_tables
+from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
 from concord.pipeline.studying.model import StudyFile
@@ -42,7 +43,7 @@ def _studied(asked: StudyFile) -> Study:
 def _write(found: Study, folder: Path) -> None:
     write_json(folder / "study.json", found.to_content())
     for name, table in study_tables(found).items():
-        write_csv(folder / f"{name}.csv", table)
+        write_csv(folder / f"{name}.csv", without_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
     write_text(folder / "report.html", found.to_html())
 

@@ -26,19 +26,34 @@ def prepare(results: Results, *folders: str) -> None:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends without an error."""
+    """A temporary path beside `path` that takes its place when the block ends without an error; a stream's own path."""
+    if is_stream(path):
+        with explain_disk_errors(path, path):
+            yield path
+        return
     part = part_of(path)
     try:
         with explain_disk_errors(path, part):
             path.parent.mkdir(parents=True, exist_ok=True)
             yield part
-            with part.open("rb") as written:
-                os.fsync(written.fileno())
+            flush_to_disk(part)
             part.replace(path)
             LOG.debug("wrote %s", path)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def flush_to_disk(path: Path) -> None:
+    with path.open("rb") as written:
+        os.fsync(written.fileno())
+
+
+def is_stream(path: Path) -> bool:
+    """True for a device, a pipe or a link of the system to an open file (`/dev/stdout`): a rename would replace it."""
+    if path.is_symlink() and path.parent.resolve().parts[1:2] in {("dev",), ("proc",)}:
+        return True
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def write_text(path: Path, text: str) -> None:

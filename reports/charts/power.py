@@ -187,8 +187,8 @@ def _file(title: str, about: str, panels: Sequence[tuple[str, Markup]]) -> str:
     width, height = wide * len(panels), _HEAD + _SIZE[1] + _MARGINS["top"] + _MARGINS["bottom"]
     ink, soft = light("ink"), light("ink-soft")
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
+        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
         f'<rect width="{width}" height="{height}" fill="{light("page")}"/>',
         f'<text x="16" y="24" font-size="15" font-weight="600" fill="{ink}">{escape(title)}</text>',
         f'<text x="16" y="43" font-size="12" fill="{soft}">{escape(about)}</text>',

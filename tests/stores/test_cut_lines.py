@@ -1,7 +1,9 @@
 """A line to the store that is cut, falls silent, or is refused: said in words, nothing half written, no hang."""
 
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import concord
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.reading.stores import filesystems
 from tests.pipeline.loading.load_project import loaded, refusal
-from tests.stores.server import BUCKET, KEY, SECRET, Line, Store, environment, store
+from tests.stores.server import BUCKET, HOST, KEY, SECRET, Line, Store, environment, store
 from tests.stores.tables import written
 
 USERS, LENGTH = 3_000, 20
@@ -53,6 +55,39 @@ def test_a_line_that_is_cut_half_way_is_said_and_leaves_nothing(
         line.mend()
         rows, quality = loaded(address, allow_outside=True)
     assert len(rows) == quality["rows"] == USERS * LENGTH
+
+
+class _Redirecting(BaseHTTPRequestHandler):
+    location = ""
+
+    def do_GET(self) -> None:
+        self.send_response(307)
+        self.send_header("Location", f"{self.location}{self.path}")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.fault(32, "S3: refused, and the other server is never asked")
+@pytest.mark.parametrize("begins", ["http://", "//"])
+def test_a_redirect_to_another_server_is_refused(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
+    address = s3.put(written("csv"), "redirected.csv")
+    with Line(s3.port, lets=1 << 40) as other, HTTPServer((HOST, 0), _Redirecting) as server:
+        monkeypatch.setattr(_Redirecting, "location", f"{begins}localhost:{other.port}")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{HOST}:{server.server_port}")
+        Thread(target=server.serve_forever, daemon=True).start()
+
+        message = refusal(address, allow_outside=True)
+        server.shutdown()
+
+        assert other.passed == 0
+    assert message.startswith(f"{address}: is redirected to another server: {begins}localhost")
+    assert "set AWS_ENDPOINT_URL" in message
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "parts"])

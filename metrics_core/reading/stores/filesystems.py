@@ -45,6 +45,20 @@ def endpoint() -> str | None:
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
 
 
+def refuse_other_servers(address: Address) -> None:
+    """Refuse an object of S3 that its server, if it is not Amazon's, redirects to another one.
+
+    Raises
+    ------
+    InputError : the object is redirected
+    """
+    if address.store == "s3" and (where := endpoint()):
+        from concord.metrics_core.reading.stores.redirects import refuse_redirect
+
+        server = _server(where, "https")
+        refuse_redirect(address, f"{server['scheme']}://{server['endpoint_override']}", CONNECT)
+
+
 def _environment(store: str) -> tuple[tuple[str, str], ...]:
     """All that clients of the store look at: another environment is another client."""
     names = _LOOKED_AT[store]

@@ -14,7 +14,7 @@ from pyarrow import fs
 from concord.metrics_core.checking.addresses import Address, address_of
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.reading.stores.failures import failure
-from concord.metrics_core.reading.stores.filesystems import filesystem
+from concord.metrics_core.reading.stores.filesystems import filesystem, refuse_other_servers
 
 BUFFER = 1 << 22  # bytes that are asked for at a time where lines are read
 
@@ -164,6 +164,7 @@ class RemotePath:
     def _info(self) -> fs.FileInfo:
         if self._listed is not None:
             return self._listed.found[self.key]
+        refuse_other_servers(self.address)
         with self.told():
             return filesystem(self.address).get_file_info(self.key)
 

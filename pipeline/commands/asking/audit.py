@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from concord.metrics_core.auditing.audited import audited, refuse_requests
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
@@ -13,22 +12,20 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
-from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.outputs import write_csv
-from concord.pipeline.terminal.arguments import PLACE
 from concord.pipeline.terminal.audit import print_audit
+from concord.pipeline.terminal.named_files import refuse_folder, write_named_table
 
 
-def audit(csv: str | None, *, as_json: bool = False) -> None:
+def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
     """Prints what was found, as text or as JSON; the means with and without touched users go to `csv`.
 
     Raises
     ------
-    InputError : values are of requests, there is no train, there are no results yet, or the file to write is a folder
+    InputError : values are of requests, there is no train, there are no results yet, or the file may not be written
     """
     params = read_params()
     asked = asked_of(params)
@@ -36,8 +33,7 @@ def audit(csv: str | None, *, as_json: bool = False) -> None:
     if "train" not in params.background:
         what, fix = asked.settings.lacking("train")
         raise refuse(asked.settings.place("background"), f"an audit reads the train, {what}", fix)
-    if csv is not None and Path(csv).is_dir():
-        raise refuse(PLACE, f"{csv!r} is a folder", "name a file to write")
+    refuse_folder("--csv", csv)
     primary = replace(asked, labels=asked.of_primary)
     lists = read_evaluations(params, primary.labels)
     ground = ground_of(params)
@@ -49,7 +45,7 @@ def audit(csv: str | None, *, as_json: bool = False) -> None:
     times = [Keys(key).columns("time") for key in ("data.truth", "background.train")]
     found = audited(evidence, times=f"set {' and '.join(times)} and run `dvc repro`")
     if csv is not None:
-        write_csv(Path(csv), without_formulas(found.effects))
+        write_named_table("--csv", csv, found.effects, force=force)
     if as_json:
         print(json.dumps(found.to_content(), indent=2, ensure_ascii=False, allow_nan=False))
     else:

@@ -7,12 +7,12 @@ from concord.metrics_core.calibrating.calibrated import calibrated
 from concord.metrics_core.calibrating.calibration import Agreement, Calibration
 from concord.metrics_core.calibrating.experiments import Experiment, read_experiments
 from concord.metrics_core.calibrating.offline import PINNED, offline_of, revision_of
-from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
+from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.diffing.revision import comparison_at
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.outputs import write_csv
+from concord.pipeline.terminal.named_files import refuse_folder, write_named_table
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing import numbers
 
@@ -20,20 +20,21 @@ SHOWN = 12  # rows of an online metric
 _DIGITS = 2
 
 
-def calibrate(file: str, csv: str | None) -> None:
+def calibrate(file: str, csv: str | None, *, force: bool) -> None:
     """Prints the labels that agreed best with each online metric, and what may be said of it; all rows go to `csv`.
 
     Raises
     ------
-    InputError : the file cannot be read, or names a model or a revision that is not there
+    InputError : the file cannot be read, or names a model or a revision that is not there; `csv` may not be written
     """
+    refuse_folder("--csv", csv)
     experiments = read_experiments(Path(file))
     today = comparison_of(read_params())
     comparisons = {"": today, **_former(experiments, today)}
     offline = offline_of(experiments, comparisons)
     found = calibrated(offline, today.primary[0], today.confidence)
     if csv is not None:
-        _write(found, Path(csv))
+        write_named_table("--csv", csv, found.table, force=force)
     _print(found, len(experiments))
 
 
@@ -55,13 +56,6 @@ def _former(experiments: Sequence[Experiment], today: Comparison) -> dict[str, C
     if problems:
         raise InputError(problems)
     return found
-
-
-def _write(found: Calibration, file: Path) -> None:
-    try:
-        write_csv(file, found.table)
-    except OSError as error:
-        raise refuse(str(file), f"cannot be written: {error.strerror}", "name another file") from None  # fmt: skip
 
 
 def _print(found: Calibration, given: int) -> None:

@@ -1,7 +1,6 @@
 """`concord cases`: the users and items behind the difference of two models, from the results on disk."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from concord.metrics_core.cases.found import Question
 from concord.metrics_core.checking.problems import InputError, refuse
@@ -12,25 +11,24 @@ from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE, evaluated_label
 from concord.pipeline.terminal.cases import print_cases
+from concord.pipeline.terminal.named_files import refuse_folder, write_named
 from concord.pipeline.terminal.table import console
 
 OPTIONS = {"model": "MODEL", **{name: f"--{name}" for name in ("versus", "segment", "item")}}
 
 
-def tell_cases(question: Question, metric: str | None, html: str | None) -> None:
+def tell_cases(question: Question, metric: str | None, html: str | None, *, force: bool) -> None:
     """Prints the cases; writes them as a page, where one is asked for.
 
     Raises
     ------
-    InputError : models, a metric, a segment or an item that are not there; results that are missing; no file to write
+    InputError : models, a metric, a segment or an item that are not there; results that are missing; a file that may not be written
     """
     if question.worst < 1:
         raise refuse(f"{PLACE}: --worst", f"is {question.worst}", "write a whole number from 1 on")
-    if html is not None and Path(html).is_dir():
-        raise refuse(f"{PLACE}: --html", f"{html!r} is a folder", "name a file to write")
+    refuse_folder("--html", html)
     params = read_params()
     asked = asked_of(params)
     asked = replace(asked, primary=_labels(asked, metric))
@@ -46,7 +44,7 @@ def tell_cases(question: Question, metric: str | None, html: str | None) -> None
     if html is not None:
         from concord.reports.cases_page import render_cases
 
-        write_text(Path(html), render_cases(found))
+        write_named("--html", html, render_cases(found), force=force)
     print_cases(found)
     if html is not None:
         console().print(f"wrote {html}")

@@ -1,12 +1,13 @@
 """`concord diff REV`: did my change help? Each model against its former self, user by user."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import changes, one_sided, unlike, version_warnings
 from concord.pipeline.diffing.revision import former
@@ -41,6 +42,7 @@ def diff(
         notes += version_warnings(evaluations, before)
         notes += one_sided(asked, named, before, every_model=not models)
         found = changes(asked, evaluations, before)
+    notes += _over_all_users(wanted or asked.primary, found)
     if as_json:
         print(
             json.dumps(
@@ -62,11 +64,19 @@ def _labels(
     return [evaluated_label(text, evaluated) for text in metrics]
 
 
+def _over_all_users(labels: Sequence[str], found: Sequence[Change]) -> Iterator[str]:
+    """What to do with the labels that have no value per user, of those that are to be shown."""
+    shown = {each.label for each in found}
+    if others := [x for x in labels if x not in shown and parse(x).metric.of_catalogue]:
+        what = "no value per user, only one number over all users; `concord gate` compares it"
+        yield f"{what}: {', '.join(others)}"
+
+
 def _print(revision: str, rows: Sequence[Change], notes: Sequence[str]) -> None:
     for note in notes:
         console().print(f"note: {note}")
     if not rows:
-        what = "no value per user of what was asked for stands in both; `concord gate` compares numbers over all users"
+        what = "no value per user of what was asked for stands in both"
         console().print(f"nothing to compare with {revision}: {what}")
         return
     for label in dict.fromkeys(row.label for row in rows):

@@ -15,8 +15,8 @@ from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE, as_options, evaluated_label
+from concord.pipeline.terminal.named_files import write_named
 from concord.pipeline.terminal.table import print_result
 
 
@@ -44,6 +44,7 @@ def plan(
     power: float,
     segments: bool,
     picture: str | None,
+    force: bool,
 ) -> None:
     """Prints the plan; with `picture` it draws the curves into that file.
 
@@ -62,7 +63,7 @@ def plan(
         raise as_options(error, OPTIONS) from None
     print_result(found)
     if picture is not None:
-        _draw(found, Path(picture))
+        _draw(found, picture, force=force)
 
 
 def refuse_other_pictures(picture: str | None) -> None:
@@ -76,12 +77,13 @@ def refuse_other_pictures(picture: str | None) -> None:
         raise refuse(f"{PLACE}: --plot", what, "make it, or name another file")
 
 
-def _draw(found: Plan, file: Path) -> None:
+def _draw(found: Plan, file: str, *, force: bool) -> None:
     """The curves of the first label; the others are named."""
     from concord.reports.charts.power import plan_picture
 
     label = found.differences[0].label
-    write_text(file, plan_picture(found, label, power_curves(found, label)))
+    picture = plan_picture(found, label, power_curves(found, label))
+    write_named("--plot", file, picture, force=force)
     if label is not None and len(found.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 

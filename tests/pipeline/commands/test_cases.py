@@ -73,6 +73,11 @@ def test_terminal_and_page_show_the_same_cases(
         (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "no segments of users"),
         (("als", "--versus", "ease", "--metric", "Coverage@2"), "--metric", "one number over all"),
         (("als", "--versus", "ease", "--html", "lists"), "--html", "is a folder"),
+        (
+            ("als", "--versus", "ease", "--html", "lists/als.parquet"),
+            "--html",
+            "was not written by Concord",
+        ),
     ],
 )
 @pytest.mark.usefixtures("params")

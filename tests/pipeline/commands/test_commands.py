@@ -1,12 +1,13 @@
 """explain and reconcile, on a copy of the project with its lists loaded."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import concord as cc
-from tests.project import attempt, copied, run, run_stages
+from tests.project import attempt, change_params, copied, copied_from, run, run_stages
 
 MODEL = "ease"
 
@@ -54,6 +55,33 @@ def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> 
     assert "--- standard\n" in shown
     assert "--- rectools\n" in shown
     assert "ap_denominator: min_k_relevant → relevant" in shown
+
+
+def test_explain_shows_each_training_of_a_model_with_replicates(
+    project: Path, tmp_path: Path
+) -> None:
+    """Both trainings are the same lists: the mean is the value of each."""
+    copy = copied_from(project, tmp_path)
+    models = {
+        "ease-1": {"path": "data/demo/ease.parquet"},
+        "ease-2": {"path": "data/demo/ease.parquet"},
+        "als": {"path": "data/demo/als.csv"},
+    }
+    replicates = {"ease": {1: "ease-1", 2: "ease-2"}}
+    change_params(copy, {"models": models, "comparison.replicates": replicates, "comparison.baseline": "als", "comparison.cases": []})  # fmt: skip
+    for name in replicates["ease"].values():
+        shutil.copy(copy / f"results/lists/{MODEL}.parquet", copy / f"results/lists/{name}.parquet")
+    user = _user_with_hits(project)
+    alone = _concord(copy, "explain", user, "nDCG@5", "--model", "ease-1")
+    value = alone.splitlines()[-1].removeprefix("nDCG@5 = ")
+
+    shown = _concord(copy, "explain", user, "nDCG@5", "--model", "ease")
+    unknown = attempt(copy, "concord", "explain", user, "nDCG@5", "--model", "eas")
+
+    assert f"=== ease-1\n{alone}" in shown
+    assert f"=== ease-2\n{alone}" in shown
+    assert shown.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 trainings: ({value} + {value}) / 2 = {value}"  # fmt: skip
+    assert "did you mean 'ease'?" in unknown.stderr
 
 
 def test_explain_as_markdown_is_a_table(project: Path) -> None:

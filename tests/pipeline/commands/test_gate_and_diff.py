@@ -174,6 +174,15 @@ def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
     assert f"{path} of v1: is damaged" in done.stderr
 
 
+def test_a_metric_over_all_users_is_named_where_diff_has_no_row_of_it(gated: Path) -> None:
+    metrics = ("--metric", "R@10", "--metric", "Coverage@10", "--metric", "P@10")
+    shown = " ".join(run(gated, "concord", "diff", "v1", *metrics, COLUMNS="200").split())
+
+    assert "R@10: ease, against v1: " in shown
+    assert "note: not evaluated at v1: P@10" in shown
+    assert "note: no value per user, only one number over all users; `concord gate` compares it: Coverage@10" in shown  # fmt: skip
+
+
 def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
     guardrails = {"nDCG@10": "1%", "Coverage@10": 0}
     assert _decided(gated, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"

@@ -174,6 +174,20 @@ def test_calibrate_shows_the_best_first_says_what_may_be_said_and_writes_all(pro
     assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {("R@1", "1", "1"), ("R@2", "1", "1")}  # fmt: skip
 
 
+def test_calibrate_writes_no_formula_and_not_over_the_experiments(project: Path) -> None:
+    experiments = "experiment,control,treatment,=cmd()\ne1,ease,als,0.8\ne2,als,ease,-0.2\n"
+    (project / "ab.csv").write_text(experiments)
+
+    run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv")
+    failed = attempt(project, "concord", "calibrate", "ab.csv", "--csv", "ab.csv")
+
+    assert "'=cmd()" in (project / "all.csv").read_text()
+    assert "\n=cmd()" not in (project / "all.csv").read_text()
+    assert failed.returncode == 2
+    assert "--csv: 'ab.csv' was not written by Concord" in failed.stderr
+    assert (project / "ab.csv").read_text() == experiments
+
+
 def test_experiments_that_are_wrong_are_refused_with_their_line(project: Path) -> None:
     (project / "ab.csv").write_text(HEAD + "e1,als,eese,0.8,0.1\n")
     failed = attempt(project, "concord", "calibrate", "ab.csv")

@@ -1,8 +1,11 @@
 """`concord split`, as a stranger runs it: on files of every kind, on MovieLens, and on what cannot be split."""
 
+import hashlib
 import json
+import os
 import random
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +142,62 @@ def test_a_split_that_is_there_is_kept_until_force_is_said(project: Path) -> Non
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
     assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
     assert manifest_of(project / "split")["method"]["how"] == "global-time"
+
+
+def _is_whole(folder: Path) -> bool:
+    """True if the manifest is there, and each of its files as it was written."""
+    files = manifest_of(folder)["files"]
+    names = {*files, "manifest.json"}
+    return {each.name for each in folder.glob("[!.]*")} == names and all(
+        hashlib.sha256((folder / name).read_bytes()).hexdigest() == each["sha256"]
+        for name, each in files.items()
+    )
+
+
+@pytest.mark.fault(
+    1, "a killed `concord split --force` leaves the split of before or the new one, whole"
+)
+def test_a_split_that_replaces_another_is_whole_whenever_it_is_killed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies on disk before each write is copied: this is what a kill there would leave."""
+    users = ("--how", "users", "--share", "0.3")
+    run(project, "concord", "split", "all.parquet", *users, "--into", "split")
+    kills: list[Path] = []
+
+    def recorded(write: Callable[..., Any]) -> Callable[..., Any]:
+        def copying(*arguments: Any, **options: Any) -> Any:
+            kills.append(project.parent / f"kill-{len(kills)}")
+            shutil.copytree(project, kills[-1])
+            return write(*arguments, **options)
+
+        return copying
+
+    for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (os, "fsync"), (os, "unlink")):  # fmt: skip
+        monkeypatch.setattr(owner, name, recorded(getattr(owner, name)))
+    run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
+    monkeypatch.undo()
+
+    for kill in kills:
+        attempt(kill, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
+        assert _is_whole(kill / "split"), kill
+        assert [each.name for each in kill.iterdir() if each.name.startswith(".")] == []
+    methods = {manifest_of(kill / "split")["method"]["how"] for kill in kills}
+    assert methods == {"users", "global-time"}
+
+
+@pytest.mark.parametrize("other", ["notes.txt", "validation/train.parquet"])
+def test_other_files_beside_a_split_stay(project: Path, other: str) -> None:
+    users = ("--how", "users", "--share", "0.3")
+    run(project, "concord", "split", "all.parquet", *users, "--into", "split")
+    (project / "split" / other).parent.mkdir(exist_ok=True)
+    (project / "split" / other).write_text("mine")
+
+    run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
+
+    assert (project / "split" / other).read_text() == "mine"
+    assert manifest_of(project / "split")["method"]["how"] == "global-time"
+    assert not (project / "split" / "history.parquet").exists()
 
 
 def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
