@@ -33,18 +33,19 @@ from pathlib import Path
 here, given = Path(__file__).parent, sys.argv[1:]
 server = json.loads((here / "server.json").read_text())
 url = next(each for each in given if each == "user" or each.startswith(("repos/", "https://")))
-stdin = sys.stdin.read() if "body=@-" in given else ""
+piped = sys.stdin.read() if {{"body=@-", "@-"}} & {{*given}} else ""
+stdin = "" if "@-" in given else piped  # curl takes a header there
 file = next((each.removeprefix("body@") for each in given if each.startswith("body@")), None)
 method = given[given.index(flag) + 1] if (flag := "--method") in given or (flag := "--request") in given else "GET"
 body = Path(file).read_text() if file else stdin
 method = "POST" if body and method == "GET" else method
 with (here / "calls.jsonl").open("a") as calls:
-    call = {{"method": method, "url": url, "body": body, "arguments": given, "host": os.environ.get("GH_HOST")}}
+    call = {{"method": method, "url": url, "body": body, "arguments": given, "host": os.environ.get("GH_HOST"), "has_header": piped.startswith("PRIVATE-TOKEN: ")}}
     calls.write(json.dumps(call) + "\\n")
 answer = server["user"] if url.endswith("user") else server["comments"] if method == "GET" else server["posted"]
 if answer is None:
     print(json.dumps({{"message": "Resource not accessible by integration"}}), end="")
-    sys.exit("gh: Resource not accessible by integration (HTTP 403)")
+    sys.exit(server["failure"].format(**os.environ))
 pages = answer if url.endswith("]") or "--paginate" in given else [answer]
 for page in pages:
     if "--jq" in given:
@@ -62,12 +63,14 @@ class Server:
     user     : whom the token belongs to; None for the token of a job, which may not ask
     pages    : the comments that are there
     may_post : False for the token of a fork
+    failure  : what the program says then; `{{GH_TOKEN}}` stands for a variable of its environment
     """
 
     programs: Path
     user: dict[str, Any] | None = None
     pages: list[list[dict[str, Any]]] = field(default_factory=lambda: [[]])
     may_post: bool = True
+    failure: str = "gh: Resource not accessible by integration (HTTP 403)"
 
     def path(self, others: str) -> str:
         """Write the programs; return the PATH that finds them before others."""
@@ -75,7 +78,7 @@ class Server:
             pytest.skip("jq is not installed")
         self.programs.mkdir(exist_ok=True)
         posted = {"html_url": "https://github.com/shop/models/pull/7#issuecomment-1"}
-        content = {"user": self.user, "comments": self.pages, "posted": posted if self.may_post else None}  # fmt: skip
+        content = {"user": self.user, "comments": self.pages, "posted": posted if self.may_post else None, "failure": self.failure}  # fmt: skip
         (self.programs / "server.json").write_text(json.dumps(content))
         for name in ("gh", "curl"):
             (self.programs / name).write_text(_CLIENT.format(python=sys.executable))
@@ -318,8 +321,19 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     assert "Gate:" not in text
 
 
+@pytest.mark.whole
+def test_a_post_that_fails_leaves_the_exit_code_of_the_gate(
+    request_: PullRequest, server: Server, tmp_path: Path
+) -> None:
+    server.may_post = False
+    context = {"base": request_.base, "head": request_.head, "number": "7"}
+    done = run_action(request_.project, tmp_path, {}, server, **context)
+
+    assert (done["gate"].returncode, done["comment"].returncode) == (1, 0)
+
+
 def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
-    """Run the last step of the action on a comment that is written."""
+    """Run the last step of the action on a comment that is written, with every command traced on stderr."""
     (step,) = [each for each in action()["runs"]["steps"] if each["name"] == "comment"]
     file = folder / "comment.md"
     file.write_text(text, encoding="utf-8")
@@ -332,7 +346,7 @@ def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> 
         "NUMBER": number,
         "PATH": server.path(OWN_PATH),
     }
-    done = attempt(folder, *BASH, "-c", step["run"], **environment)
+    done = attempt(folder, *BASH, "-x", "-c", step["run"], **environment)
     assert done.returncode == 0, done.stderr
     assert TOKEN not in done.stdout + done.stderr + str(server.calls)
     return done
@@ -359,7 +373,7 @@ def test_one_own_comment_of_an_evaluation_is_edited(
 
     assert server.writes == [(*call, TEXT)]
     assert {each["host"] for each in server.calls} == {"github.com"}
-    assert done.stdout == "comment: https://github.com/shop/models/pull/7#issuecomment-1\n"
+    assert done.stdout == "comment: https://github.com/shop/models/pull/7\n"
 
 
 def test_a_pull_request_from_a_fork_has_a_summary_and_a_warning(
@@ -368,15 +382,27 @@ def test_a_pull_request_from_a_fork_has_a_summary_and_a_warning(
     server.may_post = False
     done = _post(server, tmp_path)
 
-    assert done.stdout.startswith("::warning::no comment was written")
+    assert done.stdout.startswith("::warning::no comment was written: gh: Resource not accessible")
     assert len(done.stdout.splitlines()) == 1
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == TEXT
+
+
+def test_what_a_server_says_prints_no_token_and_is_no_command(
+    server: Server, tmp_path: Path
+) -> None:
+    server.may_post = False
+    server.failure = "gh: Bad credentials: {GH_TOKEN}\r\n::error::{GH_TOKEN}"
+    done = _post(server, tmp_path)
+
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("::warning::no comment was written: gh: Bad credentials: ***")
+    assert not re.search(r"^::", done.stderr, re.MULTILINE)
 
 
 def test_an_error_without_a_comment_posts_nothing(server: Server, tmp_path: Path) -> None:
     done = _post(server, tmp_path, text="")
 
-    assert (done.stdout, done.stderr, server.calls) == ("", "", [])
+    assert (done.stdout, server.calls) == ("", [])
 
 
 def test_the_shell_of_the_action_holds_no_expression() -> None:
@@ -411,9 +437,10 @@ def test_the_job_of_gitlab_edits_its_one_note(
         "GITLAB_TOKEN": TOKEN,
         "PATH": server.path(OWN_PATH),
     }
-    done = attempt(tmp_path, *BASH, "-c", script, **environment)
+    done = attempt(tmp_path, *BASH, "-x", "-c", script, **environment)
     notes = "https://gitlab.com/api/v4/projects/42/merge_requests/7/notes"
 
     assert done.returncode == 0, done.stderr
     assert server.writes == [(method, f"{notes}{url}", TEXT)]
-    assert TOKEN not in done.stdout + done.stderr
+    assert all(each["has_header"] for each in server.calls)
+    assert TOKEN not in done.stdout + done.stderr + str(server.calls)
