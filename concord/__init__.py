@@ -13,7 +13,8 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Comparison": "comparison.comparison",
     "ConventionMatch": "results.reconcile",
     "Conventions": "conventions.conventions",
-    "Derivation": "explain",
+    "Derivation": "results.explain",
+    "ExplanationDiff": "results.explain",
     "InputError": "checking.problems",
     "Judged": "metrics.judged",
     "Plan": "results.plan",
@@ -23,7 +24,6 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Split": "split",
     "Study": "studying.study",
     "VarianceComponents": "results.plan",
-    "Versus": "explain",
     "audit": "audit",
     "calibrate": "calibrate",
     "check_metric": "check_metric",
@@ -31,7 +31,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "compare": "compare",
     "compare_values": "compare_values",
     "evaluate": "evaluate",
-    "explain": "explain",
+    "explain": "analyses.explain",
     "metric": "metrics.own",
     "plan": "analyses.plan",
     "preset": "conventions.presets",
@@ -43,6 +43,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
 __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.audit import audit as audit
@@ -62,11 +63,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.conventions.presets import presets as presets
     from concord.metrics_core.evaluate import Result as Result
     from concord.metrics_core.evaluate import evaluate as evaluate
-    from concord.metrics_core.explain import Derivation as Derivation
-    from concord.metrics_core.explain import Versus as Versus
-    from concord.metrics_core.explain import explain as explain
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
+    from concord.metrics_core.results.explain import Derivation as Derivation
+    from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
     from concord.metrics_core.results.plan import Plan as Plan
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch

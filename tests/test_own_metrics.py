@@ -114,7 +114,7 @@ def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
 
     assert found.listed[2].term == "price 10, revenue@3 = 11"
     assert found.sums == ("revenue@k = sum of the prices of the hits in the top k",)
-    assert found.result == "revenue@3 = 11"
+    assert found.summary.endswith("\nrevenue@3 = 11")
 
 
 def test_a_package_may_offer_metrics(tmp_path: Path) -> None:

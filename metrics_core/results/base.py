@@ -32,6 +32,9 @@ class BaseResult:
         """The result as text."""
         return render(self, "text")
 
+    def __str__(self) -> str:
+        return self.summary
+
     def __repr__(self) -> str:
         lines = self.summary.splitlines()
         if len(lines) > MAX_REPR_LINES:

@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 
-def render(result: Any, form: Literal["text", "html"]) -> str:
-    """Return a result as plain text, or as a piece of HTML for a notebook."""
+def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
+    """Return a result as plain text, as a piece of HTML for a notebook, or as Markdown."""
     blocks = import_module("concord.reports.text.blocks")
+    if form == "markdown":
+        return str(blocks.view_of(result).to_markdown(result))
     write = blocks.to_text if form == "text" else blocks.to_html
     return str(write(blocks.blocks_of(result)))

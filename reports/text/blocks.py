@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from concord.metrics_core.comparison.words import one_line
@@ -24,16 +25,22 @@ class TextTable:
 Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
 
 
-_VIEWS = {
+_VIEWS = {  # class of a result -> the module here that describes it
+    "Derivation": "explain",
+    "ExplanationDiff": "explain",
     "Plan": "plan",
     "Reconciliation": "reconcile",
-}  # class of a result -> the module here that describes it
+}
 
 
 def blocks_of(result: Any) -> Iterator[Block]:
     """Yield the sentences and tables of a result."""
-    view = import_module(f"concord.reports.text.{_VIEWS[type(result).__name__]}")
-    yield from view.describe(result)
+    yield from view_of(result).describe(result)
+
+
+def view_of(result: Any) -> ModuleType:
+    """Return the module that describes a result."""
+    return import_module(f"concord.reports.text.{_VIEWS[type(result).__name__]}")
 
 
 def to_text(blocks: Iterable[Block]) -> str:

@@ -64,7 +64,7 @@ def test_a_list_is_still_a_list_when_its_unjudged_items_are_taken_out(
     for user, value in values.items():
         derived = cc.explain(lists, truth, user=user, metric=label, conventions=conventions)
         assert derived.value == pytest.approx(value, nan_ok=True)
-        assert "user_no_recs: drop" not in derived.lines
+        assert "user_no_recs: drop" not in derived.summary.splitlines()
 
 
 SHORT = {"u": ["a", "x"]}  # one hit in a list of 2
@@ -95,7 +95,7 @@ def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
     assert cc.evaluate(SHORT, FOUR, metrics=[label], conventions=own)[label] == pytest.approx(value)
     derived = cc.explain(SHORT, FOUR, user="u", metric=label, conventions=own)
     assert derived.value == pytest.approx(value)
-    assert label != "R" or "R = 1 / 4  (hits / min_k_relevant)" in derived.lines
+    assert label != "R" or "R = 1 / 4  (hits / min_k_relevant)" in derived.summary.splitlines()
 
 
 @pytest.mark.parametrize(("ties", "rank"), [("item_asc", 2), ("item_text_asc", 1)])

@@ -10,6 +10,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.reports.text.explain import path_sentences
 from tests.metrics_core.metrics.strategies import label_of
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
@@ -38,8 +39,8 @@ def test_the_derived_value_is_the_evaluated_value(user: str, label: str) -> None
 
     assert derived.value is not None
     assert derived.value == expected or (math.isnan(derived.value) and math.isnan(expected))
-    assert derived.lines[0] == f"{label} of user {user!r}"
-    assert derived.lines[-1] == f"{label} = {expected:.6g}"
+    assert derived.summary.splitlines()[0] == f"{label} of user {user!r}"
+    assert derived.summary.splitlines()[-1] == f"{label} = {expected:.6g}"
 
 
 def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +62,7 @@ def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[
 def test_a_policy_is_named_where_it_stands_for_the_formula() -> None:
     derived = cc.explain(LISTS, TRUTH, user="U3", metric="P@5", conventions=cc.preset("bellei"))
 
-    assert "user_no_recs: zero" in derived.lines
+    assert "user_no_recs: zero" in derived.summary.splitlines()
 
 
 def test_integer_users_are_found_by_their_text() -> None:
@@ -99,11 +100,11 @@ def test_the_seeds_are_derived_as_on_paper(
         {"u": listed}, {"u": truth}, user="u", metric=label, conventions=cc.preset(preset)
     )
 
-    assert line in derived.lines
+    assert line in derived.summary.splitlines()
     assert derived.value == pytest.approx(value, abs=1e-6)
 
 
-def _versus(label: str, versus: str) -> cc.Versus:
+def _versus(label: str, versus: str) -> cc.ExplanationDiff:
     bellei = cc.preset("bellei")
     return cc.explain(LISTS, TRUTH, user="U2", metric=label, conventions=bellei, versus=versus)
 
@@ -112,20 +113,22 @@ def test_versus_names_the_one_convention_that_makes_the_difference() -> None:
     both = _versus("AP@5", "rectools")
 
     assert (both.ours.value, both.theirs.value) == (1 / 2, 1 / 3)
-    assert both.path.enough == ("ap_denominator",)
+    assert both.path.decisive == ("ap_denominator",)
     assert both.path.alone["ap_denominator"] == 1 / 3
-    assert "ap_denominator: 0.5 becomes 0.333333" in both.path.lines
+    assert "ap_denominator: 0.5 becomes 0.333333" in path_sentences(both.path)
 
 
 def test_versus_names_two_conventions_where_it_takes_two() -> None:
     both = _versus("nDCG@5", "lenskit")
 
-    assert both.path.enough == ("discount", "ideal")
+    assert both.path.decisive == ("discount", "ideal")
     assert both.theirs.value == pytest.approx((1 + 1 / 2) / (1 + 1 + 1 / math.log2(3)))
 
 
 def test_versus_says_so_where_both_agree() -> None:
-    assert _versus("R@5", "ranx").path.lines == ("nothing on this list: both give 0.666667",)
+    assert tuple(path_sentences(_versus("R@5", "ranx").path)) == (
+        "nothing on this list: both give 0.666667",
+    )
 
 
 OF_P = {"P": {"relevance_threshold": 4}}
@@ -152,8 +155,10 @@ def test_versus_a_preset_keeps_the_relevance_threshold(
 
     assert (both.ours.value == both.theirs.value) is not changed
     assert ("relevance_threshold" in both.path.changed) is changed
-    assert both.path.enough == (("relevance_threshold",) if changed else ())
-    assert ours != FROM_4 or both.path.lines == ("nothing: the two define this metric alike",)
+    assert both.path.decisive == (("relevance_threshold",) if changed else ())
+    assert ours != FROM_4 or tuple(path_sentences(both.path)) == (
+        "nothing: the two define this metric alike",
+    )
 
 
 @pytest.mark.parametrize("label", ["P@3", "Hit@3", "AP@3", "RR@3", "nDCG@3"])
@@ -164,7 +169,7 @@ def test_averaged_ties_are_told_by_their_chances(label: str) -> None:
         conventions=cc.preset("standard", ties="average"),
     )  # fmt: skip
 
-    assert "  rank 2: b, grade 1: hit  [any of ranks 2 to 3, in the top 2 with chance 0.5]" in derived.lines  # fmt: skip
+    assert "  rank 2: b, grade 1: hit  [any of ranks 2 to 3, in the top 2 with chance 0.5]" in derived.summary.splitlines()  # fmt: skip
 
 
 def test_markdown_escapes_what_would_break_the_table() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
+from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import beside
-from concord.metrics_core.explain import Derivation, Versus, explain_ranked
 from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.results.explain import Derivation, ExplanationDiff
 from concord.metrics_core.scoring.background import Background
 from concord.pipeline.params.asked import compared_models, replicates_of
 from concord.pipeline.params.model import Params
@@ -47,7 +48,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
 
 def _derived(
     params: Params, model: str, user: str, label: Label, versus: Conventions | None
-) -> Derivation | Versus:
+) -> Derivation | ExplanationDiff:
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     try:
         return explain_ranked(
@@ -63,18 +64,20 @@ def _derived(
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
 
 
-def _text(derivation: Derivation | Versus, *, markdown: bool) -> str:
+def _text(derivation: Derivation | ExplanationDiff, *, markdown: bool) -> str:
     return derivation.to_markdown() if markdown else str(derivation)
 
 
 def _of_trainings(
-    model: str, derivations: Mapping[str, Derivation | Versus], *, markdown: bool
+    model: str, derivations: Mapping[str, Derivation | ExplanationDiff], *, markdown: bool
 ) -> Iterator[str]:
     """Each training under its name, and the mean, which is the value of the model."""
     for name, derivation in derivations.items():
         title = f"### {name}\n" if markdown else f"=== {name}"
         yield f"{title}\n{_text(derivation, markdown=markdown)}\n"
-    ours = [each.ours if isinstance(each, Versus) else each for each in derivations.values()]
+    ours = [
+        each.ours if isinstance(each, ExplanationDiff) else each for each in derivations.values()
+    ]
     values = [each.value for each in ours if each.value is not None and math.isfinite(each.value)]
     line = f"{model}: the value of {ours[0].label} is the mean over its {len(ours)} trainings"
     if len(values) == len(ours):

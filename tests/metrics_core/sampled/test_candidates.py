@@ -218,7 +218,7 @@ def test_explain_shows_how_the_value_came_about() -> None:
     ):
         assert words in str(both.ours)
     assert both.theirs.value == 1
-    assert both.path.enough == ("candidates",)
+    assert both.path.decisive == ("candidates",)
 
 
 def _compared(a: list[int], b: list[int], **how: Any) -> cc.Comparison:

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.explain import Derivation, explain_ranked
+from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.metrics.catalogue import CATALOGUE, expand, parse
+from concord.metrics_core.results.explain import Derivation
 from concord.metrics_core.scoring.background import Background
 from concord.metrics_core.scoring.partition import Part, Task, count_users
 from concord.metrics_core.scoring.summary import summarise_catalogue
@@ -292,4 +293,4 @@ def test_later_copies_are_explained_as_misses() -> None:
 
     assert isinstance(derived, Derivation)
     assert derived.value == (1 / 1 + 2 / 3) / 2
-    assert "  rank 2: (a later copy)" in derived.lines
+    assert "  rank 2: (a later copy)" in derived.summary.splitlines()

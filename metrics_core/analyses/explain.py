@@ -1,0 +1,329 @@
+"""`explain`: how one user's value comes about, step by step, under one definition or two."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, overload
+
+import duckdb
+import polars as pl
+
+from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.relations import view
+from concord.metrics_core.checking.units import unit_id
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
+from concord.metrics_core.explaining.derivation import Steps, one_of, steps
+from concord.metrics_core.inputs import Opened, nobody, open_inputs
+from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.results.explain import (
+    ConventionPath,
+    Derivation,
+    ExplanationDiff,
+    ListedItem,
+)
+from concord.metrics_core.scoring.background import NONE, Background, refuse_missing
+from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.listing import listed, number_items
+from concord.metrics_core.scoring.partition import Task, evaluate_partition
+
+MAX_DECISIVE = 4  # conventions that are tried together before all of them are named
+_LIST_METRICS = ("AWRF", "EED", "EER", "EEL")  # metrics beyond accuracy with a value per user
+_TOLERANCE = 1e-12
+
+
+@overload
+def explain(
+    recs: Data,
+    truth: Data,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Chosen,
+    train: Data | None = None,
+    items: Data | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
+) -> Derivation: ...
+
+
+@overload
+def explain(
+    recs: Data,
+    truth: Data,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Chosen,
+    versus: Chosen,
+    train: Data | None = None,
+    items: Data | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
+) -> ExplanationDiff: ...
+
+
+def explain(
+    recs: Data,
+    truth: Data,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Chosen,
+    versus: Chosen | None = None,
+    train: Data | None = None,
+    items: Data | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
+) -> Derivation | ExplanationDiff:
+    """Print and return the derivation of one user's value.
+
+    Parameters
+    ----------
+    recs, truth, conventions, train, items, columns, input, unit
+        As for `evaluate`.
+    user : str, int or tuple
+        With `unit` a request: `("u1", "s7")`, or its id `"u1/s7"`.
+    metric : str
+        A label such as "nDCG@10" that reads lists and ground truth, or AWRF, EED, EER or EEL.
+    versus : str, Conventions or dict, optional
+        A second definition. A preset's name takes the scale of the data (`relevance_threshold`, `err_max_grade`,
+        `hlu_neutral`) from `conventions`; other conventions count as they are.
+
+    Returns
+    -------
+    Derivation or ExplanationDiff
+        With `versus` both derivations, and the conventions that make them differ.
+
+    Raises
+    ------
+    ValueError
+        The user is neither in the lists nor in the ground truth; else as `evaluate`.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> derivation = cc.explain(
+    ...     {"u1": ["a", "b"]}, {"u1": ["b"]}, user="u1", metric="RR", conventions="standard"
+    ... )
+    RR of user 'u1'
+    relevant: grade >= 1; 1 relevant item(s) in the truth, 2 in the list
+      rank 1: a
+      rank 2: b, grade 1: hit  [1/2]
+    RR = 1 / 2  (the first hit)
+    RR = 0.5
+    """
+    label = of_lists_and_truth(metric, asks="explain", beside=_LIST_METRICS)
+    conventions = conventions_of(conventions)
+    other = None if versus is None else conventions_of(versus)
+    if other is not None and isinstance(versus, str):
+        other = beside(other, conventions)
+    with in_memory() as connection:
+        opened = open_inputs(
+            connection,
+            recs,
+            truth,
+            conventions,
+            again=True,
+            train=train,
+            items=items,
+            columns=columns,
+            policies=input,
+            unit=unit,
+        )
+        if unit and isinstance(user, tuple | list):
+            user = unit_id(user)
+        opened.keep_user(user)
+        data = _UserData(
+            user, connection, lambda own: opened.rank(own.rankings), conventions, opened
+        )
+        result = _explain(data, label, conventions, other)
+    print(result.summary)
+    return result
+
+
+def explain_ranked(
+    lists: pl.DataFrame,
+    truth: pl.DataFrame,
+    *,
+    user: Any,
+    metric: str,
+    conventions: Conventions,
+    versus: Conventions | None = None,
+    background: Background = NONE,
+) -> Derivation | ExplanationDiff:
+    """Return what `explain` returns, for lists that are ranked already, as the pipeline keeps them.
+
+    With `versus` both definitions read the same ranked lists.
+    """
+    label = of_lists_and_truth(metric, asks="explain", beside=_LIST_METRICS)
+    if "ranking" in lists.columns:
+        number = label.ranking_number(conventions)
+        lists = lists.filter(pl.col("ranking") == number).drop("ranking")
+    if versus is not None:
+        ranking = label.conventions(conventions).ranking
+        versus = replace(label.conventions(versus), **ranking._asdict())
+    frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
+    if not any(len(frame) for frame in frames):
+        raise nobody(user)
+    with in_memory() as connection:
+        for name, frame in zip(("ranked", "judgements"), frames, strict=True):
+            connection.register(name, frame.to_arrow())
+        views = {"lists": "ranked", "truth": "judgements", "known": "judgements"}
+        share_id_types(connection, views)
+        if label.name in _LIST_METRICS:
+            catalogue = background.catalogue
+            no_train = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+            view(connection, "train", no_train)
+            items = no_train.select("item") if catalogue is None else catalogue.items
+            view(connection, "items", items)
+        data = _UserData(user, connection, lambda _: None, conventions, background)
+        return _explain(data, label, conventions, versus)
+
+
+@dataclass(frozen=True)
+class _UserData:
+    """One user's relations in a connection; `rank` ranks the lists again under other conventions."""
+
+    user: Any
+    connection: duckdb.DuckDBPyConnection
+    rank: Callable[[Conventions], None]
+    conventions: Conventions
+    background: Background | Opened
+
+    def task(self, label: Label, own: Conventions) -> Task:
+        """Return the label under these conventions with its item features; the lists must be ranked."""
+        task = self.background.shelved(Task([label], self.conventions))
+        if label.name in _LIST_METRICS:
+            catalogue = self.background.catalogue
+            refuse_missing(task, has_train=self.background.train is not None, catalogue=catalogue)
+            if catalogue is not None:
+                task = replace(task, items=number_items(self.connection, None, catalogue.groups))
+        return replace(task, conventions=own)
+
+
+def _explain(
+    data: _UserData, label: Label, conventions: Conventions, versus: Conventions | None
+) -> Derivation | ExplanationDiff:
+    ours = _derive(data, label, conventions)
+    if versus is None:
+        return ours
+    path = _path(label, conventions, versus, lambda own: _value(data, label, own))
+    return ExplanationDiff(ours, _derive(data, label, versus), path)
+
+
+def _value(data: _UserData, label: Label, conventions: Conventions) -> float | None:
+    own = label.conventions(conventions)
+    data.rank(own)
+    part = evaluate_partition(data.connection, data.task(label, own))
+    value: float | None = part.values[str(label)][0]
+    return value
+
+
+def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivation:
+    own = label.conventions(conventions)
+    value = _value(data, label, conventions)  # ranks the lists
+    task = data.task(label, own)
+    judged = judge(
+        data.connection,
+        only_known=False,
+        ranking=own.ranking,
+        shelf=task.shelf,
+        propensity=own.propensity,
+    )
+    rows = data.connection.execute(
+        "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
+    ).fetchall()
+    one, threshold = one_of(judged, label, own), own.relevance_threshold
+    if task.items is not None:
+        whole = listed(data.connection, judged, task.items, number=0, threshold=threshold)
+        one = replace(one, listed=whole)
+    derived = steps(one)
+    if label.judged_only:
+        known = [row for row in rows if row[2] is not None]
+        rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]
+    return Derivation(
+        user=data.user,
+        label=str(label),
+        value=value,
+        conventions=conventions,
+        threshold=threshold,
+        n_relevant=one.n_relevant,
+        n_listed=int(one.lists.n_listed[0]),
+        listed=_listed_items(rows, derived, label.k, threshold),
+        sums=derived.lines,
+    )
+
+
+def _listed_items(
+    rows: list[tuple[int, Any, float | None]], derived: Steps, k: int | None, least: float | None
+) -> tuple[ListedItem, ...]:
+    return tuple(
+        ListedItem(
+            rank,
+            item,
+            grade,
+            grade is not None and (least is None or grade >= least),
+            derived.terms.get(rank, ""),
+        )
+        for rank, item, grade in rows
+        if k is None or rank <= k or rank in derived.terms
+    )
+
+
+Compute = Callable[[Conventions], float | None]
+
+
+def _path(label: Label, ours: Conventions, theirs: Conventions, compute: Compute) -> ConventionPath:
+    """Return the path between two definitions; `compute` gives the value under conventions."""
+    start, end = label.conventions(ours), label.conventions(theirs)
+    our_values, their_values = start.knobs(), end.knobs()
+    changed = {
+        name: (our_values[name], their_values[name])
+        for name in our_values
+        if our_values[name] != their_values[name] and label.name in changed_by(name)
+    }
+    if start.candidates != end.candidates:
+        their_values["candidates"] = end.candidates
+        changed["candidates"] = start.candidates, end.candidates
+    before, after = compute(start), compute(end)
+
+    def with_theirs(names: Iterable[str]) -> float | None:
+        try:
+            return compute(replace(start, **{name: their_values[name] for name in names}))
+        except ValueError:  # these conventions contradict each other
+            return math.nan
+
+    alone = {name: with_theirs([name]) for name in changed}
+    effective = [
+        name
+        for name in changed
+        if not _is_same(alone[name], before)
+        or not _is_same(with_theirs(changed.keys() - {name}), after)
+    ]
+    decisive = () if _is_same(before, after) else _fewest(effective, after, with_theirs)
+    return ConventionPath(before, after, changed, alone, decisive)
+
+
+def _fewest(
+    names: list[str], target: float | None, value_with: Callable[[Iterable[str]], float | None]
+) -> tuple[str, ...]:
+    for size in range(1, min(len(names), MAX_DECISIVE) + 1):
+        for chosen in combinations(names, size):
+            if _is_same(value_with(chosen), target):
+                return chosen
+    return tuple(names)
+
+
+def _is_same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    both_undefined = math.isnan(one) and math.isnan(other)
+    return both_undefined or math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

@@ -1,0 +1,128 @@
+"""Derivations as text and as Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.results.explain import (
+    ConventionPath,
+    Derivation,
+    ExplanationDiff,
+    ListedItem,
+)
+from concord.reports.text.blocks import Block
+from concord.reports.writing.numbers import setting
+
+MAX_RANKS = 20
+
+
+def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
+    """Yield the list rank by rank, then the formula; for two definitions also what makes them differ."""
+    if isinstance(result, Derivation):
+        yield from _lines(result)
+        return
+    for derivation in (result.ours, result.theirs):
+        yield f"--- {derivation.conventions.preset}"
+        yield from _lines(derivation)
+    yield "--- what makes them differ"
+    yield from path_sentences(result.path)
+
+
+def _lines(derivation: Derivation) -> Iterator[str]:
+    yield f"{derivation.label} of user {derivation.user!r}"
+    yield _head(derivation)
+    yield from map(_rank_line, derivation.listed[:MAX_RANKS])
+    yield from _more_ranks(derivation)
+    yield from derivation.sums
+    yield _value_line(derivation)
+
+
+def _head(derivation: Derivation) -> str:
+    threshold = derivation.threshold
+    relevant = "any grade" if threshold is None else f"grade >= {threshold:g}"
+    counts = (
+        f"{derivation.n_relevant} relevant item(s) in the truth, {derivation.n_listed} in the list"
+    )
+    return f"relevant: {relevant}; {counts}"
+
+
+def _rank_line(row: ListedItem) -> str:
+    grade = "" if row.grade is None else f", grade {_grade(row)}"
+    hit = "" if row.grade is None else ": hit" if row.relevant else ": not relevant"
+    term = f"  [{row.term}]" if row.term and row.term != "hit" else ""
+    return f"  rank {row.rank}: {_item(row)}{grade}{hit}{term}"
+
+
+def _more_ranks(derivation: Derivation) -> list[str]:
+    more = len(derivation.listed) - MAX_RANKS
+    return [f"  … {more} more ranks"] if more > 0 else []
+
+
+def _value_line(derivation: Derivation) -> str:
+    return f"{derivation.label} = {_value(derivation.value, 'left out of the mean')}"
+
+
+def _item(row: ListedItem) -> str:
+    return "(a later copy)" if row.item is None else str(row.item)
+
+
+def _grade(row: ListedItem) -> str:
+    return "" if row.grade is None else f"{row.grade:g}"
+
+
+def _value(value: float | None, missing: str = "left out") -> str:
+    return missing if value is None else f"{value:.6g}"
+
+
+def path_sentences(path: ConventionPath) -> Iterator[str]:
+    """Yield what each decisive convention does, then all of them together."""
+    if not path.changed:
+        yield "nothing: the two define this metric alike"
+        return
+    if not path.decisive:
+        yield f"nothing on this list: both give {_value(path.ours)}"
+        return
+    for name in path.decisive:
+        yield _change_sentence(name, *path.changed[name], path.alone[name])
+    names = " and ".join(path.decisive)
+    yield f"{names}: {_value(path.ours)} becomes {_value(path.theirs)}"
+    if others := [name for name in path.changed if name not in path.decisive]:
+        yield f"without effect here: {', '.join(others)}"
+
+
+def _change_sentence(name: str, ours: Any, theirs: Any, alone: float | None) -> str:
+    meaning = KNOB[name].means(theirs) if name in KNOB else ""
+    explained = f" ({meaning})" if meaning else ""
+    change = f"{name}: {setting(_dict(ours))} → {setting(_dict(theirs))}{explained}"
+    return f"{change}; alone it gives {_value(alone)}"
+
+
+def _dict(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def to_markdown(result: Derivation | ExplanationDiff) -> str:
+    """Return the derivations as Markdown tables and lists."""
+    if isinstance(result, Derivation):
+        return _markdown(result)
+    path = "\n".join(f"- {line}" for line in path_sentences(result.path))
+    return "\n\n".join(
+        [_markdown(result.ours), _markdown(result.theirs), "**What makes them differ**", path]
+    )
+
+
+def _markdown(derivation: Derivation) -> str:
+    title = f"**{derivation.label}** of user `{derivation.user}`, {derivation.conventions.preset}"
+    rows = [
+        f"| {row.rank} | {_escape(_item(row))} | {_grade(row)} | "
+        f"{'hit' if row.relevant else ''} | {row.term} |"
+        for row in derivation.listed[:MAX_RANKS]
+    ]
+    more = [f"\n{line.strip()}" for line in _more_ranks(derivation)]
+    sums = [f"- {line}" for line in (*derivation.sums, f"**{_value_line(derivation)}**")]
+    table = ["| rank | item | grade | relevant | adds |", "|---:|---|---:|---|---|", *rows]
+    return "\n".join([f"{title}: {_head(derivation)}", "", *table, *more, "", *sums])
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|")
