@@ -32,7 +32,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
     other = None if versus is None else beside(preset_named(versus), params.pinned)
     trainings = replicates_of(params).get(model)
     if trainings is None:
-        refuse_unknown_model([*compared_models(params), *params.models], model)
+        refuse_unknown_model(dict.fromkeys([*compared_models(params), *params.models]), model)
         texts = [_text(_derived(params, model, user, label, other), markdown=markdown)]
     else:
         derivations = {
