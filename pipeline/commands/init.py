@@ -52,7 +52,7 @@ def init(
     if there := [project / name for name in NAMES if (project / name).exists()]:
         _refuse_what_is_there(project, there, may_be=force or dry_run)
     found = _found(here, project, truth, models)
-    made = chosen(found, project)
+    made = chosen(found, project, title=here.name)
     entries, mlflow = made.content["models"], logs_to_mlflow()
     texts = params_yaml(made.content, version("concord-eval")), dvc_yaml(mlflow=mlflow, trained=run_files(entries)), IGNORED, UNSEEN  # fmt: skip
     files = {project / name: text for name, text in zip(NAMES, texts, strict=True)}

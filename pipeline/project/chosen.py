@@ -48,8 +48,8 @@ class Chosen:
     assumed: tuple[str, ...]
 
 
-def chosen(found: Found, project: Path) -> Chosen:
-    """The content of params.yaml in the folder `project`."""
+def chosen(found: Found, project: Path, title: str) -> Chosen:
+    """The content of params.yaml in the folder `project`; `title`: of the report, and the MLflow experiment's name."""
     truth = found.tables["truth"]
     background = {name: table for name, table in found.tables.items() if name != "truth"}
     shared = _shared(truth)
@@ -81,8 +81,8 @@ def chosen(found: Found, project: Path) -> Chosen:
         "segments": SEGMENTS if "train" in background else (),
         "threshold": threshold,
         "highest": highest,
-        "title": root.name,
-        "experiment": root.name,
+        "title": title,
+        "experiment": title,
         "tracking_uri": trained.uri,
         "NEEDS": NEEDS,
     }

@@ -37,7 +37,7 @@ def log(params: Params) -> str:
 
     Raises
     ------
-    InputError : a result is missing, or a model names a training run that is not there
+    InputError : a result is missing, or a file that holds the id of a training run
     TrackingError : MLflow cannot be reached, or refuses, and `mlflow.required` is true
     """
     what = contents(params)
@@ -58,7 +58,7 @@ def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
     tracking = Tracking(params.mlflow.tracking_uri)
     how = circumstances(["dvc.lock", *vars(params.results).values()])
     with tracking.ready(), opened(tracking) as client:
-        training = training_runs(client, what)
+        training = training_runs(client, what, tracking)
         place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
         runs = Runs(client, how, again=again)
         with runs.ended_if_interrupted():

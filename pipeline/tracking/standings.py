@@ -46,7 +46,7 @@ def stand(
         for key, value in standing.points.items()
         if not _same(shown.get(key, math.nan), value)
     }
-    on_training = content.training is not None and content.training.attach == "metrics"
+    on_training = content.training is not None and content.training.run_id == run_id
     upload_all(client, run_id, standing.artifacts, folder=FOLDER if on_training else "")
     mark = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {when}"}
     client.log_batch(

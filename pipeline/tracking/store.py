@@ -6,10 +6,11 @@ import re
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TextIO
 from urllib.parse import unquote
 
 from concord.pipeline.params.repository import PARAMS, original_project
@@ -147,15 +148,33 @@ class Tracking:
 
     @contextmanager
     def _locked(self, database: Path) -> Iterator[None]:
-        """Two processes that create the tables at once break them, and both would log the same run."""
+        """Two processes that create the tables at once break them, and both would log the same run.
+
+        The database may lie among the files of a training, so no lock file stays beside it.
+        """
+        file = database.with_name(f"{database.name}.lock")
         try:
             database.parent.mkdir(parents=True, exist_ok=True)
-            lock = database.with_name(f"{database.name}.lock").open("a")
+            lock = _locked_file(file)
         except OSError as error:
             raise self.error(error) from None
         with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # another user's, in a folder that is shared
+                    file.unlink()
+
+
+def _locked_file(file: Path) -> TextIO:
+    """Open a file and lock it; who held it before may have removed it while this process waited."""
+    while True:
+        lock = file.open("a")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.fileno()), file.stat()):
+                return lock
+        lock.close()
 
 
 def _address(database: Path) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.pipeline.params.model import PARAMS
+from concord.metrics_core.comparison.words import listed
+from concord.pipeline.running.announce import LOG
 from concord.pipeline.tracking.content.comparison_content import Contents
+from concord.pipeline.tracking.content.model_content import TRAINING_RUN
 from concord.pipeline.tracking.content.run_content import RunContent
 from concord.pipeline.tracking.runs import FINGERPRINT, FOLDER, datasets, upload_all
+from concord.pipeline.tracking.store import Tracking
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -19,23 +21,25 @@ EVALUATED = "concord.evaluated"  # fingerprint and time of the evaluation that w
 _UNKNOWN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
 
 
-def training_runs(client: MlflowClient, what: Contents) -> dict[str, Run]:
-    """The run that trained each model that names one.
+def training_runs(client: MlflowClient, what: Contents, tracking: Tracking) -> dict[str, Run]:
+    """Return the run that trained each model, and warn of those that MLflow does not know or that are deleted.
 
-    Raises
-    ------
-    InputError : runs that MLflow does not know, or that are deleted; all of them at once
+    A training often logs into a database of one machine, whereas git carries the ids to all.
     """
     named = {each.name: each.training.run_id for each in what.models if each.training}
-    found = {name: _found(client, run_id) for name, run_id in named.items()}
-    problems = [
-        _problem(name, named[name], run)
-        for name, run in found.items()
-        if run is None or run.info.lifecycle_stage == "deleted"
-    ]
-    if problems:
-        raise InputError(problems)
-    return {name: run for name, run in found.items() if run is not None}
+    found = {model: _active(client, run_id) for model, run_id in named.items()}
+    runs = {model: run for model, run in found.items() if run is not None}
+    if missing := [model for model in found if model not in runs]:
+        LOG.warning(
+            "warning: MLflow at %s has no active training run of %s: each has a run of its own, with the id"
+            " as the tag %s. To attach them, let training and evaluation share one MLflow (mlflow.tracking_uri),"
+            " or restore deleted runs (`mlflow runs restore`); then `%s`",
+            tracking.shown,
+            listed(missing),
+            TRAINING_RUN,
+            tracking.again,
+        )
+    return runs
 
 
 def attached(
@@ -78,24 +82,13 @@ def _time(training: Run, fingerprint: str) -> int:
     return max(int(time.time() * 1000), last_time + 1)
 
 
-def _found(client: MlflowClient, run_id: str) -> Run | None:
+def _active(client: MlflowClient, run_id: str) -> Run | None:
     from mlflow import MlflowException
 
     try:
-        return client.get_run(run_id)
+        run = client.get_run(run_id)
     except MlflowException as error:
         if error.error_code in _UNKNOWN:
             return None
         raise
-
-
-def _problem(model: str, run_id: str, run: Run | None) -> Problem:
-    where = f"{PARAMS}: models.{model}.training_run_id"
-    own = f"remove the key to give {model} a run of its own"
-    without = f"{own} (then `concord init --upgrade`, if that made dvc.yaml)"
-    if run is None:
-        return Problem(
-            where, f"MLflow knows no run {run_id!r}", f"name a run of this MLflow, or {without}"
-        )
-    restore = f"`mlflow runs restore --run-id {run_id}`"
-    return Problem(where, f"the run {run_id!r} is deleted", f"{restore}, or {without}")
+    return run if run.info.lifecycle_stage == "active" else None

@@ -78,6 +78,16 @@ class Repository:
         self.run("git", "add", "-A")
         self.run("git", "commit", "-q", "-m", message)
 
+    def publish(self, folder: Path) -> tuple[Path, str]:
+        """Push the branch `main` to a remote in a folder, results to one of DVC; the remote, and the commit there."""
+        remote = folder / "remote.git"
+        self.run("git", "init", "-q", "--bare", str(remote))
+        self.run("git", "remote", "add", "origin", remote.as_uri())
+        self.run_here("dvc", "remote", "add", "-q", "-d", "shared", str(folder / "dvc remote"))
+        self.run_here("dvc", "push", "-q", "--run-cache")
+        self.commit("remote")
+        return remote, self.push("main")
+
     def push(self, branch: str) -> str:
         """The commit, and now that of a branch of the remote."""
         self.run("git", "push", "-q", "origin", f"HEAD:refs/heads/{branch}")

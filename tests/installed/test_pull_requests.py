@@ -18,13 +18,7 @@ def test_it_fails_the_gate_and_its_comment_says_why(
     evaluated: Callable[[str], Repository], tmp_path: Path
 ) -> None:
     there = evaluated("monorepo").copied(tmp_path)
-    remote = tmp_path / "remote.git"
-    there.run("git", "init", "-q", "--bare", str(remote))
-    there.run("git", "remote", "add", "origin", remote.as_uri())
-    there.run_here("dvc", "remote", "add", "-q", "-d", "shared", str(tmp_path / "dvc remote"))
-    there.run_here("dvc", "push", "-q", "--run-cache")
-    there.commit("remote")
-    base = there.push("main")
+    remote, base = there.publish(tmp_path)
     model = "recommender/models/same_topic.py"
     there.replace(model, WEIGHT, f"{WEIGHT} * (len(read[visitor]) < 10)")
     there.commit("change")

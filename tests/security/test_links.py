@@ -48,3 +48,4 @@ def test_a_link_beside_a_shared_database_empties_no_file(tmp_path: Path, victim:
         pass
 
     assert victim.read_text() == PRECIOUS
+    assert [path.name for path in tmp_path.glob("mlflow.db*")] == ["mlflow.db"]

@@ -22,6 +22,7 @@ from concord.pipeline.tracking.content.run_content import (
 )
 
 CONVENTIONS = "conventions.yaml"
+TRAINING_RUN = "concord.training_run"  # tag: the id of the run that trained the model
 
 
 def model_content(
@@ -50,6 +51,7 @@ def model_content(
         tags={
             "concord.kind": "model",
             **_tags(summary),
+            **({TRAINING_RUN: training_run} if training_run else {}),
             "mlflow.note.content": model_note(
                 summary["users"], of_requests="unit_mean" in summary["conventions"]
             ),

@@ -99,6 +99,17 @@ def test_what_it_writes_is_valid_and_dvc_reads_it(
     )
 
 
+def test_a_service_of_a_monorepo_gives_its_own_name_to_report_and_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
+    monkeypatch.chdir(root / "shop")
+    run()
+    made = evaluation(root / "shop" / "evaluation")
+
+    assert (made.report.title, made.mlflow.experiment) == ("shop", "shop")
+
+
 def test_names_of_columns_are_given_once(root: Path) -> None:
     write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
     run()

@@ -96,6 +96,30 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
     assert waited > 0.2
 
 
+@pytest.mark.fault(6, "those who wait for the database go one by one, and no lock file is left")
+def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> None:
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    inside: list[int] = []
+    most: list[int] = []
+
+    def hold() -> None:
+        for _ in range(20):
+            with tracking.ready():
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    threads = [Thread(target=hold) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert most == [1] * 80
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
+
+
 NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
 
 
@@ -108,7 +132,6 @@ def test_runs_land_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
     assert {path.name for path in project.iterdir()} == {
         "mlflow.db",
-        "mlflow.db.lock",
         "mlruns",
         "params.yaml",
         "results",
