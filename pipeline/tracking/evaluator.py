@@ -60,11 +60,13 @@ class ConcordEvaluator(ModelEvaluator):
         predictions: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Logs onto the run, and returns what was logged.
+        """Log onto the run, and return what was logged.
 
         Raises
         ------
-        InputError : what is wrong with the frame or with `evaluator_config`, where, and what to do
+        ValueError : what is wrong with the frame or with `evaluator_config`, where, and what to do, as
+                     `concord.evaluate` and `concord.compare` raise it; nothing is logged
+        MlflowException : the tracking store fails
         """
         _refuse_more(model, extra_metrics, custom_artifacts)
         asked = asked_for(evaluator_config or {})
@@ -76,9 +78,9 @@ class ConcordEvaluator(ModelEvaluator):
         )
         for each in result.warnings:
             LOG.warning("warning: %s %s", each.sentence, each.fix)
+        page = _report(recs, truth, asked) if asked.report else None
         points = [point for point in _points(result) if math.isfinite(point.value)]
         _log(client, run_id, result, points)
-        page = _report(recs, truth, asked) if asked.report else None
         artifacts = _log_artifacts(client, run_id, result, page, per_user=asked.per_user)
         scalars = {point.key: point.value for point in points if not _is_curve(point)}
         return EvaluationResult(scalars, artifacts, run_id)  # type: ignore[no-untyped-call]

@@ -38,7 +38,8 @@ def asked_for(config: Mapping[str, Any]) -> Asked:
 
     Raises
     ------
-    InputError : a setting that is unknown or has not its shape
+    InputError      : a setting that is unknown or has not its shape
+    ConventionError : a preset or a convention that is unknown
     """
     for name in config:
         if name not in _KNOWN:

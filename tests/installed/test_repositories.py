@@ -65,7 +65,7 @@ def test_everything_works_from_the_subfolder(get_started: Repository, tmp_path: 
     assert metrics["results/report/primary.json"]["nDCG@10.als"]["diff"] < 0
     assert "train.als.weight" in params
     assert "dvc_plots" in plots
-    assert '"k": 10' in drawn
+    assert "vegaEmbed('#metric-by-k'" in drawn
     assert "cdn" not in drawn
     assert "nDCG@10: als, against HEAD: worse" in diff
     assert "no problem found" in get_started.run("concord", "validate", at=at)

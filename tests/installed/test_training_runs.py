@@ -40,7 +40,7 @@ def test_an_experiment_in_a_temporary_copy_trains_and_leaves_its_runs_in_the_pro
 ) -> None:
     """Its training logs to a relative path: into the copy, which DVC deletes."""
     shop = evaluated("own_packages").copied(tmp_path)
-    more = ("-n", "more", "-S", "config/models.toml:neighbours.shrink=50")
+    more = ("-n", "more", "-S", "../config/models.toml:neighbours.shrink=50")
     ran = stages_run(shop.run("dvc", "exp", "run", "--temp", *more, at=AT))
     shown = json.loads(shop.run_here("dvc", "exp", "show", "--json", at=AT))
     (found,) = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "more"]

@@ -157,7 +157,9 @@ def test_a_training_run_that_is_known_later_is_attached_to(
     client.restore_run(trained)
     for _ in range(2):
         log(params)
-    parents = [run.data.tags.get("mlflow.parentRunId") for run in runs_of(client, "training")["als"]]
+    parents = [
+        run.data.tags.get("mlflow.parentRunId") for run in runs_of(client, "training")["als"]
+    ]
 
     assert parents == [trained, None]
 

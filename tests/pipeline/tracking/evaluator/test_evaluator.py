@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -201,6 +202,35 @@ def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name
     columns, config, message = REFUSED[name]
 
     assert message in refusal_of(lambda: _of_frame(config, **columns))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"metrics": ["nope@3"]}, "metric 'nope@3': 'nope' is not in the catalogue"),
+        ({"metrics": ["Coverage@3"]}, "Coverage@3: needs items (the catalogue)"),
+        ({"metrics": ["Entropy@3"]}, "Entropy@3 is one number over all users"),
+        ({"preset": "nope"}, "preset: 'nope' is not a preset"),
+        ({"conventions": {"gain": "nope"}}, "gain: is 'nope'"),
+        ({"conventions": {"ideal": "full_k"}}, "needs gain: binary, not 'linear'"),
+    ],
+)
+def test_what_the_library_refuses_is_a_value_error_and_nothing_is_logged(
+    client: MlflowClient, config: dict[str, Any], message: str
+) -> None:
+    with mlflow.start_run() as run, pytest.raises(ValueError, match=re.escape(message)):
+        evaluate(
+            data=_frame(),
+            predictions="recs",
+            targets="truth",
+            model_type="ranker",
+            evaluators="concord",
+            evaluator_config=config,
+        )
+    held = client.get_run(run.info.run_id).data
+
+    assert held.metrics == {}
+    assert not {tag for tag in held.tags if tag.startswith("concord.")}
 
 
 def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:
