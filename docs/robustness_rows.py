@@ -46,7 +46,7 @@ FAULTS = {
     17: "parquet with a flipped byte", 18: "an input changes while it is read", 19: "another hash seed",
     20: "other numbers of threads", 21: "another locale, encoding or time zone", 22: "the clock jumps",
     23: "a stage forgets an output", 24: "NaN among the metrics", 25: "an own metric writes to its lists, exits, raises or returns odd values",
-    31: "MLflow does not hold the run that trained a model",
+    26: "MLflow does not hold the run that trained a model",
     40: "odd words, tags, signatures and settings in git", 41: "an object of git that is missing or damaged",
     42: "merge conflict markers in dvc.lock",
     31: "an option names a device or a foreign file to write",

@@ -121,7 +121,7 @@ def test_a_child_lies_below_the_training_run_in_its_experiment(
     assert runs["comparison"][0].data.tags["concord.run.als"] == child.info.run_id
 
 
-@pytest.mark.fault(31, "one warning; the model gets a run of its own with the id as a tag")
+@pytest.mark.fault(26, "one warning; the model gets a run of its own with the id as a tag")
 @pytest.mark.parametrize("attach", ["metrics", "child"])
 def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own(
     client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture
