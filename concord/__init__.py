@@ -18,7 +18,8 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "InputError": "checking.problems",
     "Judged": "metrics.judged",
     "Plan": "results.plan",
-    "Property": "check_metric",
+    "MetricCheck": "results.check_metric",
+    "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
     "Result": "evaluate",
     "Split": "split",
@@ -26,7 +27,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "VarianceComponents": "results.plan",
     "audit": "audit",
     "calibrate": "calibrate",
-    "check_metric": "check_metric",
+    "check_metric": "analyses.check_metric",
     "cases": "cases.cases",
     "compare": "compare",
     "compare_values": "compare_values",
@@ -43,6 +44,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
 __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
@@ -51,8 +53,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.cases.cases import cases as cases
-    from concord.metrics_core.check_metric import Property as Property
-    from concord.metrics_core.check_metric import check_metric as check_metric
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.compare_values import compare_values as compare_values
@@ -65,6 +65,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
+    from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
+    from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.explain import Derivation as Derivation
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
     from concord.metrics_core.results.plan import Plan as Plan

@@ -1,0 +1,225 @@
+"""`check_metric`: whether an own metric has the properties that every metric of the catalogue has."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.evaluate import evaluate
+from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.own import FAMILY
+from concord.metrics_core.results.check_metric import MetricCheck, PropertyCheck
+
+N_CASES = 300  # of each property
+MAX_K = 6
+_ITEMS = [f"i{number}" for number in range(12)]
+_TOLERANCE = 1e-12
+
+RankedList = list[str]
+Grades = dict[str, float]
+Change = tuple[RankedList, RankedList, Grades]  # a list before and after, with one ground truth
+Values = list[float | None]
+
+
+def check_metric(metric: str, *, conventions: Chosen = "standard", seed: int = 1) -> MetricCheck:
+    """Check an own metric on random lists of up to 8 items and grades 0 to 3, at random cutoffs.
+
+    Values lie in the range that the metric states; other users, the order of rows, and items below the cutoff do not
+    change a bit of them; moving a relevant item up, or replacing another item by one, never makes them worse.
+    Item columns are random, 0.1 to 10. If values are refused, nothing else is checked.
+
+    Parameters
+    ----------
+    metric : str
+        Name of an own metric, such as "revenue", or with its file: "./my_metrics.py:revenue".
+    conventions : Conventions, str or dict, default="standard"
+    seed : int, default=1
+        Of the random cases.
+
+    Returns
+    -------
+    MetricCheck
+
+    Raises
+    ------
+    ValueError
+        There is no such metric, or it is one of the catalogue.
+    """
+    label = parse(metric, cut_later=True)
+    if label.metric.family != FAMILY:
+        problem = "is in the catalogue, whose tests check it"
+        raise refuse(f"metric {label.name}", problem, "name a metric of your own")
+    cases = _Cases(label, conventions_of(conventions), np.random.default_rng(seed))
+    in_range = PropertyCheck("values lie in the range", N_CASES, _check_range(cases))
+    if not in_range.holds:
+        return MetricCheck(metric, (in_range,))
+    checks = {
+        "other users change nothing": _check_users,
+        "the order of users and rows changes nothing": _check_order,
+        "what stands below the cutoff changes nothing": _check_cutoff,
+        "moving a relevant item up never hurts": _check_swap,
+        "a relevant item in place of another never hurts": _check_replacement,
+    }
+    others = (PropertyCheck(name, N_CASES, check(cases)) for name, check in checks.items())
+    return MetricCheck(metric, (in_range, *others))
+
+
+class _Cases:
+    """Random lists and ground truths, and the metric's values of them."""
+
+    def __init__(self, label: Label, conventions: Conventions, rng: np.random.Generator) -> None:
+        self.conventions, self.rng = conventions, rng
+        self.k = int(rng.integers(1, MAX_K + 1)) if label.metric.takes_k else None
+        self.label = label if self.k is None else label.at(self.k)
+        self.threshold = conventions.relevance_threshold or 0.0
+        columns = {name: rng.uniform(0.1, 10.0, len(_ITEMS)) for name in label.metric.columns}
+        self.items = pl.DataFrame({"item": _ITEMS, **columns})
+
+    def draw(self) -> tuple[RankedList, Grades]:
+        """Return a list, and grades of which at least one is relevant."""
+        ranked = self.rng.permutation(_ITEMS)[: self.rng.integers(1, 9)].tolist()
+        judged = self.rng.permutation(_ITEMS)[: self.rng.integers(1, 8)].tolist()
+        grades = self.rng.integers(0, 4, len(judged)).astype(float).tolist()
+        grades[0] = max(grades[0], self.threshold, 1.0)
+        return ranked, dict(zip(judged, grades, strict=True))
+
+    def draw_all(self) -> tuple[dict[str, RankedList], dict[str, Grades]]:
+        """Return one case per user."""
+        drawn = {_user(n): self.draw() for n in range(N_CASES)}
+        lists = {user: ranked for user, (ranked, _) in drawn.items()}
+        return lists, {user: grades for user, (_, grades) in drawn.items()}
+
+    def values(
+        self,
+        lists: Mapping[str, Sequence[str]] | pl.DataFrame,
+        truth: Mapping[str, Grades] | pl.DataFrame,
+    ) -> Values:
+        """Return the values by user."""
+        columns = {name: name for name in self.label.metric.columns}
+        items = {"items": self.items, "columns": {"items": columns}} if columns else {}
+        label, conventions = str(self.label), self.conventions
+        result = evaluate(lists, truth, metrics=[label], conventions=conventions, **items)  # type: ignore[arg-type]
+        return result.per_user[label].to_list()
+
+    def find_worse(self, draw: Callable[[], Change | None]) -> str:
+        """Return the first change that makes the value worse, as text."""
+        changes: list[Change] = []
+        while len(changes) < N_CASES:
+            if (change := draw()) is not None:
+                changes.append(change)
+        lists = {
+            _user(2 * n + side): change[side] for n, change in enumerate(changes) for side in (0, 1)
+        }
+        truth = {user: changes[int(user) // 2][2] for user in lists}
+        values, sign = self.values(lists, truth), 1 if self.label.metric.higher_is_better else -1
+        for n, (before, after, grades) in enumerate(changes):
+            old, new = values[2 * n], values[2 * n + 1]
+            if old is None or new is None or math.isnan(old) or math.isnan(new):
+                continue
+            if sign * (new - old) < -_TOLERANCE * max(1.0, abs(old)):
+                return (
+                    f"{_text(before, grades)} has {old:.6g}, {_text(after, grades)} has {new:.6g}"
+                )
+        return ""
+
+
+def _user(number: int) -> str:
+    return f"{number:06d}"
+
+
+def _text(ranked: Sequence[str], grades: Grades) -> str:
+    items = (f"{item} ({grades[item]:g})" if item in grades else item for item in ranked)
+    return f"[{', '.join(items)}]"
+
+
+def _check_range(cases: _Cases) -> str:
+    try:
+        cases.values(*cases.draw_all())
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _bits(value: float | None) -> str:
+    return "none" if value is None else value.hex()
+
+
+def _find_different(
+    cases: _Cases, lists: Mapping[str, RankedList], truth: Mapping[str, Grades], others: Values
+) -> str:
+    for user, value, other in zip(lists, cases.values(lists, truth), others, strict=True):
+        if _bits(value) != _bits(other):
+            return f"{_text(lists[user], truth[user])} has {value!r}, and then {other!r}"
+    return ""
+
+
+def _check_users(cases: _Cases) -> str:
+    lists, truth = cases.draw_all()
+    values: dict[str, float | None] = {}
+    for part in range(7):
+        users = [user for user in lists if int(user) % 7 == part]
+        of_part = cases.values({u: lists[u] for u in users}, {u: truth[u] for u in users})
+        values |= dict(zip(users, of_part, strict=True))
+    return _find_different(cases, lists, truth, [values[user] for user in lists])
+
+
+def _check_order(cases: _Cases) -> str:
+    lists, truth = cases.draw_all()
+    rows = [(u, item, rank) for u, ranked in lists.items() for rank, item in enumerate(ranked, 1)]
+    judged = [(u, item, grade) for u, grades in truth.items() for item, grade in grades.items()]
+    frames = (
+        pl.DataFrame(rows, ["user", "item", "rank"], orient="row"),
+        pl.DataFrame(judged, ["user", "item", "grade"], orient="row"),
+    )
+    shuffled = (frame[cases.rng.permutation(len(frame))] for frame in frames)
+    return _find_different(cases, lists, truth, cases.values(*shuffled))
+
+
+def _check_cutoff(cases: _Cases) -> str:
+    k = cases.k
+    if k is None:
+        return ""
+    lists, truth = cases.draw_all()
+    longer = {
+        user: [*ranked[:k], *(item for item in _ITEMS if item not in ranked[:k])]
+        for user, ranked in lists.items()
+    }
+    values, others = cases.values(lists, truth), cases.values(longer, truth)
+    for (user, ranked), value, other in zip(lists.items(), values, others, strict=True):
+        if len(ranked) >= k and _bits(value) != _bits(other):
+            text, longer_text = (_text(each, truth[user]) for each in (ranked, longer[user]))
+            return f"{text} at {k} has {value!r}, {longer_text} has {other!r}"
+    return ""
+
+
+def _check_swap(cases: _Cases) -> str:
+    def draw() -> Change | None:
+        ranked, grades = cases.draw()
+        relevant = [grades.get(item, -1.0) >= cases.threshold for item in ranked]
+        below = [n for n in range(1, len(ranked)) if relevant[n] and not relevant[n - 1]]
+        if not below:
+            return None
+        n = below[0]
+        return ranked, [*ranked[: n - 1], ranked[n], ranked[n - 1], *ranked[n + 1 :]], grades
+
+    return cases.find_worse(draw)
+
+
+def _check_replacement(cases: _Cases) -> str:
+    def draw() -> Change | None:
+        ranked, grades = cases.draw()
+        missing = [
+            item
+            for item, grade in grades.items()
+            if grade >= cases.threshold and item not in ranked
+        ]
+        others = [n for n, item in enumerate(ranked) if grades.get(item, -1.0) < cases.threshold]
+        if not missing or not others:
+            return None
+        return ranked, [*ranked[: others[0]], missing[0], *ranked[others[0] + 1 :]], grades
+
+    return cases.find_worse(draw)

@@ -1,0 +1,49 @@
+"""The result of `check_metric`: whether an own metric has the properties of a ranking metric."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class PropertyCheck:
+    """One property of a metric.
+
+    Attributes
+    ----------
+    cases : int
+        Random cases that were tried.
+    counterexample : str
+        The first case without the property; empty if there is none.
+    """
+
+    name: str
+    cases: int
+    counterexample: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """True if no counterexample was found."""
+        return not self.counterexample
+
+
+@dataclass(frozen=True, repr=False)
+class MetricCheck(BaseResult):
+    """The properties of an own metric, in the order in which they were checked."""
+
+    metric: str
+    properties: tuple[PropertyCheck, ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if the metric has every property."""
+        return all(each.holds for each in self.properties)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return name, cases and counterexample; one row per property."""
+        return frame_of(PropertyCheck, self.properties)
