@@ -3,7 +3,10 @@
 Each public name is imported when it is first used, so that a program loads only what it needs.
 """
 
+import os
+from functools import wraps
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
@@ -90,8 +93,31 @@ else:
             msg = f"module 'concord' has no attribute {name!r}"
             raise AttributeError(msg)
         value = getattr(import_module(f"concord.metrics_core.{_MODULES[name]}"), name)
+        if isinstance(value, FunctionType):
+            value = _raising_at_the_call(value)
         globals()[name] = value
         return value
+
+    def _raising_at_the_call(function: Any) -> Any:
+        """Return the function with a traceback that ends where it is called, unless `CONCORD_DEBUG` is set.
+
+        Of what it refuses (ValueError, a wrong signature) the message tells all; other errors keep their traceback.
+        """
+
+        @wraps(function)
+        def call(*arguments: Any, **options: Any) -> Any:
+            try:
+                return function(*arguments, **options)
+            except (ValueError, TypeError) as error:
+                below = error.__traceback__ and error.__traceback__.tb_next
+                is_refusal = isinstance(error, ValueError) or below is None
+                if is_refusal and not os.environ.get("CONCORD_DEBUG"):
+                    error.__traceback__ = None
+                    error.__suppress_context__ = True
+                raise  # a bare `raise` adds no frame of this function
+
+        call.__module__ = __name__  # where pickle finds it
+        return call
 
 
 def __dir__() -> list[str]:

@@ -5,9 +5,12 @@ What it refuses stands in `tests/inputs`.
 
 import ast
 import math
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from traceback import extract_tb, format_exception
 from typing import Any
 
 import numpy as np
@@ -276,3 +279,44 @@ def test_type_checkers_see_the_public_names_that_are_there_at_run_time() -> None
 
     modules = vars(cc)["_MODULES"]
     assert imports == {name: f"concord.metrics_core.{modules[name]}.{name}" for name in modules}
+
+
+UNTYPED: Any = cc
+REFUSED: dict[str, Callable[[], object]] = {
+    "input": lambda: _rr({"u": [1.5]}, TRUTH),
+    "metric": lambda: cc.evaluate(LISTS, TRUTH, metrics=["nDGC@10"], conventions="standard"),
+    "preset": lambda: cc.preset("standrd"),
+    "comparison": lambda: cc.compare({}, TRUTH, metrics=["RR"], baseline="a", conventions="standard"),
+    "signature": lambda: UNTYPED.evaluate(LISTS),
+    "argument": lambda: UNTYPED.plan(sdd=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_a_refusal_ends_at_the_call(refused: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as raised:
+        REFUSED[refused]()
+
+    assert {frame.filename for frame in extract_tb(raised.value.__traceback__)} == {__file__}
+    shown = "".join(format_exception(raised.value))
+    assert "metrics_core/evaluate.py" not in shown
+
+
+def test_a_refusal_keeps_its_traceback_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONCORD_DEBUG", "1")
+    with pytest.raises(ValueError, match="preset") as raised:
+        cc.preset("standrd")
+
+    assert extract_tb(raised.value.__traceback__)[-1].filename.endswith("presets.py")
+
+
+def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("concord.metrics_core.conventions.presets.PRESETS", None)
+    with pytest.raises(TypeError) as raised:
+        cc.preset("standard")
+
+    assert len(extract_tb(raised.value.__traceback__)) > 1
+
+
+def test_a_public_function_is_found_by_pickle() -> None:
+    assert pickle.loads(pickle.dumps(cc.evaluate)) is cc.evaluate
