@@ -1,7 +1,6 @@
 """`concord comment [REV]`: the comment of a pull request as Markdown, and the decision of the gate as the exit code."""
 
 import re
-import subprocess
 from dataclasses import replace
 
 from concord.metrics_core.checking.problems import InputError
@@ -10,6 +9,7 @@ from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell
 from concord.pipeline.diffing.gate import gated
+from concord.pipeline.diffing.git import run_git
 from concord.pipeline.diffing.since import since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -84,7 +84,7 @@ def _reasons(error: InputError) -> tuple[str, ...]:
 
 def _with_evaluation(revision: str) -> str | None:
     """Return the revision, a full hash cut; None where it holds no params.yaml in this folder yet."""
-    files = _git("ls-tree", "--name-only", revision, str(PARAMS))
+    files = run_git("ls-tree", "--name-only", revision, str(PARAMS))
     if files.returncode == 0 and not files.stdout:
         LOG.warning("%s has no %s in this folder: the models are compared with the baseline", revision, PARAMS)  # fmt: skip
         return None
@@ -97,8 +97,4 @@ def _short(revision: str) -> str:
 
 def _folder_in_git() -> str:
     """Return this folder's path in its git repository, such as `evaluation`; empty at the root, and without git."""
-    return _git("rev-parse", "--show-prefix").stdout.strip().rstrip("/")
-
-
-def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    return run_git("rev-parse", "--show-prefix").stdout.strip().rstrip("/")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -146,6 +147,12 @@ class DvcLock:
     def folder(self, stage: str, name: str) -> str | None:
         """Return a folder of results, as params.yaml named it then."""
         return _mapping(self.stage(stage).param("results")).get(name)
+
+    def output(self, path: Path) -> str | None:
+        """Return the hash of an output of any stage."""
+        stages = (self.stage(name) for name, lines in self.stages.items() if path.name in lines)
+        hashes = (stage.output_hashes() for stage in stages)
+        return next((each[path.as_posix()] for each in hashes if path.as_posix() in each), None)
 
     def _evaluated(self, model: str, kind: str, suffix: str) -> str | None:
         stage = f"evaluate@{model}"

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from concord.metrics_core.checking.problems import refuse
 
-UNREADABLE = "git cannot read it"  # an object that is missing or damaged
-_FIX = "find out what is damaged by `git fsck`; `git fetch --refetch` brings it back from a remote"
+UNREADABLE = "git cannot read it: an object is missing or damaged"
+REPAIR = (
+    "find out what is damaged by `git fsck`; `git fetch --refetch` brings it back from a remote"
+)
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)")
 _WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "none"}
 
@@ -44,14 +46,15 @@ def git(*arguments: str, stdin: str = "") -> str:
     """
     done = run_git(*arguments, stdin=stdin)
     if done.returncode:
-        raise refuse("git", f"`git {arguments[0]}` failed: {' '.join(done.stderr.split())}", _FIX)
+        raise refuse("git", f"`git {arguments[0]}` failed: {' '.join(done.stderr.split())}", REPAIR)
     return done.stdout
 
 
-def is_commit(revision: str, folder: Path | None = None) -> bool:
-    """True if a revision names a commit of a git repository here, or in a folder."""
+def commit_of(revision: str, folder: Path | None = None) -> str | None:
+    """Return the commit that a revision names in the repository of this or another folder; None if it names none."""
     options = ("--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    return run_git("rev-parse", *options, folder=folder).returncode == 0
+    done = run_git("rev-parse", *options, folder=folder)
+    return None if done.returncode else done.stdout.strip()
 
 
 def commits_of(references: Sequence[str]) -> list[str | None]:
@@ -63,32 +66,32 @@ def commits_of(references: Sequence[str]) -> list[str | None]:
 
 def files_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[FileAtCommit]:
     """Return a file of this folder, or of another one, at each commit; a partial clone fetches it."""
-    if "\n" in path:  # git reads one name a line
-        return [FileAtCommit(None)] * len(commits)
-    blobs = _read_blobs([f"{commit}:./{path}" for commit in commits], folder)
     return [
         FileAtCommit(None, is_unreadable=_is_there(commit, path, folder))
         if blob is None
         else FileAtCommit(blob.decode("utf-8", errors="replace").replace("\r\n", "\n"))
-        for commit, blob in zip(commits, blobs, strict=True)
+        for commit, blob in zip(commits, blobs_at(commits, path, folder), strict=True)
     ]
 
 
-def _read_blobs(names: Sequence[str], folder: Path | None) -> list[bytes | None]:
-    """Return the content of each blob; None if it is missing or damaged, or if it is no blob."""
+def blobs_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[bytes | None]:
+    """Return the content of the same file; None if it is missing or damaged, or if it is no file."""
+    if "\n" in path:  # git reads one name a line
+        return [None] * len(commits)
     found: list[bytes | None] = []
     environment = {**os.environ}
-    while len(found) < len(names):
+    while len(found) < len(commits):
+        names = "".join(f"{commit}:./{path}\n" for commit in commits[len(found) :])
         answer = subprocess.run(
             ["git", "cat-file", "--batch"],
-            input="".join(f"{name}\n" for name in names[len(found) :]).encode(),
+            input=names.encode(),
             cwd=folder,
             env=environment,
             capture_output=True,
             check=False,
         )
         found += _blobs(answer.stdout)
-        if len(found) < len(names):  # git ends at a blob that it cannot fetch
+        if len(found) < len(commits):  # git ends at a blob that it cannot fetch
             found.append(None)
             environment |= _WITHOUT_NETWORK
     return found

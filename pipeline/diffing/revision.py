@@ -130,11 +130,12 @@ def _read_params(
     files: RevisionFiles, kinds: Iterable[str]
 ) -> tuple[Mapping[str, Any], dict[str, Path]]:
     """All of it, and folders of results; all else may be of an older version."""
+    text = files.read_text(PARAMS.name)
     try:
-        content = load_yaml(files.read_text(PARAMS.name), str(PARAMS))
+        content = load_yaml(text or "", str(PARAMS))
         folders = content["results"]
         return content, {kind: Path(folders[kind]) for kind in kinds}
-    except (OSError, KeyError, TypeError, UnicodeDecodeError, InputError):
+    except (KeyError, TypeError, InputError):
         what = f"{files.revision} holds no {PARAMS} with results"
         fix = "name a revision in which this folder was a project of Concord"
         raise refuse(files.where, what, fix) from None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.checking.problems import refuse
 from concord.pipeline.diffing.dvc_lock import LOCK
-from concord.pipeline.diffing.git import commits_of, git, is_commit
+from concord.pipeline.diffing.git import commit_of, commits_of, git
 
 PLACE = "command line"
 _FIELDS = ("%H", "%h", "%as", "%s")
@@ -29,7 +29,7 @@ def commits() -> list[Commit]:
     ------
     InputError : there is no git repository here, or no commit in it
     """
-    if not is_commit("HEAD"):
+    if commit_of("HEAD") is None:
         fix = "`git init`, commit dvc.lock after `dvc repro`, and come back"
         raise refuse("git", "there is no commit here, so no history", fix)
     options = ("--no-show-signature", "--no-follow", "--encoding=UTF-8", "--first-parent", "--reverse")  # fmt: skip
@@ -51,7 +51,7 @@ def since(revision: str) -> set[str]:
     InputError : there is no such revision
     """
     start = revision.removesuffix("..")
-    if not is_commit(start):
+    if commit_of(start) is None:
         fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
         raise refuse(PLACE, f"{revision!r} is no revision of a git repository here", fix)
     return set(

@@ -16,6 +16,8 @@ def told_stale(params: Params) -> str | None:
     `gate` is left out: whoever asks for a decision has it by the gate of now.
     """
     lock = _read_lock()
+    if lock.fault is not None:
+        return f"{LOCK} {lock.fault}: run `dvc repro` once it is resolved"
     keys = [key for key in changed_keys(lock) if key != "gate"]
     changed = [f"{PARAMS} ({', '.join(keys)})"] if keys else []
     changed += _changed_files(params, lock)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import to_json
 from concord.pipeline.commands.study import study
+from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.studying.read import read_study
 from tests.metrics_core.studying.samples import comparison_of
 from tests.pipeline.refusals import refusal_of
@@ -126,21 +128,21 @@ def test_projects_that_are_not_evaluated_are_all_told(here: Path) -> None:
 def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
     run(here, "git", "init", "-q")
     run(here, "dvc", "init", "-q")
-    run(here, "dvc", "add", "-q", "books/results/comparison")
+    _lock(here)
     run(here, "git", "add", "-A", "--", ":!films", ":!shop")
     run(here, *GIT, "commit", "-qm", "one")
     run(here, "git", "tag", "v1")
     _project(here / "books", replace(comparison_of(MEANS, 9), title="later"))
-    run(here, "dvc", "add", "-q", "books/results/comparison")
+    _lock(here)
     _write(here, "datasets: {then: {project: books, rev: v1}, now: books}\n")
 
     study("study.yaml")
 
     found = json.loads((here / "study/study.json").read_text())
     assert [(d["source"], d["title"]) for d in found["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
-    md5 = json.loads(run(here, "dvc", "list", ".", "--rev", "v1", "-R", "--json", "--show-hash"))
-    gone = next(each["md5"] for each in md5 if each["path"].endswith("comparison.json"))
-    (here / ".dvc/cache/files/md5" / gone[:2] / gone[2:]).unlink()
+    folder = str(DvcLock(run(here, "git", "show", "v1:books/dvc.lock")).comparison)
+    (listed,) = json.loads(_cached(here, folder).read_text())
+    _cached(here, listed["md5"]).unlink()
     for then, words in {
         "{project: books, rev: v2}": "then, books: 'v2' is no revision",
         "{project: films, rev: v1}": "then, films: v1 holds no params.yaml",
@@ -148,6 +150,18 @@ def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
     }.items():
         _write(here, f"datasets: {{then: {then}, now: books}}\n")
         assert words in refusal_of(lambda: study("study.yaml"))
+
+
+def _lock(here: Path) -> None:
+    """Put the comparison of `books` into DVC's cache and into dvc.lock."""
+    run(here, "dvc", "add", "-q", "books/results/comparison")
+    (added,) = YAML(typ="safe").load(here / "books/results/comparison.dvc")["outs"]
+    lock = {"outs": [{"path": "results/comparison", "md5": added["md5"]}]}
+    YAML().dump({"schema": "2.0", "stages": {"compare": lock}}, here / "books/dvc.lock")
+
+
+def _cached(here: Path, md5: str) -> Path:
+    return here / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
 
 @pytest.mark.whole

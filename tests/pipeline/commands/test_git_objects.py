@@ -1,0 +1,128 @@
+"""`gate`, `diff` and `comment` against a revision where git lacks objects, holds damaged ones, or a merge is not done."""
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.revisions import SECOND, cached_file, commit, git
+from tests.project import attempt, change_params, copied_from, run
+
+pytestmark = pytest.mark.whole
+
+COMMANDS = ("gate", "diff", "comment")
+GATE = {"guardrails": {"nDCG@10": "2%"}}
+SECONDS = 20  # of a refusal
+
+
+@pytest.fixture
+def project(revisions: Path, tmp_path: Path) -> Path:
+    """Two commits; ease is worse than at the tag v1."""
+    copy = copied_from(revisions / SECOND / "a project", tmp_path)
+    change_params(copy, {"gate": GATE})
+    return copy
+
+
+def _partial_clone(project: Path) -> Path:
+    """Return a clone without old files of git, with the results and the cache of the project."""
+    clone = project.parent / "clone"
+    git(project, "config", "uploadpack.allowFilter", "true")
+    commit(project, "a gate")
+    run(project.parent, "git", "clone", "-q", "--filter=blob:none", f"file://{project}", str(clone))
+    shutil.copytree(project / ".dvc/cache", clone / ".dvc/cache")
+    shutil.copytree(project / "results", clone / "results", dirs_exist_ok=True)
+    assert "?" in git(clone, "rev-list", "--objects", "--missing=print", "v1")
+    return clone
+
+
+def _refused(project: Path, command: str) -> str:
+    start = time.monotonic()
+    done = attempt(project, "concord", command, "v1")
+    assert time.monotonic() - start < SECONDS
+    assert done.returncode == 2, done.stdout + done.stderr
+    return (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
+
+
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a partial clone fetches what it lacks")
+def test_a_partial_clone_fetches_what_it_lacks(project: Path) -> None:
+    clone = _partial_clone(project)
+    for command in COMMANDS:
+        expected, found = (attempt(each, "concord", command, "v1") for each in (project, clone))
+        assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+
+
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_partial_clone_whose_remote_is_gone_refuses_by_name(project: Path, command: str) -> None:
+    clone = _partial_clone(project)
+    project.rename(project.parent / "elsewhere")
+
+    assert "params.yaml of v1: git cannot read it" in _refused(clone, command)
+
+
+@pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["params.yaml", "dvc.lock"])
+def test_a_missing_or_damaged_file_of_git_is_refused_by_name(
+    project: Path, command: str, name: str
+) -> None:
+    blob = git(project, "rev-parse", f"v1:{name}").strip()
+    file = project / ".git/objects" / blob[:2] / blob[2:]
+    file.chmod(0o600)
+    for spoil in (file.unlink, lambda: file.write_bytes(b"damaged")):
+        spoil()
+        told = _refused(project, command)
+        assert f"{name} of v1: git cannot read it: an object is missing or damaged" in told
+        assert "`git fsck`" in told
+
+
+@pytest.mark.fault(42, "`gate`, `diff`, `comment`: refused with the line of the first marker")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_conflict_markers_of_a_revision_are_named(project: Path, command: str) -> None:
+    head = git(project, "rev-parse", "HEAD").strip()
+    lock = project / "dvc.lock"
+    sound = lock.read_text()
+    lock.write_text(sound + "<<<<<<< HEAD\n=======\n>>>>>>> main\n")
+    commit(project, "a merge")
+    git(project, "tag", "-f", "v1")
+    lock.write_text(sound)
+    git(project, "reset", "-q", "--soft", head)
+
+    line = sound.count("\n") + 1
+    told = _refused(project, command)
+    assert f"dvc.lock of v1: has merge conflict markers: line {line} starts with" in told
+
+
+@pytest.mark.fault(42, "`gate`, `comment`: a warning, where they are in the working tree")
+def test_conflict_markers_of_the_working_tree_are_a_warning(project: Path) -> None:
+    lock = project / "dvc.lock"
+    lock.write_text("<<<<<<< HEAD\n" + lock.read_text())
+
+    for command in ("gate", "comment"):
+        told = attempt(project, "concord", command, "v1").stderr
+        assert "beware, dvc.lock has merge conflict markers: line 1 starts with '<<<<<<<'" in told
+
+
+def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: Path) -> None:
+    expected = run(project, "concord", "diff", "v1")
+    path = "results/per_user/ease.parquet"
+    run(project, "dvc", "remote", "add", "-q", "-d", "store", str(project.parent / "store"))
+    shutil.copytree(project / ".dvc/cache/files", project.parent / "store/files")
+    file = cached_file(project, "v1", path)
+    content = file.read_bytes()
+
+    file.unlink()
+    assert run(project, "concord", "diff", "v1") == expected
+    assert file.read_bytes() == content
+
+    file.unlink()
+    shutil.rmtree(project.parent / "store")
+    told = attempt(project, "concord", "diff", "v1").stderr
+    assert f"{path}: belongs to v1, and neither the cache of DVC nor a remote has it" in told
+
+    file.write_bytes(content)
+    git(project, "add", "-f", path)
+    git(project, "commit", "-q", "-m", "results in git", path)
+    cached_file(project, "HEAD", path).unlink()
+    assert "the same for every user: ease, knn, recent" in run(project, "concord", "diff", "HEAD")
