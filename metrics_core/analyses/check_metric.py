@@ -111,9 +111,8 @@ class _Cases:
         while len(changes) < N_CASES:
             if (change := draw()) is not None:
                 changes.append(change)
-        lists = {
-            _user(2 * n + side): change[side] for n, change in enumerate(changes) for side in (0, 1)
-        }
+        both = [ranked for before, after, _ in changes for ranked in (before, after)]
+        lists = {_user(n): ranked for n, ranked in enumerate(both)}
         truth = {user: changes[int(user) // 2][2] for user in lists}
         values, sign = self.values(lists, truth), 1 if self.label.metric.higher_is_better else -1
         for n, (before, after, grades) in enumerate(changes):

@@ -44,7 +44,7 @@ def print_result(result: BaseResult) -> None:
         if isinstance(block, TextTable):
             print_table(block.header, block.rows)
         else:
-            out.print(block)
+            out.print(block, soft_wrap=block.startswith(" "))  # indented lines are not text
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
