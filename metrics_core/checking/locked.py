@@ -57,22 +57,37 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
     Opening a database takes 12 ms, a schema 1 ms.
     """
-    schema = f"use_{next(_numbers)}"
-    with _database(os.getpid()).cursor() as connection:
-        connection.execute(f"CREATE SCHEMA {schema}; USE {schema}")
+    with apart(_database(os.getpid())) as connection:
+        yield connection
+
+
+@contextmanager
+def apart(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
+    """Another connection to the same database, to a schema of its own, which is gone with the block."""
+    with beside(connection) as other:
+        catalog, home = _place(other)
+        schema = f"use_{next(_numbers)}"
+        other.execute(f"CREATE SCHEMA {schema}; USE {catalog}.{schema}")
         try:
-            yield connection
+            yield other
         finally:
-            connection.execute(f"USE memory.main; DROP SCHEMA {schema} CASCADE")
+            other.execute(f"USE {catalog}.{home}; DROP SCHEMA {schema} CASCADE")
 
 
 @contextmanager
 def beside(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Another connection to the same tables: a result of it may be open while `connection` is asked other things."""
-    where = connection.execute("SELECT current_catalog(), current_schema()").fetchall()[0]
     with connection.cursor() as other:
-        other.execute("USE {}.{}".format(*where))
+        other.execute("USE {}.{}".format(*_place(connection)))
         yield other
+
+
+def _place(connection: DuckDBPyConnection) -> tuple[str, str]:
+    """Return the catalogue and the schema that a connection uses."""
+    ((catalog, schema),) = connection.execute(
+        "SELECT current_catalog(), current_schema()"
+    ).fetchall()
+    return catalog, schema
 
 
 @cache

@@ -1,5 +1,6 @@
 """How the reader of a message changes a setting: by a key of params.yaml, or by an argument in Python."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,17 +23,20 @@ class Settings(Protocol):
     def unit(self) -> str:
         """The setting that says which columns name a request."""
 
+    def requests(self, columns: Sequence[str]) -> str:
+        """The settings under which these columns and the user's name a request."""
+
     def order(self) -> str:
         """What to do where nothing says in which order the items of a list stand."""
 
-    def other_order(self) -> str:
+    def other_order(self, *, has_score: bool) -> str:
         """What to do where the ranks do not say it."""
 
     def input(self, policy: str, value: str = "") -> str:
         """The setting of a policy of `input`."""
 
-    def conventions(self, knob: str) -> str:
-        """The setting of a convention."""
+    def conventions(self, knob: str, values: str) -> str:
+        """How to set a convention to other values than those of the preset."""
 
     def metrics(self) -> str:
         """The setting of what is evaluated."""
@@ -72,19 +76,22 @@ class Arguments:
     def unit(self) -> str:
         return "`unit`"
 
+    def requests(self, columns: Sequence[str]) -> str:
+        return f"`unit={['user', *columns]}` and `unit_mean='requests'` of the conventions"
+
     def order(self) -> str:
         named = self.columns("score")
         return f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {named}"
 
-    def other_order(self) -> str:
-        return "give each user one list, or leave out the ranks, so that scores decide"
+    def other_order(self, *, has_score: bool) -> str:
+        return f"give each user one list{', or leave out the ranks, so that scores decide' if has_score else ''}"
 
     def input(self, policy: str, value: str = "") -> str:
         shown = f"'{value}'" if value else "…"
         return f"`input={{'{policy}': {shown}}}`"
 
-    def conventions(self, knob: str) -> str:
-        return f"`{knob}` of the conventions"
+    def conventions(self, knob: str, values: str) -> str:
+        return f"set `{knob}` of the conventions to {values}"
 
     def metrics(self) -> str:
         return "`metrics`"

@@ -10,6 +10,7 @@ from concord.metrics_core.checking.row_checks import Place, only_row, whose
 from concord.metrics_core.checking.settings import Settings
 from concord.metrics_core.conventions.conventions import Ranking
 
+RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
 LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
@@ -103,7 +104,10 @@ def _rank_problem(lists: Lists, neighbours: str, number: int) -> Problem:
     shift = lists.rank_base - 1  # back to the numbers that stand in the file
     words: dict[str, Any] = {"rank": rank + shift, "above": (above or 0) + shift}
     settings = lists.settings
-    words |= {"input": settings.input("rank_base"), "other_order": settings.other_order()}
+    words |= {
+        "input": settings.input("rank_base"),
+        "other_order": settings.other_order(has_score=lists.has_score),
+    }
     words |= {"base": lists.rank_base, "other": 1 - lists.rank_base}
     where = _places(lists, "user = $user AND rank = $value", {"user": user, "value": rank + shift})
     said = what.format(**words)
@@ -120,7 +124,8 @@ def tie_problems(lists: Lists, tied: Count) -> list[Problem]:
     user, key = only_row(lists.connection, first)
     where = _places(lists, f"user = $user AND {lists.key} = $value", {"user": user, "value": key})
     said = f"score {key!r} stands more than once in the list"
-    fix = f"make the scores of a list differ, or set {lists.settings.conventions('ties')} to another policy"
+    other = lists.settings.conventions("ties", "another policy")
+    fix = f"make the scores of a list differ, or {other}"
     found = Affected((2,), (user,), tied.rows, tied.users, said)
     return [affecting(f"{where}, column 'score'{whose(user, None)}", fix, found)]
 
@@ -135,9 +140,9 @@ def duplicate_problems(lists: Lists, repeated: Count) -> list[Problem]:
     user, item = only_row(lists.connection, first)
     where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
     said = "the item stands more than once in the list"
-    setting = lists.settings.conventions("duplicates")
-    fix = f"list each item once where the table is made, or set {setting} to keep, first or drop"
-    found = Affected((3,), (user, item), repeated.rows, repeated.users, said)
+    other = lists.settings.conventions("duplicates", "keep, first or drop")
+    fix = f"list each item once where the table is made, or {other}"
+    found = Affected(ITEM_REPEATS, (user, item), repeated.rows, repeated.users, said)
     return [affecting(f"{where}{whose(user, item)}", fix, found)]
 
 

@@ -11,6 +11,7 @@ from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
 from concord.metrics_core.reading.ranking import Ranked, rank_all
+from concord.metrics_core.reading.requests import with_hint
 from concord.metrics_core.reading.rules.policies import Changed, Policies, settle_lists
 from concord.metrics_core.reading.rules.value_checks import list_checks, sound_rows, value_problems
 
@@ -90,4 +91,4 @@ def rank_source(
     except ListsError as error:
         name = source.file.name
         found = [replace(each, where=f"{name}: {each.where}") for each in error.problems]
-        raise InputError(found) from None
+        raise InputError(with_hint(connection, source, found)) from None

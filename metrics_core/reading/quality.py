@@ -13,6 +13,7 @@ from concord.metrics_core.reading.hashes import Hashes, hashes
 from concord.metrics_core.reading.in_order import Passed
 from concord.metrics_core.reading.lists import Lists
 from concord.metrics_core.reading.ranking import Ranked
+from concord.metrics_core.reading.requests import hint
 from concord.metrics_core.reading.rules.policies import (
     Changed,
     Policies,
@@ -96,7 +97,8 @@ def describe_lists(
 ) -> dict[str, Any]:
     """What is known of lists, and which policy was applied to what."""
     source, ranked = found.source, found.ranked
-    return _of_lists(
+    several = hint(connection, source) if ranked.duplicates.rows else ""
+    described = _of_lists(
         source,
         ranked,
         pinned,
@@ -105,6 +107,9 @@ def describe_lists(
         infinite=_infinite_scores(connection, source),
         changed=found.changed,
     )
+    if several:
+        described["notes"].append(f"users may have several lists: {several}")
+    return described
 
 
 def describe_passed(source: Source, passed: Passed, pinned: Conventions) -> dict[str, Any]:

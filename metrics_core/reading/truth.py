@@ -6,6 +6,7 @@ from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.checking.row_checks import only_row
 from concord.metrics_core.reading.columns.input_table import InputTable
 from concord.metrics_core.reading.formats.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.reading.requests import with_hint
 from concord.metrics_core.reading.rules.policies import Changed, Policies, settle_truth
 from concord.metrics_core.reading.rules.truth_checks import repeated_judgements, truth_checks
 from concord.metrics_core.reading.rules.value_checks import sound_rows, value_problems
@@ -37,7 +38,7 @@ def read_truth(
     if policies.repeated_grade == "error":
         problems += repeated_judgements(connection, source, rows)
     if problems:
-        raise InputError(problems)
+        raise InputError(problems if is_part else with_hint(connection, source, problems))
     changed = settle_truth(connection, source, policies)
     left = is_part or only_row(connection, "SELECT count(*) FROM source")[0]
     if source.rows and not left:

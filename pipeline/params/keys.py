@@ -1,5 +1,7 @@
 """How a fix names the keys of params.yaml."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.pipeline.params.model import PARAMS
@@ -31,17 +33,21 @@ class Keys:
     def unit(self) -> str:
         return "`data.unit`"
 
+    def requests(self, columns: Sequence[str]) -> str:
+        unit = ", ".join(name if name.isidentifier() else json.dumps(name) for name in columns)
+        return f"`data.unit: [user, {unit}]` and `conventions.unit_mean: requests`"
+
     def order(self) -> str:
         return "set `order: file` if the rows stand in rank order"
 
-    def other_order(self) -> str:
-        return "set `order: score` or `order: file`"
+    def other_order(self, *, has_score: bool) -> str:
+        return f"set {'`order: score` or ' if has_score else ''}`order: file`"
 
     def input(self, policy: str, value: str = "") -> str:
         return f"`input.{policy}{_given(value)}`"
 
-    def conventions(self, knob: str) -> str:
-        return f"`conventions.{knob}`"
+    def conventions(self, knob: str, values: str) -> str:
+        return f"set `conventions.{knob}` to {values}, and `conventions.preset` to custom"
 
     def metrics(self) -> str:
         return "evaluation.metrics and evaluation.ks"

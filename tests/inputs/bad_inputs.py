@@ -43,9 +43,14 @@ MISSING_SCORE = "give every row a score, or drop the row where the table is made
 NAN = "mend the score, or drop the row where the table is made, or set `input.nan_score: last`"
 ONCE = (
     "list each item once where the table is made, "
-    "or set `conventions.duplicates` to keep, first or drop"
+    "or set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
 )
-GAPS = "number the ranks of a list without gaps, or set `order: score` or `order: file`"
+GAPS = "number the ranks of a list without gaps, or set `order: file`"
+RANKS = "give each item of a list its own rank, or set `order: file`"
+SESSIONS = (
+    "if 'session_id' tells the requests of a user apart, in the {} as well, set "
+    "`data.unit: [user, session_id]` and `conventions.unit_mean: requests`; else {}"
+).format
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
 NO_ROWS = "check what made it, or set `input.empty_lists: keep`"
 ENDINGS = (
@@ -359,7 +364,31 @@ RANKS = [
     Bad("rank_twice_in_list", f"{LISTS}u,a,1\nu,b,1\n",
         "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
         " 1 user affected",
-        "give each item of a list its own rank, or set `order: score` or `order: file`", page=15),
+        RANKS, page=15),
+    Bad("rank_twice_in_scored_list", "user,item,rank,score\nu,a,1,2\nu,b,1,1\n",
+        "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        " 1 user affected",
+        "give each item of a list its own rank, or set `order: score` or `order: file`"),
+    Bad("rank_twice_in_lists_of_sessions",
+        "user,session_id,when,item,rank\nu,1,7,a,1\nu,1,7,b,2\nu,2,8,c,1\nv,1,9,a,1\n",
+        "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        " 1 user affected", SESSIONS("truth", RANKS), page=72),
+    BadInput("item_twice_in_lists_of_sessions",
+        "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n' for n in (1, 2)),
+        ("line 1 and line 2, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+         " 1 user affected",
+         "line 1 and line 2 (user 'u', item 'a'): the item stands more than once in the list;"
+         " 2 rows of 1 user affected"),
+        (SESSIONS("truth", RANKS.replace("order: file", "order: score` or `order: file")), SESSIONS("truth", ONCE)),
+        file="a.jsonl", page=72),
+    Bad("item_twice_in_scored_lists_of_sessions",
+        "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
+        "line 2 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+        " 1 row of 1 user affected", SESSIONS("truth", ONCE), page=72),
+    Bad("rank_twice_beside_a_number_of_the_row",
+        "row,user,item,rank\n1,u,a,1\n2,u,b,2\n3,u,c,1\n",
+        "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        " 1 user affected", RANKS),
     Bad("gap_between_ranks", f"{LISTS}u,a,1\nu,b,2\nu,c,4\nv,a,1\n",
         "line 4, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected", GAPS,
         page=16),
@@ -369,7 +398,8 @@ RANKS = [
     Bad("ties_where_they_are_refused", "user,item,score\nu,a,1\nu,b,1\n",
         "line 2 and line 3, column 'score' (user 'u'): score 1.0 stands more than once in the"
         " list; 2 rows of 1 user affected",
-        "make the scores of a list differ, or set `conventions.ties` to another policy",
+        "make the scores of a list differ, or set `conventions.ties` to another policy, "
+        "and `conventions.preset` to custom",
         conventions={"ties": "error"}),
     Bad("wrong_values_ranks_and_duplicates_at_once",
         f"{LISTS},a,1\nu,a,1\nu,a,2\nu,b,4\nv,a,0\nw,a,x\nw,b,1\n",
@@ -473,6 +503,12 @@ TRUTH = [
     BadTruth("item_judged_twice", f"{GRADED}u,a,1\nu,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW, page=47),
+    BadTruth("item_judged_twice_by_session", "user,session_id,item,grade\nu,1,a,1\nu,2,a,2\n",
+             "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
+             " user; 1 row affected", SESSIONS("lists", ONE_ROW), page=72),
+    BadTruth("item_judged_twice_at_two_times", "user,timestamp,item,grade\nu,1,a,1\nu,2,a,2\nv,1,a,1\n",
+             "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
+             " user; 1 row affected", ONE_ROW),
     BadTruth("policy_does_not_hide_wrong_rows",
              f"{GRADED}u,a,3\nu,a,abc\nu,a,\nu,a,-1\nu,b,1\n",
              ("line 4, column 'grade' (user 'u', item 'a'): is missing; 1 row affected",

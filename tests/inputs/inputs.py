@@ -156,9 +156,15 @@ def as_argument(message: str, table: str) -> str:
         (rf"`{key}\.format`", "the ending of its name"),
         (r"`input\.(\w+): (\w+)`", r"`input={'\1': '\2'}`"),
         (r"`input\.(\w+)`", r"`input={'\1': …}`"),
-        (r"`conventions\.(\w+)`", r"`\1` of the conventions"),
+        (r"`conventions\.unit_mean: (\w+)`", r"`unit_mean='\1'` of the conventions"),
+        (
+            r"`conventions\.(\w+)` to ([^;]+), and `conventions.preset` to custom",
+            r"`\1` of the conventions to \2",
+        ),
+        (r"`data\.unit: \[user, (\w+)\]`", r"`unit=['user', '\1']`"),
         ("set `order: file` if the rows stand in rank order", ADD_AN_ORDER),
-        ("set `order: score` or `order: file`", ONE_LIST_A_USER),
+        ("set `order: score` or `order: file`", f"{ONE_LIST_A_USER}, {OR_SCORES}"),
+        ("set `order: file`", ONE_LIST_A_USER),
     ):
         message = re.sub(pattern, argument, message)
     return message
@@ -168,4 +174,5 @@ ADD_AN_ORDER = (
     "add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: "
     "`columns={'recs': {'score': '…'}}`"
 )
-ONE_LIST_A_USER = "give each user one list, or leave out the ranks, so that scores decide"
+ONE_LIST_A_USER = "give each user one list"
+OR_SCORES = "or leave out the ranks, so that scores decide"

@@ -99,6 +99,7 @@ class Raw:
     problems : rows that could not be read; filled while the rows are being read
     marked   : has `raw` a column `line_wrong`, which says what is wrong with a line?
     rows     : how many there are, where the file tells it before it is read
+    others   : the columns that are not read
     """
 
     kinds: dict[str, Kind]
@@ -107,6 +108,7 @@ class Raw:
     problems: list[Problem] = field(default_factory=list)
     marked: bool = False
     rows: int | None = None
+    others: tuple[str, ...] = ()
 
 
 def is_of_row(name: str) -> bool:

@@ -30,10 +30,12 @@ _WRITE = {
 
 def read_columnar(file: InputTable, rank_base: int) -> Raw:
     parts = opened_parts(file)
-    shape = shape_of(file, united(parts))
+    schema = united(parts)
+    shape = shape_of(file, schema)
     rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
     read: list[int] = []  # rows of each part, as far as they are read
     raw = Raw(rows.made, _place(file, parts, read, folded=shape.lists))
+    raw.others = shape.others(schema.names)
     if not shape.lists:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
     raw.batches = pa.RecordBatchReader.from_batches(

@@ -28,6 +28,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     chosen = choose_columns(_with_plurals(file, first) if of_users else file, list(first))
     _refuse_alike(file, list(chosen.values()))
     raw = read_lines(file)
+    raw.others = tuple(key for key in first if key not in chosen.values())
     connection.register("lines", raw.batches)
     nested = of_users and isinstance(first.get(chosen.get("item", "")), list)
     names = PLURAL if nested else {name: name for name in file.fields}

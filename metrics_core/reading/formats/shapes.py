@@ -1,6 +1,6 @@
 """How the items of a user stand in a table: a row each, in a list, or in a list of structs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -37,6 +37,10 @@ class Shape:
                 self.within,
             ]
         return list(self.chosen.values())
+
+    def others(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns of the table that are not read."""
+        return tuple(name for name in names if name not in self.reads)
 
     def named(self, name: str) -> str:
         """What the table calls a column of ours."""

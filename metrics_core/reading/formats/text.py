@@ -35,6 +35,7 @@ def read_delimited(file: InputTable, rank_base: int) -> Raw:
     shape = shape_of(file, pa.schema([(name, pa.string()) for name in header]))
     rows = rows_of(file, shape, dict.fromkeys(shape.chosen, "text"), rank_base)
     raw = Raw(rows.made, partial(_line_of, file.path, delimiter))
+    raw.others = shape.others(header)
     ragged: list[Any] = []
 
     def note(row: Any) -> str:

@@ -10,6 +10,9 @@ from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.rules.value_checks import id_checks, number_checks
 
 
+JUDGEMENT_REPEATS = (4,)  # the rule of `Affected`
+
+
 def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
     checks = [check for column in source.ids for check in id_checks(source, column)]
     if "grade" in source.columns:
@@ -56,7 +59,7 @@ def repeated_judgements(
     )
     stand = [source.raw.place(position) for position in places]
     said = "the item is judged more than once for the user"
-    affected = Affected((4,), tuple(stand), rows=count, users=None, said=said)
+    affected = Affected(JUDGEMENT_REPEATS, tuple(stand), rows=count, users=None, said=said)
     setting = source.file.settings.input("repeated_grade")
     fix = f"keep one row for each user and item, or set {setting} to first or highest"
     where = f"{source.file.name}: {' and '.join(stand)}{whose(user, item)}"

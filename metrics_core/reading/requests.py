@@ -1,0 +1,99 @@
+"""Columns that tell the requests of a user apart, where the rows of a user are several lists or truths."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.checking.locked import apart
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.checking.units import unit_findings
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.formats.source import Source, read_source
+from concord.metrics_core.reading.list_problems import ITEM_REPEATS, RANK_REPEATS
+from concord.metrics_core.reading.rules.truth_checks import JUDGEMENT_REPEATS
+
+_REPEATS = (RANK_REPEATS, ITEM_REPEATS, JUDGEMENT_REPEATS)
+MOST_TRIED = 5  # columns; each is read again
+_NAMED = re.compile(
+    "session|visit|request|query|search|basket|cart|order|trip|impression|slate|step", re.IGNORECASE
+)
+_TIMES = re.compile(r"time|stamp|created|(^|_)(date|day|ts)($|_)", re.IGNORECASE)
+
+
+def units_of(
+    connection: DuckDBPyConnection, file: InputTable, others: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """Return the sets of columns that make each list or truth of a table sound; the empty set if it is already.
+
+    A list is sound if its ranks have no gap and no repetition or, without ranks, if no item repeats. Of a truth, no item
+    may repeat; a column of times is not tried, as it tells nearly all rows apart.
+
+    others : columns of the table that are not read; those that are called like a session come first
+    """
+    usable = [name for name in others if not [*unit_findings(["user", name])]]
+    if "rank" not in file.may_have:
+        usable = [name for name in usable if not _TIMES.search(name)]
+    named = [name for name in usable if _NAMED.search(name)]
+    tried = [*named, *(name for name in usable if name not in named)][:MOST_TRIED]
+    sets = [(), *((name,) for name in tried), *combinations(named[:3], 2)]
+    return [each for each in sets if _is_sound(connection, file, each)]
+
+
+def hint(connection: DuckDBPyConnection, source: Source) -> str:
+    """Return how to name the column that tells the requests of a user apart; empty if there is none."""
+    if source.file.unit:
+        return ""
+    for unit in units_of(connection, source.file, source.raw.others):
+        if unit:
+            names = " and ".join(map(repr, unit))
+            verb = "tells" if len(unit) == 1 else "tell"
+            where = "the lists" if "grade" in source.file.may_have else "the truth"
+            setting = source.file.settings.requests(unit)
+            return (
+                f"if {names} {verb} the requests of a user apart, in {where} as well, set {setting}"
+            )
+    return ""
+
+
+def with_hint(
+    connection: DuckDBPyConnection, source: Source, problems: Sequence[Problem]
+) -> list[Problem]:
+    """Return the problems; a fix of ranks, items or judgements that repeat begins with the hint, if there is one."""
+    repeated = [each for each in problems if each.affected and each.affected.rule in _REPEATS]
+    if not repeated or not (first := hint(connection, source)):
+        return list(problems)
+    return [
+        replace(each, fix=f"{first}; else {each.fix}") if each in repeated else each
+        for each in problems
+    ]
+
+
+def _is_sound(connection: DuckDBPyConnection, file: InputTable, unit: tuple[str, ...]) -> bool:
+    try:
+        with apart(connection) as other:
+            source = read_source(other, file.of_requests(["user", *unit]))
+            return _has_sound_lists(other, source, by_name=all(map(_NAMED.search, unit)))
+    except InputError:  # a column that holds no ids
+        return False
+
+
+def _has_sound_lists(connection: DuckDBPyConnection, source: Source, *, by_name: bool) -> bool:
+    """Return whether all ids are there and all lists are sound; a column whose every row is a list has to be called so."""
+    ids = " OR ".join(
+        f"{name} IS NULL OR trim(CAST({name} AS VARCHAR)) = ''" for name in source.ids
+    )
+    wrong = "count(DISTINCT item) <> count(*)"
+    start = "0"
+    if "rank" in source.columns:
+        wrong = "count(DISTINCT rank) <> count(*) OR max(rank) - min(rank) + 1 <> count(*)"
+        start = "min(rank)"
+    lists = f"SELECT count(*) AS n, {wrong} AS wrong, {start} AS start FROM source GROUP BY user"
+    (missing,) = only_row(connection, f"SELECT count(*) FILTER ({ids}) FROM source")
+    longest, is_wrong, starts = only_row(
+        connection, f"SELECT max(n), bool_or(wrong), count(DISTINCT start) FROM ({lists})"
+    )
+    return not missing and not is_wrong and starts == 1 and (by_name or longest > 1)
