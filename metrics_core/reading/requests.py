@@ -43,6 +43,11 @@ def units_of(
     return [each for each in sets if _is_sound(connection, file, each)]
 
 
+def names_requests(columns: Sequence[str]) -> bool:
+    """Return whether all columns are called like a session or another request."""
+    return all(map(_NAMED.search, columns))
+
+
 def hint(connection: DuckDBPyConnection, source: Source) -> str:
     """Return how to name the column that tells the requests of a user apart; empty if there is none."""
     if source.file.unit:
@@ -76,7 +81,7 @@ def _is_sound(connection: DuckDBPyConnection, file: InputTable, unit: tuple[str,
     try:
         with apart(connection) as other:
             source = read_source(other, file.of_requests(["user", *unit]))
-            return _has_sound_lists(other, source, by_name=all(map(_NAMED.search, unit)))
+            return _has_sound_lists(other, source, by_name=names_requests(unit))
     except InputError:  # a column that holds no ids
         return False
 

@@ -19,6 +19,7 @@ from concord.pipeline.project.found import Found, found_in
 from concord.pipeline.project.outs import stage_of
 from concord.pipeline.project.taken_for import Role, Table, named_table
 from concord.pipeline.project.told import read, shown, tell, tell_changes, tell_next
+from concord.pipeline.project.units import with_user_of
 from concord.pipeline.project.upgraded import upgraded
 from concord.pipeline.project.written import (
     IGNORED,
@@ -159,6 +160,7 @@ def _found(here: Path, project: Path, truth: str | None, models: Sequence[str]) 
     if problems:
         tell(found, (), {})
         raise InputError(problems)
+    found.tables["truth"] = with_user_of(found.models, found.tables["truth"])
     return found
 
 

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from concord.metrics_core.comparing.evidence.replicating import KEY
 from concord.metrics_core.comparing.warnings.grades import HIGHEST_STARS, least_liked
 from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
+from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.found import Found
@@ -22,6 +23,7 @@ from concord.pipeline.project.scanned import (
 )
 from concord.pipeline.project.taken_for import Table
 from concord.pipeline.project.training_run import Place, training
+from concord.pipeline.project.units import shared_unit
 
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
@@ -52,7 +54,7 @@ def chosen(found: Found, project: Path, title: str) -> Chosen:
     """The content of params.yaml in the folder `project`; `title`: of the report, and the MLflow experiment's name."""
     truth = found.tables["truth"]
     background = {name: table for name, table in found.tables.items() if name != "truth"}
-    shared = _shared(truth)
+    shared, unit = _shared(truth), shared_unit(found.models, truth)
     entries = {name: _entry(each, shared, project) for name, each in found.tables.items()}
     trained = training(found.models, found.outs, found.folders, project)
     models = {
@@ -60,18 +62,19 @@ def chosen(found: Found, project: Path, title: str) -> Chosen:
         for name, each in found.models.items()
     }
     baseline = next(filter(is_baseline, models), next(iter(models)))
-    ks, threshold, highest = _cutoffs(found), *_scale(truth)
+    ks, threshold, highest = _cutoffs(found, unit), *_scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
     tables = [*found.tables.values(), *found.models.values()]
     root = repository(project)
     files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
     content: Content = {
         "columns": shared,
+        "unit": ["user", *unit] if unit else [],
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
         "background": {each: entries[each] for each in background},
         "models": models,
         "rank_base": 0 if _starts_at_0(found) else 1,
-        "repeated_grade": "highest" if _is_repeated(truth) else "error",
+        "repeated_grade": "highest" if _is_repeated(truth, unit) else "error",
         "allow_outside": any(not file.resolve().is_relative_to(root) for file in files),
         "metrics": [*METRICS, *_beyond(background, k)],
         "ks": ks,
@@ -121,9 +124,9 @@ def _run(place: Place | None, project: Path) -> Content:
     return {"training_run_id": {"file": os.path.relpath(place.file, project), **key}}
 
 
-def _cutoffs(found: Found) -> list[int]:
+def _cutoffs(found: Found, unit: Sequence[str]) -> list[int]:
     """No deeper than the longest list of the model whose lists are shortest."""
-    lengths = [longest_list(t.peeked, t.columns["user"]) for t in found.models.values()]
+    lengths = [longest_list(t.peeked, [t.columns["user"], *unit]) for t in found.models.values()]
     longest = min((n for n in lengths if n), default=20)
     return [k for k in CUTOFFS if k <= longest] or [1]
 
@@ -145,10 +148,10 @@ def _starts_at_0(found: Found) -> bool:
     return {each[0] for each in seen if each} == {0}
 
 
-def _is_repeated(truth: Table) -> bool:
-    """Does an item stand twice for a user, as where people buy it again?"""
-    pair = [truth.columns["user"], truth.columns["item"]]
-    return truth.peeked.form != "trec" and stands_twice(truth.peeked, pair)
+def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
+    """Does an item stand twice for a user or a request, as where people buy it again?"""
+    columns = [truth.columns["user"], *unit, truth.columns["item"]]
+    return truth.peeked.form != "trec" and stands_twice(truth.peeked, columns)
 
 
 def _beyond(background: Mapping[str, Table], k: int) -> Iterator[str]:
@@ -177,6 +180,9 @@ def _numbered(models: Iterable[str]) -> dict[str, list[str]]:
 def _assumed(content: Content, truth: Table) -> Iterator[str]:
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
     yield f"{content['primary'][0]} decides, from a difference of {content['min_effect']} on (comparison.primary, min_effect)"
+    if content["unit"]:
+        columns = listed(content["unit"])
+        yield f"{columns} name a request with a list of its own, and means are over requests (data.unit, conventions.unit_mean)"
     grade = {name: truth.columns[name] for name in ("grade",) if name in truth.columns}
     which = f"with {grade['grade']} from {content['threshold']} on counts" if grade else "counts"
     yield f"every row of the truth {which} as relevant (conventions.relevance_threshold)"

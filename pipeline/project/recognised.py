@@ -22,6 +22,7 @@ LISTED = (
     "items itemids movies movieids products productids recs recommendations recommended predictions"
 )
 _MEANT = {each: ours for ours, names in COLUMNS.items() for each in names.split()}
+_CLEARNESS = {each: place for place, each in enumerate(_MEANT)}
 # Words of a path, the clearest first.
 ROLES: Mapping[str, str] = {
     "truth": "test holdout heldout truth groundtruth groundtruths qrels gt",
@@ -39,21 +40,27 @@ BASELINES = (
 
 
 def columns_meant(names: Iterable[str]) -> dict[str, str]:
-    """Ours -> theirs, for each column of ours that a name stands for; the first of several."""
+    """Ours -> theirs, for each column of ours that a name stands for; of several the clearest name, as `COLUMNS` orders them."""
     found: dict[str, str] = {}
-    for name in names:
-        plain = re.sub(r"[\W_]", "", name).casefold()
-        ours = _MEANT.get(plain)
-        if ours is not None and (ours not in found or name == ours):
+    for name in sorted(
+        names, key=lambda name: (_CLEARNESS.get(_plain(name), 0), name not in COLUMNS)
+    ):
+        ours = _MEANT.get(_plain(name))
+        if ours is not None and ours not in found:
             found[ours] = name
     return found
+
+
+def _plain(name: str) -> str:
+    """A name in small letters and digits, without anything between them."""
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def list_meant(names: Iterable[str]) -> str | None:
     """The column that holds lists of items: the only one, or the one that is called so, be it in the singular."""
     found = list(names)
     known = {*LISTED.split(), *COLUMNS["item"].split()}
-    likely = [name for name in found if re.sub(r"[\W_]", "", name).casefold() in known]
+    likely = [name for name in found if _plain(name) in known]
     alone = found if len(found) == 1 and not columns_meant(found) else []
     return next(iter([*likely, *alone]), None)
 
@@ -69,4 +76,4 @@ def role_said(path: str, among: Iterable[str]) -> str | None:
 
 def is_baseline(model: str) -> bool:
     """Does the name say that others are measured by it?"""
-    return re.sub(r"[\W_]", "", model).casefold() in BASELINES.split()
+    return _plain(model) in BASELINES.split()

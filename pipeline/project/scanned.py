@@ -12,9 +12,10 @@ _SCANNED = 1 << 30  # bytes; of larger files nothing is counted
 _TIMES = 1_000  # rows whose times are looked at
 
 
-def longest_list(table: Peeked, user: str) -> int | None:
-    """Rows of the user who has most; None where that is not seen at once."""
-    many = None if table.lists else _row(table, pl.col(user).value_counts().struct[1].max())
+def longest_list(table: Peeked, unit: Sequence[str]) -> int | None:
+    """Rows of the list that has most, where these columns say to which list a row belongs; None where that is not seen at once."""
+    most = pl.struct(unit).value_counts().struct[1].max()
+    many = None if table.lists else _row(table, most)
     return int(many[0]) if many and many[0] else None
 
 

@@ -17,7 +17,7 @@ from concord.pipeline.project.written import dvc_yaml, flow, params_yaml, run_fi
 
 _OWN = {"segments", "background", "models", "gate"}  # sections whose keys are the user's
 _USUAL: Mapping[str, Any] = {
-    "columns": {}, "truth": {"path": "truth.parquet", "columns": {}}, "background": {}, "models": {},
+    "columns": {}, "unit": [], "truth": {"path": "truth.parquet", "columns": {}}, "background": {}, "models": {},
     "rank_base": 1, "repeated_grade": "error", "allow_outside": False, "metrics": [], "ks": [], "baseline": "",
     "primary": [], "min_effect": 0, "segments": (), "threshold": 1, "highest": 1, "title": "", "experiment": "",
     "tracking_uri": "sqlite:///mlflow.db", "NEEDS": NEEDS,

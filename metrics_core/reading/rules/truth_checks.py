@@ -9,7 +9,6 @@ from concord.metrics_core.reading.formats.source import Source
 from concord.metrics_core.reading.rules.policies import Policies
 from concord.metrics_core.reading.rules.value_checks import id_checks, number_checks
 
-
 JUDGEMENT_REPEATS = (4,)  # the rule of `Affected`
 
 

@@ -253,6 +253,7 @@ def test_another_version_is_refused_in_these_words(
 
 CONTENT: dict[str, Any] = {
     "columns": {"user": "userId"},
+    "unit": [],
     "truth": {"path": "../data/test.csv", "columns": {"grade": "rating"}},
     "background": {"train": {"path": "../data/train.csv"}},
     "models": {"pop": {"path": "../pop.csv"}, "als": {"path": "../a b.csv", "order": "file"}},
