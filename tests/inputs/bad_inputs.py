@@ -46,7 +46,7 @@ ONCE = (
     "or set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
 )
 GAPS = "number the ranks of a list without gaps, or set `order: file`"
-RANKS = "give each item of a list its own rank, or set `order: file`"
+OWN_RANK = "give each item of a list its own rank, or set `order: file`"
 SESSIONS = (
     "if 'session_id' tells the requests of a user apart, in the {} as well, set "
     "`data.unit: [user, session_id]` and `conventions.unit_mean: requests`; else {}"
@@ -364,7 +364,7 @@ RANKS = [
     Bad("rank_twice_in_list", f"{LISTS}u,a,1\nu,b,1\n",
         "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
         " 1 user affected",
-        RANKS, page=15),
+        OWN_RANK, page=15),
     Bad("rank_twice_in_scored_list", "user,item,rank,score\nu,a,1,2\nu,b,1,1\n",
         "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
         " 1 user affected",
@@ -372,14 +372,14 @@ RANKS = [
     Bad("rank_twice_in_lists_of_sessions",
         "user,session_id,when,item,rank\nu,1,7,a,1\nu,1,7,b,2\nu,2,8,c,1\nv,1,9,a,1\n",
         "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
-        " 1 user affected", SESSIONS("truth", RANKS), page=72),
+        " 1 user affected", SESSIONS("truth", OWN_RANK), page=72),
     BadInput("item_twice_in_lists_of_sessions",
         "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n' for n in (1, 2)),
         ("line 1 and line 2, column 'rank' (user 'u'): rank 1 stands twice in the list;"
          " 1 user affected",
          "line 1 and line 2 (user 'u', item 'a'): the item stands more than once in the list;"
          " 2 rows of 1 user affected"),
-        (SESSIONS("truth", RANKS.replace("order: file", "order: score` or `order: file")), SESSIONS("truth", ONCE)),
+        (SESSIONS("truth", OWN_RANK.replace("order: file", "order: score` or `order: file")), SESSIONS("truth", ONCE)),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",
         "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
@@ -388,7 +388,7 @@ RANKS = [
     Bad("rank_twice_beside_a_number_of_the_row",
         "row,user,item,rank\n1,u,a,1\n2,u,b,2\n3,u,c,1\n",
         "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
-        " 1 user affected", RANKS),
+        " 1 user affected", OWN_RANK),
     Bad("gap_between_ranks", f"{LISTS}u,a,1\nu,b,2\nu,c,4\nv,a,1\n",
         "line 4, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected", GAPS,
         page=16),
