@@ -70,8 +70,8 @@ class Runs:
     def _known(self, content: RunContent, place: Place) -> Run | None:
         wanted = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
         found = self.client.search_runs([place.experiment], wanted)
-        here = [run for run in found if run.data.tags.get(PARENT) == place.parent]
-        return min(here, key=lambda run: not is_finished(run), default=None)
+        in_place = [run for run in found if run.data.tags.get(PARENT) == place.parent]
+        return min(in_place, key=lambda run: not is_finished(run), default=None)
 
     def _created(self, content: RunContent, place: Place) -> Run:
         """Asked for once: where the answer is lost, MLflow may have made the run all the same."""

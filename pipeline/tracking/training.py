@@ -27,7 +27,7 @@ def training_runs(client: MlflowClient, what: Contents, tracking: Tracking) -> d
     A training often logs into a database of one machine, whereas git carries the ids to all.
     """
     named = {each.name: each.training.run_id for each in what.models if each.training}
-    found = {model: _active(client, run_id) for model, run_id in named.items()}
+    found = {model: _active_run(client, run_id) for model, run_id in named.items()}
     runs = {model: run for model, run in found.items() if run is not None}
     if missing := [model for model in found if model not in runs]:
         LOG.warning(
@@ -82,7 +82,7 @@ def _time(training: Run, fingerprint: str) -> int:
     return max(int(time.time() * 1000), last_time + 1)
 
 
-def _active(client: MlflowClient, run_id: str) -> Run | None:
+def _active_run(client: MlflowClient, run_id: str) -> Run | None:
     from mlflow import MlflowException
 
     try:
