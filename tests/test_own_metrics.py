@@ -14,7 +14,9 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.metrics import own
+from concord.metrics_core.metrics.own_code import code_digest
 from tests.library import assert_library_gives_the_same, evaluated_project
+from tests.pipeline.revisions import commit
 from tests.project import (
     attempt,
     change_params,
@@ -96,17 +98,61 @@ def test_conventions_are_arguments() -> None:
     assert found == [fmean([0, 1]), fmean([1, 1.5])]
 
 
-def test_the_file_is_part_of_the_fingerprint(file: Path) -> None:
+def test_the_code_is_part_of_the_fingerprint_without_comments_and_docstrings(file: Path) -> None:
     def fingerprint(metric: str) -> str:
         return cc.evaluate(RECS, TRUTH, metrics=[metric], **HOW).task.conventions.fingerprint
 
     before = fingerprint(f"{file}:revenue@3")
+    documented = REVENUE.replace("= sum of", "= the sum of").replace("Money.", "Prices.")
+    file.write_text(documented + "# other\n", encoding="utf-8")
+    assert fingerprint(f"{file}:revenue@3") == before
     plain = cc.evaluate(RECS, TRUTH, metrics=["P@3"], conventions="standard").task.conventions.fingerprint  # fmt: skip
-    file.write_text(REVENUE + "# other\n", encoding="utf-8")
+    file.write_text(REVENUE.replace("return lists", "return 2 * lists", 1), encoding="utf-8")
 
     assert plain == cc.preset("standard").fingerprint
     assert len({plain, before, fingerprint(f"{file}:revenue@3")}) == 3
     assert "own_metrics" not in cc.preset("standard").as_dict()
+
+
+HELPED = """
+import concord
+SCALE = 2
+
+def scaled(values):
+    return values / SCALE
+
+@concord.metric()
+def a(lists, k):
+    'a'
+    return scaled(lists.count(k))
+
+@concord.metric()
+def b(lists, k):
+    'b'
+    return 1 - a(lists, k)
+
+@concord.metric()
+def c(lists, k):
+    'c'
+    return lists.count(k)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "changed"),
+    [
+        ("SCALE = 2", "SCALE = 3", "abc"),
+        ("values / SCALE", "values  /  (SCALE)  # layout", ""),
+        ("'a'", "'another formula'", ""),
+        ("scaled(lists.count(k))", "lists.count(k)", "ab"),
+        ("1 - a", "1.0 - a", "b"),
+        ("def c(", "def d(", "c"),
+    ],
+)
+def test_a_metric_depends_on_its_file_without_the_metrics_that_it_does_not_use(then: str, now: str, changed: str) -> None:  # fmt: skip
+    other = HELPED.replace(then, now)
+
+    assert [x for x in "abc" if code_digest(HELPED, x) != code_digest(other, x)] == [*changed]
 
 
 def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
@@ -335,3 +381,50 @@ def test_validate_names_columns_that_a_metric_needs(project: Path, tmp_path: Pat
 
     assert refused.returncode == 2
     assert "needs items with price" in refused.stdout + refused.stderr
+
+
+@pytest.mark.whole
+def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(project: Path, tmp_path: Path) -> None:  # fmt: skip
+    copy, stages = copied_from(project, tmp_path), ["load-background metrics", "evaluate plain", "evaluate sharp", "compare"]  # fmt: skip
+    guardrails = {f"nDCG@{K}": "2%", f"revenueShare@{K}": "2%"}
+    change_params(copy, {"comparison.primary": [f"nDCG@{K}", f"revenue@{K}"], "gate": {"guardrails": guardrails}})  # fmt: skip
+    run_stages(copy, *stages)
+    commit_results(copy, last="compare")
+    commit(copy, "before")
+    code = REVENUE.replace("revenue@k = sum", "revenue@k = the sum").replace("return lists.total", "return 2 * lists.total", 1)  # fmt: skip
+    (copy / "my_metrics.py").write_text(code, encoding="utf-8")
+    stale = attempt(copy, "concord", "gate")
+    run_stages(copy, *stages)
+    commit_results(copy, last="compare")
+    commit(copy, "other code of revenue")
+
+    passed = attempt(copy, "concord", "gate", "HEAD~1")
+    change_params(copy, {"gate": {"guardrails": {**guardrails, f"revenue@{K}": "2%"}}})
+    undecided = attempt(copy, "concord", "gate", "HEAD~1")
+    change_params(copy, {"gate": {"guardrails": {f"revenue@{K}": "2%"}}})
+    refused = attempt(copy, "concord", "gate", "HEAD~1")
+    told = run(copy, "concord", "diff", "HEAD~1")
+    asked = attempt(copy, "concord", "diff", "HEAD~1", "--metric", f"revenue@{K}")
+    anyway = run(copy, "concord", "diff", "HEAD~1", "--metric", f"revenue@{K}", "--anyway")
+    comment = attempt(copy, "concord", "comment", "HEAD~1").stdout
+    history = run(copy, "concord", "history", COLUMNS="200")
+    (copy / "my_metrics.py").write_text("exit()", encoding="utf-8")
+    own._known = own._Registry()
+    gone = run(copy, "concord", "history", COLUMNS="200")
+
+    left_out = f"revenue@{K}, revenue@10 had other code"
+    assert stale.returncode == 0
+    assert f"left out: revenue@{K}, revenue@10, evaluated with other code" in stale.stderr
+    assert passed.returncode == 0
+    assert f"note: not compared: {left_out}" in passed.stdout
+    assert undecided.returncode == 3
+    assert "it had other code at HEAD~1" in undecided.stdout
+    assert refused.returncode == asked.returncode == 2
+    assert left_out in refused.stderr
+    assert left_out in asked.stderr
+    assert f"nDCG@{K}: the same for every user: plain, sharp" in told
+    assert f"note: not compared: {left_out}" in told
+    assert f"revenue@{K}: sharp, against HEAD~1: better" in anyway
+    assert left_out in comment
+    assert f"revenue@{K} had other code" in history
+    assert f"revenue@{K} is no longer a metric" in gone

@@ -373,13 +373,15 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
 
 def changed_by(knob: str) -> list[str]:
     """The metrics whose values a convention can change."""
-    pooled = {"precision_aggregate": ["P"], "f1_aggregate": ["F1"]}
+    return [m.name for m in (*CATALOGUE, *known_metrics()) if depends_on(m, knob)]
+
+
+def depends_on(metric: Metric, knob: str) -> bool:
+    """True if a convention can change the values of a metric."""
+    if knob in _POOLED:
+        return metric.name == _POOLED[knob]
     everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
-    return pooled.get(knob) or [
-        m.name
-        for m in (*CATALOGUE, *known_metrics())
-        if knob in m.knobs or (everywhere and not _idle(m, knob))
-    ]
+    return knob in metric.knobs or (everywhere and not _idle(metric, knob))
 
 
 def _idle(metric: Metric, knob: str) -> bool:
@@ -389,6 +391,7 @@ def _idle(metric: Metric, knob: str) -> bool:
     return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
 
 
+_POOLED = {"precision_aggregate": "P", "f1_aggregate": "F1"}
 _PER_USER = {"user_recs_only", "undefined"}
 READS_RELEVANT = ("Serendipity", "AWRF", "EED", "EER", "EEL")  # of the metrics beyond accuracy
 

@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.own_code import code_digest
 from concord.metrics_core.metrics.spelling import ALSO
 
 GROUP = "concord.metrics"  # of entry points
@@ -40,7 +42,10 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Own:
-    """A metric of one's own, and what it is made of: a file, a package and its version, or a function's source."""
+    """A metric of one's own, and what it is made of: a file, a package and its version, or a function.
+
+    digest : SHA-256 of its code, or of the package and its version
+    """
 
     metric: Metric
     made_of: str
@@ -100,7 +105,7 @@ def metric(
             higher_is_better=higher_is_better,
             columns=tuple(columns),
         )
-        _known.metrics[name] = Own(made, _place(function), _digest(_code(function)))
+        _known.metrics[name] = Own(made, _place(function), _digest_of(function))
         return function
 
     return decorated
@@ -123,10 +128,7 @@ def known_metrics() -> tuple[Metric, ...]:
 
 
 def digest_of(name: str) -> str | None:
-    """SHA-256 of what a metric is made of, without running it where it stands in a project's file; None: there is none."""
-    file = _known.declared
-    if name not in _known.metrics and file is not None and file.is_file():
-        return _digest(file.read_bytes())
+    """SHA-256 of what a metric is made of; None where there is none of this name."""
     found = _found(name)
     return None if found is None else found.digest
 
@@ -157,7 +159,8 @@ def load(file: Path) -> tuple[str, ...]:
             raise
         for name, own in _known.metrics.items():
             if own is not before.get(name) or name not in others:
-                _known.metrics[name] = replace(own, made_of=str(place), digest=digest)
+                code = code_digest(content, name)
+                _known.metrics[name] = replace(own, made_of=str(place), digest=code)
         _known.loaded[place] = digest
     names = tuple(name for name, own in _known.metrics.items() if own.made_of == str(place))
     if not names:
@@ -346,12 +349,13 @@ def _place(function: Function) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def _code(function: Function) -> bytes:
-    """The source of a function; what it was compiled to where there is none."""
+def _digest_of(function: Function) -> str:
+    """The digest of a function's source; of what it was compiled to where there is none."""
     try:
-        return inspect.getsource(function).encode()
-    except (OSError, TypeError):
-        return function.__code__.co_code + repr(function.__code__.co_consts).encode()
+        return code_digest(textwrap.dedent(inspect.getsource(function)), function.__name__)
+    except (OSError, TypeError, SyntaxError):
+        code = inspect.unwrap(function).__code__
+        return _digest(code.co_code + repr(code.co_consts).encode())
 
 
 def _digest(content: bytes) -> str:

@@ -19,7 +19,7 @@ def cases_between(params: Params, asked: Asked, question: Question) -> Cases:
         for name, where in zip(question.models, ("model", "versus"), strict=True)
     ]
     refuse_same(*pair)
-    results = read_evaluations(params, asked.labels)
+    results, asked = read_evaluations(params, asked, asked.primary)
     lists = {name: results[name] for name in pair}
     return cases_of(Evidence(asked, lists, ground_of(params)), question)
 

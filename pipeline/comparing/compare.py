@@ -33,7 +33,8 @@ def main() -> str:
 def compare(params: Params) -> str:
     """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
     asked = asked_of(params)
-    lists = read_evaluations(params, asked.labels)
+    gate_labels = asked.gate.labels if asked.gate else ()
+    lists, asked = read_evaluations(params, asked, [*asked.primary, *gate_labels])
     models = with_replicates(lists, asked)
     remove_models(params)
     remove_background(params)

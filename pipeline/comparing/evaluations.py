@@ -1,7 +1,7 @@
 """What the earlier stages left of each model: summary, quality and users' values, refused if they do not fit together."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,33 +9,54 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.replicating import in_order
-from concord.metrics_core.conventions.conventions import WHERE_ASKED, Conventions
+from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.metrics.catalogue import Label, spelled
+from concord.metrics_core.metrics.label_content import by_reason, departure, plain
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.per_user_file import read_carried
 
 Json = dict[str, Any]
 
 
-def read_evaluations(params: Params, labels: Sequence[Label]) -> dict[str, Evaluated]:
+def read_evaluations(
+    params: Params, asked: Asked, needed: Collection[str]
+) -> tuple[dict[str, Evaluated], Asked]:
     """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.
+
+    Labels that were evaluated under other conventions, or by other code, are left out of what is asked, and named.
+
+    Parameters
+    ----------
+    needed : labels that are refused instead
 
     Raises
     ------
-    InputError : results that are missing, lack a label, or were made under other conventions or on other truth
+    InputError : results that are missing, lack a label, or were made otherwise or on other truth
     """
     _refuse(_missing_files(params))
     found = {model: _read(params, model) for model in params.models}
+    departed = {
+        model: _departed(params, model, evaluation, asked.labels)
+        for model, evaluation in found.items()
+    }
     problems = [
         problem
         for model, evaluation in found.items()
-        for problem in _misfits(model, evaluation, params, labels)
+        for problem in (
+            *_departures(params, model, departed[model], needed),
+            *_lacking(params, model, evaluation, asked.labels),
+        )
     ]
     _refuse([*problems, *_other_truth(found)])
-    return found
+    left_out = {label: why for each in departed.values() for label, why in each.items()}
+    for why, labels in by_reason(left_out).items():
+        LOG.warning("beware, left out: %s, evaluated with %s; run `dvc repro`", labels, why)
+    return found, asked.without(left_out)
 
 
 def _refuse(problems: list[Problem]) -> None:
@@ -90,17 +111,34 @@ def read_json(path: Path) -> Json:
     return content
 
 
-def _misfits(
-    model: str, evaluation: Evaluated, params: Params, labels: Sequence[Label]
-) -> Iterator[Problem]:
-    again = f"run `dvc repro evaluate@{model}`"
+def _departed(
+    params: Params, model: str, evaluation: Evaluated, labels: Sequence[Label]
+) -> dict[str, str]:
+    """Return the labels that were not evaluated as params.yaml pins it, and how they were."""
+    pinned = plain(params.pinned)
     per_user, *_ = _paths(params, model)
+    found: dict[str, str] = {}
     for carried in (read_carried(per_user), evaluation.summary):
         if carried["fingerprint"] != params.pinned.fingerprint:
-            what = f"{model} was evaluated under other conventions than {PARAMS} pins: "
-            what += _departures(carried["conventions"], params.pinned)
-            yield Problem(str(per_user), what, again)
-            return
+            then = {**dict.fromkeys(KNOB), **carried["conventions"]}  # an older version knew fewer
+            found |= {str(x): why for x in labels if (why := departure(x, then, pinned))}
+    return found
+
+
+def _departures(
+    params: Params, model: str, departed: Mapping[str, str], needed: Collection[str]
+) -> Iterator[Problem]:
+    per_user, *_ = _paths(params, model)
+    refused = {label: why for label, why in departed.items() if label in needed}
+    for why, labels in by_reason(refused).items():
+        what = f"{labels} of {model} was evaluated with {why}"
+        yield Problem(str(per_user), what, f"run `dvc repro evaluate@{model}`")
+
+
+def _lacking(
+    params: Params, model: str, evaluation: Evaluated, labels: Sequence[Label]
+) -> Iterator[Problem]:
+    per_user, *_ = _paths(params, model)
     columns = set(pq.read_schema(per_user).names)
     primary = {spelled(text) for text in params.comparison.primary}
     of_catalogue = {str(label) for label in labels if label.metric.of_catalogue}
@@ -109,18 +147,7 @@ def _misfits(
         if not kept or label not in evaluation.summary["metrics"]:
             key = "comparison.primary" if label in primary else "evaluation"
             what = f"has no {label}, which {key} in {PARAMS} names"
-            yield Problem(str(per_user), what, again)
-
-
-def _departures(evaluated: Mapping[str, Any], conventions: Conventions) -> str:
-    """Every knob that differs, with both values."""
-    pinned = json.loads(json.dumps({**WHERE_ASKED, **conventions.as_dict()}))
-    known = {**WHERE_ASKED, **evaluated}
-    return ", ".join(
-        f"{knob} was {known.get(knob)!r} and is {value!r}"
-        for knob, value in pinned.items()
-        if knob != "preset" and known.get(knob) != value
-    )
+            yield Problem(str(per_user), what, f"run `dvc repro evaluate@{model}`")
 
 
 def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:

@@ -1,7 +1,6 @@
 """Models against their former selves: what was made under other conditions, and by how much users' values changed."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,13 +15,15 @@ from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.evidence.unlisted import unlisted_models
 from concord.metrics_core.comparison.parts import or_nan, or_none
 from concord.metrics_core.comparison.since import Change
-from concord.metrics_core.conventions.conventions import WHERE_ASKED, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.label_content import by_reason, departure, plain
 from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
 from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
+_ALIKE = "evaluate both alike, or say `--anyway`"
 
 
 class Terms(Protocol):
@@ -52,29 +53,53 @@ class _Compared:
     min_effect: float
 
 
-def unlike(pinned: Conventions, models: Mapping[str, Evaluated], before: Former) -> list[Problem]:
-    """Why the numbers of the two revisions are no comparison: other conventions, another truth."""
-    whats: dict[str, list[str]] = {}
-    plain = json.loads(json.dumps({**WHERE_ASKED, **pinned.as_dict()}))
-    for model, then in before.evaluations.items():
-        known = {**WHERE_ASKED, **then.summary["conventions"]}  # an older version knew fewer
-        changed = [
-            f"{knob} was {known[knob]!r} and is {value!r}"
-            for knob, value in plain.items()
-            if knob != "preset" and knob in known and known[knob] != value
+@dataclass(frozen=True)
+class Unlike:
+    """What cannot be compared with a revision.
+
+    truth  : models that were judged by another truth, by which nothing can be compared
+    labels : label -> how it was evaluated then: with other conventions, or other code
+    """
+
+    revision: str
+    truth: list[Problem]
+    labels: Mapping[str, str]
+
+    def refusals(self, needed: Collection[str]) -> list[Problem]:
+        """Why nothing that is needed can be compared; empty if some of it can."""
+        if self.truth or not {*needed} <= self.labels.keys():
+            return self.truth
+        return [
+            Problem(f"{PARAMS} at {self.revision}", what, _ALIKE) for what in self.differences()
         ]
-        if changed:
-            whats.setdefault(f"other conventions: {', '.join(changed)}", []).append(model)
+
+    def differences(self) -> list[str]:
+        """Return a sentence for all labels that differ alike."""
+        return [f"{labels} had {why}" for why, labels in by_reason(self.labels).items()]
+
+    def notes(self) -> list[str]:
+        """Return the labels that are left out."""
+        return [f"not compared: {each}" for each in self.differences()]
+
+
+def unlike(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> Unlike:
+    """Why models or labels of the two revisions are no comparison: another truth, other conventions, other code."""
+    truths: dict[str, list[str]] = {}
+    labels: dict[str, str] = {}
+    pinned = plain(asked.conventions)
+    for model, then in before.evaluations.items():
+        for label in asked.labels:
+            why = departure(label, then.summary["conventions"], pinned)
+            if why and str(label) in then.summary["metrics"]:
+                labels[str(label)] = why
         was, is_now = (_truths(each) for each in (then, models[model]))
         if was.keys() != is_now.keys():
             first, now = ((*({*side} - {*other}), *side)[0] for side, other in ((was, is_now), (is_now, was)))  # fmt: skip
             what = f"another truth: its {was[first]} is {is_now[now]} now"
-            whats.setdefault(what, []).append(model)
-    fix = "evaluate both alike, or say `--anyway`"
-    return [
-        Problem(f"{PARAMS} at {before.name}", f"{', '.join(models)} had {what}", fix)
-        for what, models in whats.items()
-    ]
+            truths.setdefault(what, []).append(model)
+    where = f"{PARAMS} at {before.name}"
+    problems = [Problem(where, f"{', '.join(of)} had {what}", _ALIKE) for what, of in truths.items()]  # fmt: skip
+    return Unlike(before.name, problems, labels)
 
 
 def _truths(evaluated: Evaluated) -> dict[str | None, str]:

@@ -1,8 +1,7 @@
 """What the gate of params.yaml decides: every challenger against the baseline, or every model against its former self."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
@@ -24,6 +23,7 @@ from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import (
     NOW,
     THEN,
+    Unlike,
     trainings_of_one_side,
     unlike,
     version_warnings,
@@ -63,14 +63,14 @@ def gated(
     gate = asked.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
-    evaluations = with_replicates(read_evaluations(params, asked.labels), asked)
+    lists, asked = read_evaluations(params, asked, gate.labels)
+    evaluations = with_replicates(lists, asked)
     ground = ground_of(params)
     if revision is None:
         found = _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
         return replace(found, notes=tuple(_over_users(asked, found.decision)))
     named = gate.models or tuple(evaluations)
     with former(revision, asked, named, lists=_reads_lists(asked, gate)) as before:
-        _refuse_unlike(params, gate, evaluations, before)
         return _against_revision(asked, gate, evaluations, ground, before)
 
 
@@ -96,6 +96,8 @@ def _against_revision(
     ground: Ground,
     before: Former,
 ) -> Gated:
+    differing = unlike(asked, evaluations, before)
+    _refuse_unlike(gate, differing, evaluations, before)
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
     if gate.models and new:
@@ -106,7 +108,7 @@ def _against_revision(
         raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
     found = {
         model: _with_former_self(
-            asked, gate, {NOW: evaluations[model], THEN: then}, ground, revision=before.name
+            asked, gate, {NOW: evaluations[model], THEN: then}, ground, differing
         )
         for model, then in before.evaluations.items()
     }
@@ -121,7 +123,8 @@ def _against_revision(
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
     over_users = _over_users(asked, decision)
     versions = version_warnings(evaluations, before)
-    return Gated(decision, (*versions, *_notes(new, gone, before.name), *trainings, *over_users))
+    notes = (*versions, *_notes(new, gone, before.name), *differing.notes())
+    return Gated(decision, (*notes, *trainings, *over_users))
 
 
 def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
@@ -138,17 +141,27 @@ def _notes(new: Sequence[str], gone: Sequence[str], revision: str) -> Iterator[s
 
 
 def _with_former_self(
-    asked: Asked, gate: Gate, models: Models, ground: Ground, *, revision: str
+    asked: Asked, gate: Gate, models: Models, ground: Ground, differing: Unlike
 ) -> Checked:
-    """The guardrails and success metrics of one model; those that were not evaluated then stay undecided."""
-    lacking = [label for label in gate.labels if label not in models[THEN].summary["metrics"]]
+    """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
+    revision, evaluated = differing.revision, models[THEN].summary["metrics"]
+    lacking = {
+        label: f"it had {differing.labels[label]} at {revision}"
+        if label in differing.labels
+        else f"it was not evaluated at {revision}"
+        for label in gate.labels
+        if label in differing.labels or label not in evaluated
+    }
     evidence = Evidence(replace(asked, baseline=THEN), models, ground)
     known = _without(gate, lacking)
     guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
-    unknown = partial(_unknown, revision=revision)
-    guardrails += [unknown(label, gate.guardrails[label]) for label in gate.guardrails if label in lacking]  # fmt: skip
     guardrails += [
-        unknown(label, margin, segmentation=name)
+        _unknown(label, margin, lacking[label])
+        for label, margin in gate.guardrails.items()
+        if label in lacking
+    ]
+    guardrails += [
+        _unknown(label, margin, lacking[label], segmentation=name)
         for name, margins in gate.segments.items()
         for label, margin in margins.items()
         if label in lacking
@@ -156,7 +169,7 @@ def _with_former_self(
     return guardrails, success + [_nothing(label) for label in gate.success if label in lacking]
 
 
-def _without(gate: Gate, labels: Sequence[str]) -> Gate:
+def _without(gate: Gate, labels: Container[str]) -> Gate:
     return replace(
         gate,
         guardrails={k: v for k, v in gate.guardrails.items() if k not in labels},
@@ -169,10 +182,9 @@ def _without(gate: Gate, labels: Sequence[str]) -> Gate:
 
 
 def _unknown(
-    label: str, margin: float | str, *, revision: str, segmentation: str | None = None
+    label: str, margin: float | str, why: str, *, segmentation: str | None = None
 ) -> Guardrail:
-    found = guarded(_nothing(label, segmentation), margin, None)
-    return replace(found, why=f"it was not evaluated at {revision}")
+    return replace(guarded(_nothing(label, segmentation), margin, None), why=why)
 
 
 def _nothing(label: str, segmentation: str | None = None) -> Measured:
@@ -201,12 +213,12 @@ def _reads_lists(asked: Asked, gate: Gate) -> bool:
 
 
 def _refuse_unlike(
-    params: Params, gate: Gate, evaluations: Mapping[str, Evaluated], before: Former
+    gate: Gate, differing: Unlike, evaluations: Mapping[str, Evaluated], before: Former
 ) -> None:
     """Raises an InputError where the numbers of the two revisions are no comparison."""
     problems = [
         replace(each, fix="evaluate both alike: a gate decides on nothing else")
-        for each in unlike(params.pinned, evaluations, before)
+        for each in differing.refusals(gate.labels)
     ]
     beyond = [label for label in gate.labels if parse(label).metric.family == "beyond"]
     for role in _BACKGROUND if beyond else ():

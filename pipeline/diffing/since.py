@@ -35,23 +35,26 @@ def since(params: Params, revision: str) -> Since:
     InputError : there is no such revision, it holds no project, or results are missing here or there
     """
     asked = asked_of(params)
-    every = read_evaluations(params, asked.labels)
+    every, asked = read_evaluations(params, asked, asked.primary)
     evaluations = with_replicates(every, asked)
     groups = asked.segments.values()
     lists = any(isinstance(each, ByPopularity) for each in groups)
     with former(revision, asked, list(evaluations), lists=lists) as before:
-        doubts = [problem.what for problem in unlike(params.pinned, evaluations, before)]
+        differing = unlike(asked, evaluations, before)
+        doubts = [problem.what for problem in differing.refusals(asked.primary)]
+        alike = asked.without(differing.labels)
         worse: list[SegmentChange] = []
         if not doubts:
-            worse = list(_worse(asked, evaluations, ground_of(params), before))
+            worse = list(_worse(alike, evaluations, ground_of(params), before))
         return Since(
             revision=before.name,
             doubts=tuple(doubts),
             notes=(
                 *version_warnings(evaluations, before),
                 *one_sided(asked, list(evaluations), before, every_model=True),
+                *(() if doubts else differing.notes()),
             ),
-            changes=() if doubts else changes(asked, evaluations, before),
+            changes=() if doubts else changes(alike, evaluations, before),
             worse=worse,
             segmented=bool(asked.segments) and not doubts,
             conventions=_settings(before, every, _conventions),

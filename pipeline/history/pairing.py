@@ -1,8 +1,9 @@
 """Each model of a revision against its former self: what `concord diff` says, from DVC's cache."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
@@ -17,7 +18,7 @@ from concord.pipeline.diffing.revision import Former
 from concord.pipeline.history.cache import Cached
 from concord.pipeline.history.states import State
 
-Pairs = tuple[str, tuple[str, ...], tuple[Change, ...]]  # why not, unchanged models, the others
+Pairs = tuple[str, tuple[str, ...], tuple[Change, ...]]  # why not all, unchanged models, the others
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class _Terms:
     @property
     def alpha(self) -> float:
         return 1 - self.confidence
+
+    def without(self, labels: Container[str]) -> "_Terms":
+        kept = [label for label in self.labels if str(label) not in labels]
+        return replace(self, labels=kept, primary=[str(label) for label in kept])
 
 
 def paired(then: State, now: State, cached: Cached) -> Pairs:
@@ -54,11 +59,13 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
         terms = _terms(now, now.comparison, ours[other[0]])
     except InputError:
         return "its conventions are those of another version of Concord", same, ()
-    if doubts := unlike(terms.conventions, ours, before):
-        whose = f"{', '.join(other)} had "  # told only where it concerns some of them
-        told = [problem.what.partition(": ")[0].removeprefix(whose) for problem in doubts]
-        return "; ".join(told), same, ()
-    return "", same, tuple(changes(terms, ours, before))
+    differing = unlike(terms, ours, before)
+    whose = f"{', '.join(other)} had "  # told only where it concerns some of them
+    told = [each.what.partition(": ")[0].removeprefix(whose) for each in differing.truth]
+    told += [each.partition(": ")[0] for each in differing.differences()]
+    told += [f"{x} is no longer a metric" for x in now.comparison.primary if x not in terms.primary]
+    compared = () if differing.truth else changes(terms.without(differing.labels), ours, before)
+    return "; ".join(told), same, tuple(compared)
 
 
 def _sides(
@@ -75,14 +82,22 @@ def _sides(
 
 
 def _terms(state: State, comparison: Comparison, evaluated: Evaluated) -> _Terms:
+    labels = [*_known(comparison.primary)]
     return _Terms(
         conventions=Conventions.from_mapping(evaluated.summary["conventions"]),
-        labels=[parse(label) for label in comparison.primary],
-        primary=list(comparison.primary),
+        labels=labels,
+        primary=[str(label) for label in labels],
         min_effects={x: _effect(comparison.metric(x).min_effect) for x in comparison.primary},
         confidence=comparison.confidence,
         max_missing_lists=state.lock.comparison_params.max_missing_lists,
     )
+
+
+def _known(primary: Sequence[str]) -> Iterator[Label]:
+    """The labels without those of own metrics that are gone."""
+    for text in primary:
+        with suppress(ValueError):
+            yield parse(text)
 
 
 def _effect(text: str) -> Effect:

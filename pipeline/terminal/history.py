@@ -41,11 +41,11 @@ def _row(revision: Revision, label: str, digits: int, *, first: bool) -> tuple[s
 
 
 def _since(revision: Revision, label: str, digits: int) -> str:
-    if revision.unpaired:
-        return "" if revision.gone else f"not comparable: {revision.unpaired}"
     told = [
         f"{each.model} {written.against_former(each, digits)}"
         for each in revision.changes
         if each.label == label
     ]
+    if revision.unpaired and not told:
+        return "" if revision.gone else f"not comparable: {revision.unpaired}"
     return "; ".join(told) or "the same for every user" * bool(revision.same)

@@ -3,8 +3,8 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from concord.metrics_core.checking.settings import Settings
@@ -87,6 +87,11 @@ class Asked:
     def alpha(self) -> float:
         """The level of the tests."""
         return 1 - self.confidence
+
+    def without(self, labels: Container[str]) -> "Asked":
+        """Return the same without some labels."""
+        kept = [label for label in self.labels if str(label) not in labels]
+        return replace(self, labels=kept, primary=[x for x in self.primary if x not in labels])
 
 
 def in_report_order(labels: Sequence[Label]) -> list[Label]:

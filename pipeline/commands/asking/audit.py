@@ -35,7 +35,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
         raise refuse(asked.settings.place("background"), f"an audit reads the train, {what}", fix)
     refuse_folder("--csv", csv)
     primary = replace(asked, labels=asked.of_primary)
-    lists = read_evaluations(params, primary.labels)
+    lists, primary = read_evaluations(params, primary, primary.primary)
     ground = ground_of(params)
     if missing := list(_missing(ground)):
         raise InputError(missing)

@@ -32,16 +32,19 @@ def diff(
     params = read_params()
     asked = asked_of(params)
     wanted = _labels(params, asked, models, metrics)
-    evaluations = with_replicates(read_evaluations(params, asked.labels), asked)
+    lists, asked = read_evaluations(params, asked, wanted or asked.primary)
+    evaluations = with_replicates(lists, asked)
     named = list(models) or list(evaluations)
     with former(revision, asked, named) as before:
-        doubts = unlike(params.pinned, evaluations, before)
-        if doubts and not anyway:
-            raise InputError(doubts)
-        notes = [problem.what for problem in doubts]
+        differing = unlike(asked, evaluations, before)
+        if not anyway and (refused := differing.refusals(wanted or asked.primary)):
+            raise InputError(refused)
+        notes = [problem.what for problem in differing.truth]
+        notes += differing.differences() if anyway else differing.notes()
         notes += version_warnings(evaluations, before)
         notes += one_sided(asked, named, before, every_model=not models)
-        found = changes(asked, evaluations, before)
+        alike = asked if anyway else asked.without(differing.labels)
+        found = changes(alike, evaluations, before)
     notes += _over_all_users(wanted or asked.primary, found)
     if as_json:
         print(

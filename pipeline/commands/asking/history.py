@@ -1,8 +1,7 @@
 """`concord history`: what the comparison said at each revision, and what changed in between."""
 
 from concord.pipeline.history.history import history
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.yaml_lines import read_yaml
+from concord.pipeline.params.read import examined
 from concord.pipeline.terminal.history import print_history
 from concord.pipeline.terminal.named_files import refuse_folder, write_named, write_named_table
 from concord.pipeline.terminal.table import console
@@ -15,7 +14,7 @@ def tell_history(revision: str | None, csv: str | None, html: str | None, *, for
     ------
     InputError : this is no project, it has no history, or a file may not be written
     """
-    read_yaml(PARAMS)  # refuses where there is no project
+    examined()  # refuses where there is no project, and loads own metrics, which old comparisons may name
     refuse_folder("--csv", csv)
     refuse_folder("--html", html)
     found = history(revision)

@@ -248,7 +248,7 @@ def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
     done = attempt(copy, "concord", "gate", "v1")
 
     assert done.returncode == 2
-    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
+    assert "nDCG@10, nDCG@20 had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
 
 
 def test_errors_of_the_machine_are_no_decision(gated: Path) -> None:
@@ -342,12 +342,19 @@ def test_what_cannot_be_compared_is_refused(
 
 def test_other_conventions_are_refused_by_name_unless_told(revisions: Path, tmp_path: Path) -> None:
     copy = copied_from(revisions / "a project", tmp_path)
-    refused = attempt(copy, "concord", "diff", "v1")
-    anyway = run(copy, "concord", "diff", "v1", "--anyway")
+    refused = attempt(copy, "concord", "diff", "v1", "--metric", "nDCG@10")
+    others, anyway = (
+        " ".join(run(copy, "concord", "diff", "v1", *words).split())
+        for words in ((), ("--anyway",))
+    )
 
+    differing = "nDCG@10, nDCG@20 had other conventions: gain was 'linear' and is 'exp2'"
     assert refused.returncode == 2
-    assert "ease, knn had other conventions: gain was 'linear' and is 'exp2'" in refused.stderr
-    assert anyway.startswith("note: ease, knn had other conventions")
+    assert differing in refused.stderr
+    assert others.startswith(f"note: not compared: {differing}")
+    assert "R@20: ease, against v1: worse" in others
+    assert anyway.startswith(f"note: {differing}")
+    assert "nDCG@10: ease, against v1: worse" in anyway
 
 
 def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> None:

@@ -113,8 +113,8 @@ def compared(params: Params) -> dict[str, Any]:
 
 def evidence_of(params: Params) -> Evidence:
     """What the stage finds on disk."""
-    asked = asked_of(params)
-    return Evidence(asked, read_evaluations(params, asked.labels), ground_of(params))
+    lists, asked = read_evaluations(params, asked_of(params), ())
+    return Evidence(asked, lists, ground_of(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:

@@ -271,8 +271,8 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem", "fix"),
     [
-        ({"gain": "exp2"},
-         "was evaluated under other conventions than params.yaml pins: gain was 'exp2' and is 'linear'",
+        ({"truth_visible": "retrieved"},
+         "R@10 of als was evaluated with other conventions: truth_visible was 'retrieved' and is 'all'",
          "run `dvc repro evaluate@als`"),
         ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
          "run `dvc repro evaluate@als`"),

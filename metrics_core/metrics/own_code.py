@@ -1,0 +1,52 @@
+"""The code on which an own metric depends, and its digest."""
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from typing import TypeGuard
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def code_digest(source: bytes | str, name: str) -> str:
+    """Return the SHA-256 of the file of a metric without comments, docstrings, layout, and metrics that it does not use.
+
+    Raises
+    ------
+    SyntaxError : the source is not Python
+    """
+    module = ast.parse(source)
+    for node in ast.walk(module):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    _remove_other_metrics(module, name)
+    return hashlib.sha256(ast.unparse(module).encode()).hexdigest()
+
+
+def _remove_other_metrics(module: ast.Module, name: str) -> None:
+    """Remove the metrics whose names occur neither in this metric nor in what it uses."""
+    others = [node for node in module.body if _is_metric(node) and node.name != name]
+    kept: list[ast.AST] = [node for node in module.body if node not in others]
+    used = _words(kept)
+    while found := [node for node in others if node.name in used and node not in kept]:
+        kept += found
+        used |= _words(found)
+    module.body = [node for node in module.body if node in kept]
+
+
+def _is_metric(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    """True if a function is decorated by something that is called `metric`."""
+    return isinstance(node, ast.FunctionDef) and "metric" in _words(node.decorator_list)
+
+
+def _words(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names and texts in some code: a text may name a function, as in `globals()["revenue"]`."""
+    every = [inner for node in nodes for inner in ast.walk(node)]
+    names = {node.id for node in every if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in every if isinstance(node, ast.Attribute)}
+    texts = {
+        node.value
+        for node in every
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return names | attributes | texts
