@@ -3,11 +3,11 @@
 Imports do not count. Everything else does, from the parquet files to the means: loading, converting, computing.
 """
 
-import importlib
 import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,20 +28,29 @@ def concord(
     from concord.metrics_core.conventions.presets import preset
     from concord.metrics_core.evaluate import mean_of
     from concord.metrics_core.metrics.catalogue import expand, parse
+    from concord.metrics_core.scoring.evaluate_model import (
+        Executor,
+        ModelData,
+        execute_in_memory,
+    )
     from concord.metrics_core.scoring.panel import panel
     from concord.metrics_core.scoring.partition import Task
     from concord.metrics_core.scoring.summary import summarise
+    from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
+    from concord.pipeline.running.connections import reading
 
-    engines = importlib.import_module(f"concord.pipeline.evaluating.engines.{engine}")
+    execute: Executor = execute_in_memory
+    if engine == "duckdb":
+        execute = partial(execute_by_ranges, rows_per_partition=5_000_000)
     lists, truth = map(Path, files)
+    data = ModelData("model", lists, truth, reading)
     pinned = preset("standard")
     panels = [panel(parse(label), pinned) for label in panel_of]
     definitions = [d for each in panels for d in each.definitions if d.number]
     task = Task(expand(METRICS, KS), pinned, definitions=definitions)
-    cut = {"rows_per_partition": 5_000_000} if engine == "duckdb" else {}
 
     def work() -> float:
-        parts = [part.values for part in engines.partitions(lists, truth, task, **cut)]
+        parts = [part.values for part in execute(data, task)]
         values = pl.concat(parts)
         means = {
             str(label): summarise(

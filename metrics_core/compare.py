@@ -41,7 +41,7 @@ from concord.metrics_core.metrics.catalogue import spelled, with_own
 from concord.metrics_core.model_tables import evaluations, given_of
 from concord.metrics_core.reading.formats.frames import Data
 from concord.metrics_core.reading.given import Columns
-from concord.metrics_core.scoring.evaluation import panels_of
+from concord.metrics_core.scoring.accumulator import panels_of
 
 
 def compare(

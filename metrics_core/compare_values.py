@@ -36,7 +36,7 @@ from concord.metrics_core.conventions.conventions import shown
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import MOST_K, Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
-from concord.metrics_core.scoring.evaluation import program_versions, summary_numbers
+from concord.metrics_core.scoring.accumulator import program_versions, summary_numbers
 from concord.metrics_core.scoring.summary import summarise
 from concord.metrics_core.value_tables import (
     ValueTables,

@@ -1,18 +1,17 @@
 """Lists of models, a truth and what else there is, as people hand them over -> the results that a comparison reads."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_match import Met, fit_in
+from concord.metrics_core.checking.id_match import Met
 from concord.metrics_core.checking.known_by import WHOLE, known_of
 from concord.metrics_core.checking.locked import connect, in_memory
 from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.checking.relations import Table, id_views
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
 from concord.metrics_core.comparing.evidence.replicating import of_lists
@@ -30,13 +29,16 @@ from concord.metrics_core.reading.loaded import (
 from concord.metrics_core.reading.quality import of_folds
 from concord.metrics_core.reading.rules.policies import Policies, policies_of
 from concord.metrics_core.reading.stores.places import place_of
-from concord.metrics_core.scoring.background import Background
-from concord.metrics_core.scoring.evaluation import Gathered, summary_content, task_of
+from concord.metrics_core.scoring.accumulator import task_of
+from concord.metrics_core.scoring.evaluate_model import (
+    ModelData,
+    check_ids,
+    evaluate_model,
+    execute_in_memory,
+)
 from concord.metrics_core.scoring.grade_fit import misgraded
-from concord.metrics_core.scoring.in_memory import evaluate_tables
 from concord.metrics_core.scoring.panel import Panel
-from concord.metrics_core.scoring.partition import evaluated
-from concord.metrics_core.scoring.validity import validity
+from concord.metrics_core.scoring.partition import Part, Task, evaluated
 
 NO_PANELS: Mapping[str, Panel] = {}
 
@@ -183,67 +185,62 @@ class ModelTables:
             kept = InMemory()
             found = keep_lists(connection, table, own, pinned, kept.keep).describe()
         lists = pl.DataFrame(kept.table)
-        has_users = ground.users is not None
-        task = task_of(asked.labels, pinned, self.panels, has_users=has_users)
-        gathered = Gathered(task)
-        fit = self._fit(table, lists, truth, data)
-        with in_memory() as connection:
-            users = ground.users if task.only_known else None
-            background = Background(ground.train, ground.items, users)
-            part = evaluate_tables(
-                connection,
-                lists,
-                truth.judgements,
-                gathered.task,
-                background,
-                known=truth.known,
-            )
-        gathered.add(part)
-        summary = summary_content(
-            model,
-            gathered,
-            gathered.summaries(lambda _: part.values, asked.confidence),
+        task = task_of(asked.labels, pinned, self.panels, has_users=ground.users is not None)
+        model_data = ModelData(
+            model=model,
+            lists=lists,
+            truth=truth.judgements,
+            train=ground.train,
+            items=ground.items,
+            users=ground.users if task.only_known else truth.known,
+            connect=_connecting,
+        )
+        fit = self._fit(table, model_data, data)
+        store = _ValueFrames(task)
+        summary = evaluate_model(
+            model_data,
+            task,
             self.panels,
-            validity=_validity(gathered, lists, truth, ground.train),
+            execute_in_memory,
+            store,
+            confidence=asked.confidence,
             fit=fit,
             inputs=data.inputs(found, fold),
         )
-        values = evaluated(part.values, gathered.task)
-        others = part.values.select("user", *gathered.definitions, *gathered.task.mean_weights)
         quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
-        return Evaluated(values, others, lists, summary, quality)
+        return Evaluated(store.labels, store.definitions, lists, summary, quality)
 
-    def _fit(
-        self, table: InputTable, lists: pl.DataFrame, truth: _Truth, data: _Data
-    ) -> dict[str, Any]:
-        """Do the ids fit those of the truth and the catalogue?"""
+    def _fit(self, table: InputTable, model_data: ModelData, data: _Data) -> dict[str, Any]:
         catalogue = data.tables["items"][0].name if "items" in data.tables else None
         policy = self.policies.unknown_items
         met = Met(table.name, table.columns, catalogue, policy, table.settings)
-        tables = {"lists": lists, "truth": truth.judgements}
-        with in_memory() as connection:
-            id_views(connection, _there(tables, items=data.ground.items))
-            return fit_in(connection, met, of_requests=self.asked.of_requests)
+        return check_ids(model_data, met, of_requests=self.asked.of_requests)
 
 
-def _validity(
-    gathered: Gathered, lists: pl.DataFrame, truth: _Truth, train: Table | None
-) -> dict[str, Any]:
-    """What lists, truth and train say of the evaluation."""
-    with in_memory() as connection:
-        id_views(connection, _there({"lists": lists, "truth": truth.judgements}, train=train))
-        return validity(
-            connection,
-            gathered.lists,
-            has_train=train is not None,
-            has_scores="score" in lists.columns,
-            ks=gathered.task.cutoffs,
-            of_requests=gathered.task.conventions.unit_mean is not None,
-        )
+@dataclass
+class _ValueFrames:
+    """Frames of users' values: one of the labels, one of the panel's other definitions."""
 
+    task: Task
+    parts: list[Part] = field(default_factory=list)
+    labels: pl.DataFrame = field(default_factory=pl.DataFrame)
+    definitions: pl.DataFrame = field(default_factory=pl.DataFrame)
 
-def _there(tables: Mapping[str, Table], **others: Table | None) -> dict[str, Table]:
-    return {**tables, **{name: table for name, table in others.items() if table is not None}}
+    def write(self, part: Part) -> None:
+        """Keep the values of a partition."""
+        self.parts.append(part)
+
+    def close(self) -> None:
+        """Put the partitions together."""
+        values = pl.concat(part.values for part in self.parts)
+        names = [definition.column for definition in self.task.definitions]
+        self.labels = evaluated(values, self.task)
+        self.definitions = values.select("user", *names, *self.task.mean_weights)
+        self.parts.clear()
+
+    def table_of(self, column: str) -> pl.DataFrame:
+        """Return the frame of a column."""
+        return self.definitions if column in self.definitions.columns else self.labels
 
 
 def _known(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:

@@ -18,8 +18,7 @@ from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.scoring.background import catalogue_of, refuse_missing, with_shelf
 from concord.metrics_core.scoring.partition import Task
-from concord.pipeline.evaluating.grade_fit import refuse_misgraded
-from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.evaluating.model_data import check_grades, check_model_ids
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth
@@ -133,7 +132,7 @@ def _together(params: Params, *, sound: bool) -> Iterator[Problem]:
     if sound:
         yield from _what_metrics_lack(params)
         yield from dict.fromkeys(
-            each for model in judged for each in _of(refuse_misgraded, params, model)
+            each for model in judged for each in _of(check_grades, params, model)
         )
     yield from _unknown_segments(params)
     yield from _of(training_ids, params)
@@ -190,7 +189,7 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 
 def _tell_fit(params: Params, model: str) -> None:
     """Refuses what does not fit; what may be meant, and hardly is, is printed."""
-    fit = refuse_misfit(params, model)
+    fit = check_model_ids(params, model)
     for kind in ("users", "items"):
         listed, known, alike = (fit[kind][name] for name in ("listed", "known", "alike"))
         if alike:

@@ -9,7 +9,7 @@ from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import CASES, cases_to_json, to_json
-from concord.metrics_core.scoring.evaluation import panels_of
+from concord.metrics_core.scoring.accumulator import panels_of
 from concord.pipeline.comparing.cases import cases_to_report
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas

@@ -1,39 +1,27 @@
-"""Stage `evaluate@<model>`: a model's lists and the truth -> users' values, their summary and the DVC metrics."""
+"""Stage `evaluate@<model>`: ranked lists and ground truth -> users' values, their summary and the DVC metrics."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
-from itertools import chain
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.checking.relations import id_views
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.scoring.evaluation import (
-    Gathered,
-    means_of,
-    panels_of,
-    pinned_content,
-    summary_content,
-    task_of,
-)
+from concord.metrics_core.scoring.accumulator import panels_of, pinned_content, task_of
+from concord.metrics_core.scoring.evaluate_model import Executor, ModelData, evaluate_model
 from concord.metrics_core.scoring.partition import Part, Task, evaluated
 from concord.metrics_core.scoring.ranges import one_ahead
-from concord.metrics_core.scoring.validity import validity
-from concord.pipeline.evaluating.engines.partitions import partitions
-from concord.pipeline.evaluating.grade_fit import refuse_misgraded
-from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.evaluating.engines.executors import executor_of
+from concord.pipeline.evaluating.model_data import check_grades, check_model_ids, model_data
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.connections import reading
 from concord.pipeline.running.outputs import prepare, write_json
-from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.per_user_file import PerUserWriter, per_user_writer
 from concord.pipeline.running.progress import Progress
 from concord.pipeline.running.removed_models import remove_background
 from concord.pipeline.running.stage import model_argument
@@ -47,122 +35,126 @@ def main() -> str:
 
 
 def evaluate(params: Params, model: str) -> str:
-    """Writes the users' values, the summary and the metrics of one model; says how many there are."""
+    """Write the users' values, the summary and the metrics of one model; return how many there are."""
     remove_background(params)
-    refuse_misgraded(params, model)
-    fit = refuse_misfit(params, model)
-    _refuse_other_unit(params, model)
+    check_grades(params, model)
+    fit = check_model_ids(params, model)
+    _check_unit(params, model)
     labels, folders = labels_of(params), params.results
-    asked = params.comparison.primary if params.evaluation.panel else []
-    panels = panels_of(labels, [spelled(text) for text in asked], params.pinned)
-    has_users = "users" in params.background
-    task = task_of(labels, params.pinned, panels, has_users=has_users)
-    files = [Path(folder) / f"{model}.parquet" for folder in (folders.per_user, folders.panel)]
-    gathered = _write_values(params, model, task, files)
-
-    def file_of(name: str) -> Path:
-        return files[name in gathered.definitions]
-
-    summaries = gathered.summaries(file_of, params.comparison.confidence)
-    write_json(Path(folders.metrics) / f"{model}.json", means_of(summaries[0]))
-    content = summary_content(
-        model,
-        gathered,
-        summaries,
-        panels,
-        validity=_validity(params, model, gathered),
-        fit=fit,
-        inputs={
-            "truth": known_of(_truth_quality(params, model)),
-            "lists": _input(params, model),
-            **{name: _input(params, name) for name in params.background},
-        },
-    )
-    write_json(Path(folders.summary) / f"{model}.json", content)
-    return f"{len(task.labels)} metrics for {gathered.counts['in_truth']:,} users"
-
-
-def _refuse_other_unit(params: Params, model: str) -> None:
-    """Lists and truth that were read as those of users are not those of requests, nor the other way round."""
-    lists = json.loads((Path(params.results.quality) / f"{model}.json").read_text(encoding="utf-8"))
-    read = {"load-truth": _truth_quality(params, model), f"load@{model}": lists}
-    for stage, quality in read.items():
-        if (known := quality.get("unit", [])) != params.data.unit:
-            what = f"is {params.data.unit}, and {quality['path']} was read with {known}"
-            fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
-            raise refuse(f"{PARAMS}: data.unit", what, fix)
-
-
-def _write_values(params: Params, model: str, task: Task, files: Sequence[Path]) -> Gathered:
-    """Writes the values of labels and definitions."""
-    carried = pinned_content(model, params.pinned)
-    gathered = Gathered(task)
-    with (
-        closing(one_ahead(_refusals_named(partitions(params, model, task)))) as parts,
-        Progress(f"evaluate {model}", "users", _users(params, model)) as progress,
-        ExitStack() as files_open,
-    ):
-        first = next(parts)
-        id_type = pa.int64() if first.values.schema["user"].is_integer() else pa.string()
-        weights = [*task.mean_weights]
-        names = ([*map(str, task.per_user), *weights], [*gathered.definitions, *weights])
-        labels, definitions = (
-            files_open.enter_context(per_user_writer(file, id_type, of, carried))
-            for file, of in zip(files, names, strict=True)
+    primary = params.comparison.primary if params.evaluation.panel else []
+    panels = panels_of(labels, [spelled(text) for text in primary], params.pinned)
+    task = task_of(labels, params.pinned, panels, has_users="users" in params.background)
+    with _value_files(params, model, task) as store:
+        content = evaluate_model(
+            model_data(params, model),
+            task,
+            panels,
+            _ahead(executor_of(params)),
+            store,
+            confidence=params.comparison.confidence,
+            fit=fit,
+            inputs={
+                "truth": known_of(_truth_quality(params, model)),
+                "lists": known_of(_quality(params, model)),
+                **{name: known_of(_quality(params, name)) for name in params.background},
+            },
         )
-        for part in chain([first], parts):
-            progress.advance(len(part.values))
-            gathered.add(part)
-            labels.write(evaluated(part.values, task))
-            definitions.write(part.values.select("user", *names[1]))
-    return gathered
+    means = {label: numbers["mean"] for label, numbers in content["metrics"].items()}
+    write_json(Path(folders.metrics) / f"{model}.json", means)
+    write_json(Path(folders.summary) / f"{model}.json", content)
+    return f"{len(task.labels)} metrics for {content['users']['in_truth']:,} users"
 
 
-def _users(params: Params, model: str) -> int | None:
-    """How many users the truth knows, where its quality file tells."""
-    exists = (Path(params.results.quality) / "truth.json").exists()
-    return _truth_quality(params, model).get("users") if exists else None
+def _check_unit(params: Params, model: str) -> None:
+    """Refuse lists or ground truth that were read as those of users where requests are evaluated, or the reverse."""
+    read = {"load-truth": _truth_quality(params, model), f"load@{model}": _quality(params, model)}
+    for stage, quality in read.items():
+        if (unit := quality.get("unit", [])) != params.data.unit:
+            problem = f"is {params.data.unit}, and {quality['path']} was read with {unit}"
+            fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
+            raise refuse(f"{PARAMS}: data.unit", problem, fix)
+
+
+def _quality(params: Params, name: str) -> dict[str, Any]:
+    """Return the quality file of a model or a table."""
+    folder = params.results.data if name in params.background else params.results.quality
+    quality: dict[str, Any] = json.loads(
+        (Path(folder) / f"{name}.json").read_text(encoding="utf-8")
+    )
+    return quality
 
 
 def _truth_quality(params: Params, model: str) -> dict[str, Any]:
-    """What was found in the truth by which a model is judged."""
-    path, fold = Path(params.results.quality) / "truth.json", params.models[model].fold
-    quality: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """Return the quality of the ground truth that a model is evaluated on."""
+    quality, fold = _quality(params, "truth"), params.models[model].fold
     return quality if fold is None else quality["folds"][fold]
 
 
-def _refusals_named(parts: Iterator[Part]) -> Iterator[Part]:
-    """What the library refuses under the pinned conventions is for the user to mend in params.yaml."""
+def _ahead(execute: Executor) -> Executor:
+    """Compute the next partition while one is written; an error of a convention names params.yaml."""
+
+    def execute_ahead(data: ModelData, task: Task) -> Generator[Part]:
+        with closing(one_ahead(_located_errors(execute(data, task)))) as parts:
+            yield from parts
+
+    return execute_ahead
+
+
+def _located_errors(parts: Iterator[Part]) -> Generator[Part]:
     try:
         yield from parts
-    except InputError:  # names its place
+    except InputError:  # has a location
         raise
     except ValueError as error:
         fix = "change the convention that is named, or the data; train and items are named under `background:`"
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
 
 
-def _validity(params: Params, model: str, gathered: Gathered) -> dict[str, Any]:
-    data, has_train = Path(params.results.data), "train" in params.background
-    files = {
-        "lists": Path(params.results.lists) / f"{model}.parquet",
-        "truth": params.truth_of(model),
-        **({"train": data / "train.parquet"} if has_train else {}),
-    }
-    has_scores = "score" in pl.read_parquet_schema(files["lists"])
-    with reading(files.values()) as connection:
-        id_views(connection, files)
-        return validity(
-            connection,
-            gathered.lists,
-            has_train=has_train,
-            has_scores=has_scores,
-            ks=gathered.task.cutoffs,
-            of_requests=params.pinned.unit_mean is not None,
-        )
+class _ValueFiles:
+    """Parquet files of users' values: one of the labels, one of the panel's other definitions."""
+
+    def __init__(self, params: Params, model: str, task: Task, progress: Progress) -> None:
+        self.task, self.progress = task, progress
+        folders = (params.results.per_user, params.results.panel)
+        self.files = [Path(folder) / f"{model}.parquet" for folder in folders]
+        self.metadata = pinned_content(model, params.pinned)
+        self.open_files = ExitStack()
+        self.writers: Sequence[PerUserWriter] = ()
+        weights = [*task.mean_weights]
+        self.definitions = [definition.column for definition in task.definitions]
+        self.columns = [[*map(str, task.per_user), *weights], [*self.definitions, *weights]]
+
+    def write(self, part: Part) -> None:
+        """Write the values of a partition."""
+        if not self.writers:
+            is_integer = part.values.schema["user"].is_integer()
+            id_type = pa.int64() if is_integer else pa.string()
+            self.writers = [
+                self.open_files.enter_context(
+                    per_user_writer(file, id_type, columns, self.metadata)
+                )
+                for file, columns in zip(self.files, self.columns, strict=True)
+            ]
+        labels, definitions = self.writers
+        self.progress.advance(len(part.values))
+        labels.write(evaluated(part.values, self.task))
+        definitions.write(part.values.select("user", *self.columns[1]))
+
+    def close(self) -> None:
+        """Put the files in place."""
+        self.open_files.close()
+
+    def table_of(self, column: str) -> Path:
+        """Return the file of a column."""
+        return self.files[column in self.definitions]
 
 
-def _input(params: Params, name: str) -> dict[str, Any]:
-    folder = params.results.data if name in params.background else params.results.quality
-    quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    return known_of(quality)
+@contextmanager
+def _value_files(params: Params, model: str, task: Task) -> Iterator[_ValueFiles]:
+    n_users = None
+    if (Path(params.results.quality) / "truth.json").exists():
+        n_users = _truth_quality(params, model).get("users")
+    with Progress(f"evaluate {model}", "users", n_users) as progress:
+        store = _ValueFiles(params, model, task, progress)
+        with store.open_files:  # an error removes what was written
+            yield store

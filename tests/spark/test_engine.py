@@ -10,12 +10,15 @@ import concord as cc
 from concord.metrics_core.evaluate import labels_of
 from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.scoring.accumulator import panels_of, task_of
 from concord.metrics_core.scoring.background import NONE, Background
 from concord.metrics_core.scoring.buckets.spread import partition_keys, spark_hash
-from concord.metrics_core.scoring.evaluation import panels_of, task_of
+from concord.metrics_core.scoring.evaluate_model import ModelData
 from concord.metrics_core.scoring.partition import Part, Task
-from concord.pipeline.evaluating.engines import duckdb
 from concord.pipeline.evaluating.engines import spark as spark_engine
+from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
+from concord.pipeline.evaluating.engines.spark import execute_on_spark
+from concord.pipeline.running.connections import reading
 from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
 from tests.test_own_metrics import REVENUE
 
@@ -37,6 +40,10 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
     return folder / "lists.parquet", folder / "truth.parquet"
 
 
+def _data(files: tuple[Path, Path], background: Background) -> ModelData:
+    return ModelData("m", *files, reading, background.train, background.items, background.users)
+
+
 def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
     exposed: dict[str, Exposure] = {}
     for part in parts:
@@ -48,9 +55,9 @@ def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
 
 def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: Background) -> list[Part]:
     """Return the parts that Spark gives, after they were compared with those of DuckDB."""
-    parts = list(spark_engine.partitions(*files, task, 500, background))
+    parts = list(execute_on_spark(_data(files, background), task, 500))
     values, exposures = _whole(parts)
-    expected, exposed = _whole(list(duckdb.partitions(*files, task, 500, background)))
+    expected, exposed = _whole(list(execute_by_ranges(_data(files, background), task, 500)))
 
     assert values.cast(expected.schema).equals(expected, null_equal=True)
     assert exposures == exposed
@@ -123,13 +130,13 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     files = _files(tmp_path, text=False)
     task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))
     with pytest.raises(ValueError) as expected:
-        list(duckdb.partitions(*files, task, 10_000_000, NONE))
+        list(execute_by_ranges(_data(files, NONE), task, 10_000_000))
 
     odd = tmp_path / "a [1]* {b}"  # to Spark a pattern
     odd.mkdir()
     files = _files(odd, text=False)
     with pytest.raises(ValueError) as refused:
-        list(spark_engine.partitions(*files, task, 300, NONE))
+        list(execute_on_spark(_data(files, NONE), task, 300))
 
     assert str(refused.value) == str(expected.value)
 
@@ -144,7 +151,7 @@ def test_an_own_metric_that_raises_is_told_once_with_its_file(
     task = Task(labels_of([f"{code}:f@3"]), cc.preset("standard"))
 
     with pytest.raises(cc.InputError) as refused:
-        list(spark_engine.partitions(*files, task, 300, NONE))
+        list(execute_on_spark(_data(files, NONE), task, 300))
 
     (problem,) = refused.value.problems
     assert problem.where == str(code)

@@ -9,7 +9,8 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.evaluate import mean_of
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import Task
-from concord.pipeline.evaluating.engines.partitions import partitions
+from concord.pipeline.evaluating.engines.executors import executor_of
+from concord.pipeline.evaluating.model_data import model_data
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.arguments import PLACE, label_named, model_files, refused
 from concord.pipeline.terminal.table import print_result
@@ -31,7 +32,8 @@ def reconcile_number(value: str, metric: str, model: str) -> int:
 
     def compute_means(definitions: Sequence[Definition]) -> list[float]:
         task = Task((), params.pinned, definitions=definitions)
-        frames = [part.values for part in partitions(params, model, task)]
+        parts = executor_of(params)(model_data(params, model), task)
+        frames = [part.values for part in parts]
         return [mean_of(frames, definition) for definition in definitions]
 
     result = search(value, label, params.pinned, compute_means, _grades(truth))

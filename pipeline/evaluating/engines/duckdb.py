@@ -1,17 +1,17 @@
 """Engine `duckdb`: ranges of users, each read from parquet into a table, so memory is bounded by the range."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.checking.id_types import share_id_types
 from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.relations import view
+from concord.metrics_core.checking.relations import Table, files, view
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.background import with_items
+from concord.metrics_core.scoring.evaluate_model import ModelData
 from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
 from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
@@ -20,40 +20,32 @@ from concord.pipeline.running.temporary_files import spill_folder
 _KNOWN = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
 
 
-def partitions(
-    lists: Path,
-    truth: Path,
-    task: Task,
-    rows_per_partition: int,
-    background: Background = NONE,
-) -> Iterator[Part]:
-    """What one range of users gives after the other, in the order of the users."""
+def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
+    """Yield the values of one range of users after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    task = background.shelved(task)
-    files = [lists, truth, *([background.users] if isinstance(background.users, Path) else [])]
+    task = data.background.shelved(task)
+    tables = {"lists": data.lists, "truth": data.truth}
+    if data.users is not None:
+        tables["known"] = data.users
     with (
         spill_folder() as spill,
         connect(
-            reads=files, config=spilling_to(spill) | {"preserve_insertion_order": False}
+            reads=files(tables.values()),
+            config=spilling_to(spill) | {"preserve_insertion_order": False},
         ) as connection,
     ):
-        view(connection, "lists_file", lists)
-        view(connection, "truth_file", truth)
-        views = {"all_lists": "lists_file", "all_truth": "truth_file"}
-        if background.users is not None:
-            view(connection, "users_file", background.users)
-            views["all_known"] = "users_file"
-        share_id_types(connection, views)
-        names = [name.removeprefix("all_") for name in views]
+        for name, table in tables.items():
+            view(connection, f"{name}_file", table)
+        share_id_types(connection, {f"all_{name}": f"{name}_file" for name in tables})
         if task.needs_items:
             put_range(connection, ["lists"], None, None)
-            task = with_items(connection, task, background)
-        cuts = _cuts(connection, lists, rows_per_partition)
+            task = with_items(connection, task, data.background)
+        cuts = _cuts(connection, data.lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *cuts], [*cuts, None], strict=True):
-                put_range(connection, names, low, high)
-                if background.users is None:
+                put_range(connection, [*tables], low, high)
+                if data.users is None:
                     connection.execute(_KNOWN)
                 yield judge_partition(connection, task)
 
@@ -64,7 +56,7 @@ def partitions(
                 yield from (score_partition(ranked, task) for ranked in ahead)
 
 
-def _cuts(connection: DuckDBPyConnection, lists: Path, rows_per_partition: int) -> list[Any]:
+def _cuts(connection: DuckDBPyConnection, lists: Table, rows_per_partition: int) -> list[Any]:
     """First users of the second, third … range: the file is sorted by user, its row groups say where they begin."""
     query = """
         SELECT row_group_num_rows, min(user) FROM (

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from concord.metrics_core.checking.extras import extra_named
-from concord.metrics_core.checking.locked import connect
+from concord.metrics_core.checking.relations import files as table_files
+from concord.metrics_core.checking.relations import view
 from concord.metrics_core.checking.units import ESCAPED, FIRST
-from concord.metrics_core.scoring.background import NONE, Background, with_items
+from concord.metrics_core.scoring.background import with_items
 from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
 from concord.metrics_core.scoring.buckets.buckets import (
     ROWS,
@@ -24,6 +25,7 @@ from concord.metrics_core.scoring.buckets.buckets import (
     in_order,
 )
 from concord.metrics_core.scoring.buckets.items import exposures_of
+from concord.metrics_core.scoring.evaluate_model import ModelData
 from concord.metrics_core.scoring.partition import Part, Task
 
 if TYPE_CHECKING:
@@ -32,22 +34,16 @@ if TYPE_CHECKING:
 USERS = 131_072  # whose values the driver holds at a time
 
 
-def partitions(
-    lists: Path,
-    truth: Path,
-    task: Task,
-    rows_per_partition: int,
-    background: Background = NONE,
-) -> Iterator[Part]:
-    """What ranges of users give, in the order of the users."""
-    task = background.shelved(task)
+def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
+    """Yield the values of ranges of users, in the order of the users; all data are files."""
+    task = data.background.shelved(task)
     session = _session()
-    files: dict[str, Any] = {"recs": lists, "truth": truth}
+    files: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
     numbers = None
     if task.needs_items:
-        task, numbers = _numbered(lists, task, background)
-        files |= {"train": background.train} if background.train is not None else {}
-    files |= {"users": background.users} if background.users is not None else {}
+        task, numbers = _numbered(data, task)
+        files |= {"train": data.train} if data.train is not None else {}
+    files |= {"users": data.users} if data.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
     sides = [
         _side(session, name, path, of_requests=of_requests and name != "train")
@@ -82,11 +78,11 @@ def _session() -> "SparkSession":
     return SparkSession.builder.getOrCreate()
 
 
-def _numbered(lists: Path, task: Task, background: Background) -> tuple[Task, pa.Table]:
-    """The task with all items numbered, and the numbers."""
-    with connect(reads=[lists]) as connection:
-        connection.read_parquet(str(lists)).create_view("lists")
-        task = with_items(connection, task, background)
+def _numbered(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
+    """Return the task with all items numbered, and the numbers."""
+    with data.connect(table_files([data.lists])) as connection:
+        view(connection, "lists", data.lists)
+        task = with_items(connection, task, data.background)
         numbers = connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
     return task, numbers
 

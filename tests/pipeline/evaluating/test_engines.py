@@ -12,15 +12,16 @@ import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.metrics.catalogue import CATALOGUE, expand, parse
 from concord.metrics_core.results.explain import Derivation
-from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.background import NONE, Background
+from concord.metrics_core.scoring.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.scoring.partition import Part, Task, count_users
 from concord.metrics_core.scoring.summary import summarise_catalogue
-from concord.pipeline.evaluating.engines import duckdb, polars
+from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import reading, workspace
 from tests.pipeline.loading.load_project import loaded_background, params_of
 
 GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
@@ -57,6 +58,10 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
 
+def _data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
+    return ModelData("m", lists, truth, reading, background.train, background.items)
+
+
 @pytest.mark.parametrize("policy", ["drop", "zero"])
 def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: str) -> None:
     task = Task(LABELS, cc.preset("standard", user_recs_only=policy))
@@ -65,9 +70,9 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
         frames = [part.values for part in partitions]
         return pl.concat(frames), len(frames)
 
-    in_memory, _ = whole(polars.partitions(*files, task))
-    at_once, one = whole(duckdb.partitions(*files, task, 10_000_000))
-    in_ranges, many = whole(duckdb.partitions(*files, task, 500))
+    in_memory, _ = whole(execute_in_memory(_data(*files), task))
+    at_once, one = whole(execute_by_ranges(_data(*files), task, 10_000_000))
+    in_ranges, many = whole(execute_by_ranges(_data(*files), task, 500))
 
     assert (one, many > 3) == (1, True)
     assert at_once.equals(in_memory)
@@ -80,8 +85,8 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
 @pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, cc.preset("standard"))
-    parts = [count_users(part.values, task) for part in duckdb.partitions(*files, task, 500)]
-    (whole,) = (count_users(part.values, task) for part in polars.partitions(*files, task))
+    parts = [count_users(part.values, task) for part in execute_by_ranges(_data(*files), task, 500)]
+    (whole,) = (count_users(part.values, task) for part in execute_in_memory(_data(*files), task))
 
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
     assert whole["without_list"] > 0
@@ -145,8 +150,8 @@ def test_engines_and_ranges_give_what_the_library_gives(project: Params, integer
     task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
     files = Path("lists.parquet"), Path("truth.parquet")
 
-    parts = list(duckdb.partitions(*files, task, 20, background))
-    (whole,) = polars.partitions(*files, task, background)
+    parts = list(execute_by_ranges(_data(*files, background), task, 20))
+    (whole,) = execute_in_memory(_data(*files, background), task)
 
     expected = _expected()
     assert len(parts) > 2
@@ -166,7 +171,7 @@ def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
     task = Task([parse("Novelty@3")], cc.preset("standard"))
 
     with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
-        list(duckdb.partitions(Path("lists.parquet"), Path("truth.parquet"), task, 100))
+        list(execute_by_ranges(_data(Path("lists.parquet"), Path("truth.parquet")), task, 100))
 
 
 def test_times_with_a_zone_are_those_of_utc(
@@ -226,8 +231,8 @@ def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> N
         load_truth(connection, truth_of)
     task = Task([parse(label) for label in RANKED_LABELS], own)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in duckdb.partitions(*paths, task, 50)]
-    (at_once,) = (part.values for part in polars.partitions(*paths, task))
+    in_ranges = [part.values for part in execute_by_ranges(_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(_data(*paths), task))
 
     assert at_once.select("user", *RANKED_LABELS).equals(expected)
     assert pl.concat(in_ranges).select("user", *RANKED_LABELS).equals(expected)

@@ -9,7 +9,7 @@ import pytest
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
 from concord.metrics_core.comparing.warnings.ids import id_warnings
 from concord.metrics_core.comparison.parts import Warned
-from concord.pipeline.evaluating.id_fit import refuse_misfit
+from concord.pipeline.evaluating.model_data import check_model_ids
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.loading.load_project import params_of
@@ -37,7 +37,7 @@ def _fit(
     if items is not None:
         params = _with_items(params)
         pl.DataFrame({"item": items}).write_parquet(folder / "items.parquet")
-    return refuse_misfit(params, "m")
+    return check_model_ids(params, "m")
 
 
 def _with_items(params: Params) -> Params:

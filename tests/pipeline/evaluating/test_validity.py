@@ -16,8 +16,7 @@ from concord.metrics_core.comparison.parts import Warned
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.scoring import validity as scoring
-from concord.metrics_core.scoring.background import NONE
-from concord.metrics_core.scoring.in_memory import evaluate_tables
+from concord.metrics_core.scoring.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.scoring.partition import Task
 from concord.pipeline.comparing.evaluations import ground_of
 from concord.pipeline.params.asked import asked_of
@@ -49,8 +48,7 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     conventions = preset("standard", relevance_threshold=1)
     task = Task([parse(f"P@{k}") for k in ks], conventions)
     frames = {name: pl.read_parquet(path) for name, path in tables.items()}
-    with reading() as connection:
-        part = evaluate_tables(connection, frames["lists"], frames["truth"], task, NONE)
+    (part,) = execute_in_memory(ModelData("m", frames["lists"], frames["truth"], reading), task)
     with reading(tables.values()) as connection:
         id_views(connection, tables)
         counted = scoring.Lists()

@@ -1,4 +1,4 @@
-"""One model's evaluation: what is gathered from its partitions, and the summary that a comparison reads."""
+"""What is kept of a model's partitions, and the summary that a comparison reads."""
 
 import math
 import platform
@@ -59,10 +59,13 @@ def panels_of(
 
 
 @dataclass
-class Gathered:
-    """What is kept of all partitions beside the users' values.
+class EvaluationAccumulator:
+    """Counts, pooled sums and exposures of all partitions; users' values are kept elsewhere.
 
-    owners : the users who have a list, where lists are those of requests
+    Attributes
+    ----------
+    owners : set of str
+        Users who have a list, where lists are those of requests.
     """
 
     task: Task
@@ -97,7 +100,7 @@ class Gathered:
     def summaries(
         self, table_of: Callable[[str], Table], confidence: float
     ) -> tuple[dict[str, Summary], dict[str, Summary]]:
-        """Label -> summary, and column of a definition -> summary.
+        """Return the summaries of labels, and those of the panel's other definitions by column.
 
         table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
                    with their number
@@ -140,11 +143,6 @@ class Gathered:
         return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
-def means_of(summaries: Mapping[str, Summary]) -> dict[str, float | None]:
-    """Label -> mean; None where it does not exist."""
-    return {label: _or_none(summary.mean) for label, summary in summaries.items()}
-
-
 def pinned_content(model: str, conventions: Conventions) -> Content:
     """What every file of a model's results says of itself."""
     return {
@@ -156,7 +154,7 @@ def pinned_content(model: str, conventions: Conventions) -> Content:
 
 def summary_content(
     model: str,
-    gathered: Gathered,
+    accumulator: EvaluationAccumulator,
     summaries: tuple[Mapping[str, Summary], Mapping[str, Summary]],
     panels: Mapping[str, Panel],
     *,
@@ -170,7 +168,7 @@ def summary_content(
     validity  : see `validity`; `fit` : see `fit_of`
     inputs    : role -> path, sha256 and md5 of the tables that it rests on
     """
-    task, counts, (labels, definitions) = gathered.task, gathered.counts, summaries
+    task, counts, (labels, definitions) = accumulator.task, accumulator.counts, summaries
     ks = task.cutoffs
     return {
         **pinned_content(model, task.conventions),
@@ -181,7 +179,7 @@ def summary_content(
             "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
         },
         "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
-        **({"propensity": gathered.weighing.content} if task.conventions.propensity else {}),
+        **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
         "inputs": inputs,
         "versions": dict(program_versions()),
