@@ -36,7 +36,8 @@ BAD_INPUTS = {
     63: "scores beyond 2^53", 64: "grades near the largest float, true and false",
     65: "whole numbers as `1.0` among ids", 68: "columns of odd types",
     69: "a pipe, a socket, a device", 70: "a line without end", 71: "two ground truths in a repository",
-    72: "several lists of a user, one a session",
+    72: "several lists of a user, one a session", 73: "a metric that the conventions rule out",
+    74: "an input that a stage will make, or that DVC keeps elsewhere",
 }  # fmt: skip
 FAULTS = {
     1: "a stage is killed", 2: "`dvc repro` is killed", 3: "any write fails", 4: "Ctrl-C, SIGTERM",

@@ -23,8 +23,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.scoring.judge import PROPENSITY, judge
 from concord.metrics_core.scoring.listing import listed
 from concord.metrics_core.scoring.panel import Definition
-from concord.metrics_core.scoring.sampled.corrected import not_corrected
-from concord.metrics_core.scoring.score import Column, mean_weight, not_weighed, score
+from concord.metrics_core.scoring.score import Column, mean_weight, score, uncomputable
 from concord.metrics_core.scoring.user_columns import FOUND, KNOWN, LISTED, RELEVANT
 from concord.metrics_core.scoring.weighing import weight_columns
 
@@ -201,7 +200,7 @@ def _scored(
 
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
     """Numbers over all users say of sampled candidates what was sampled."""
-    if why := not_corrected(label, conventions) or not_weighed(label, conventions):
+    if why := uncomputable(label, conventions):
         raise ScoringError(Refusal(literal(f"{label}: {why}"), (number, 3)))
 
 

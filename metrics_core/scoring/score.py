@@ -63,7 +63,7 @@ def score(
     columns = []
     for number, label in enumerate(labels):
         own = label.conventions(conventions)
-        if why := why_not(label, own) or _of_other_rows(label, own, conventions):
+        if why := uncomputable(label, conventions):
             raise ScoringError(Refusal(literal(f"{label}: {why}"), (number,)))
         try:
             columns.append(_column(judged, label, own, whole))
@@ -105,6 +105,14 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
         dropped.append(~lists.known)
     left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
     return Column(label, values, left_out, _parts(lists, label, own, cases))
+
+
+def uncomputable(label: Label, conventions: Conventions) -> str:
+    """Return why a label has no value under the pinned conventions, whatever the data; empty if it has one."""
+    own = label.conventions(conventions)
+    if label.metric.of_catalogue:  # which reads no order of equal scores
+        return not_corrected(label, own) or not_weighed(label, own)
+    return why_not(label, own) or _of_other_rows(label, own, conventions)
 
 
 def why_not(label: Label, own: Conventions) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from concord.pipeline.params.read import examined
 from concord.pipeline.params.remote_inputs import unwatched_by_dvc
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.project.awaited import Awaited, awaited
 from concord.pipeline.project.written import dvc_yaml, run_files
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.temporary_files import spill_folder
@@ -52,14 +53,28 @@ def validate() -> None:
     problems = [*(refusal.problems if refusal else ()), *_damaged_dvc_files()]
     problems += _unlike_dvc_yaml(params)
     problems += unwatched_by_dvc(params)
+    missing = awaited(params)
+    problems += _unfetched(missing)
     with spill_folder() as folder:  # removed by the next one even after a kill
         elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         there = _readable(params.model_copy(update={"results": elsewhere}))
-        found = [each for name, load_it in _files(there) for each in _tried(there, name, load_it)]
-        problems += found or list(_together(there, sound=not problems))
+        absent = {each.name for each in missing}
+        files = [each for each in _files(there) if each[0] not in absent]
+        found = [each for name, load_it in files for each in _tried(there, name, load_it)]
+        problems += found or list(_together(there, absent, sound=not problems))
     if problems:
         raise InputError(problems)
-    print("no problem found: `dvc repro` evaluates")
+    print(f"no problem found: `dvc repro` evaluates{' once the rest is there' if missing else ''}")
+
+
+def _unfetched(missing: Sequence[Awaited]) -> Iterator[Problem]:
+    """Print which files stages will make; yield those that DVC keeps and that are not here."""
+    for name, path, stage in missing:
+        if stage:
+            print(f"{name}: not there yet; `dvc repro` makes {path} by {stage}", flush=True)
+        else:
+            fix = "`dvc pull`, or `dvc checkout` if it is in the cache"
+            yield Problem(path, "is not there, and DVC keeps it", fix)
 
 
 def _damaged_dvc_files() -> Iterator[Problem]:
@@ -124,18 +139,19 @@ def _readable(params: Params) -> Params:
     return params
 
 
-def _together(params: Params, *, sound: bool) -> Iterator[Problem]:
+def _together(params: Params, absent: Set[str], *, sound: bool) -> Iterator[Problem]:
     """What files that are right each say of one another, and what params.yaml, where it is sound, asks of them."""
     judged = [m for m in params.models if is_model_name(m) and params.truth_of(m).is_file()]
+    judged = [model for model in judged if not {model, "items"} & absent]
     for model in judged:  # others are told already
         yield from _of(_tell_fit, params, model)
     if sound:
-        yield from _what_metrics_lack(params)
+        yield from () if {"train", "items"} & absent else _what_metrics_lack(params)
         yield from dict.fromkeys(
             each for model in judged for each in _of(check_grades, params, model)
         )
-    yield from _unknown_segments(params)
-    yield from _of(training_ids, params)
+    yield from () if "users" in absent else _unknown_segments(params)
+    yield from () if absent else _of(training_ids, params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:

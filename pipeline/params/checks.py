@@ -20,9 +20,11 @@ from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.metrics.catalogue import idle_overrides
+from concord.metrics_core.scoring.score import uncomputable
 from concord.pipeline.params.asked import asked_of, compared_models, replicates_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.label_checks import label_findings, metric_findings
+from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
 from concord.pipeline.params.yaml_lines import Finding
 
@@ -182,7 +184,7 @@ def value_findings(params: Params) -> list[Finding]:
         *_case_findings(params),
         *_training_findings(params),
     ]
-    return found or list(_gate_findings(params))
+    return found or [*_uncomputable_findings(params), *_gate_findings(params)]
 
 
 def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
@@ -203,6 +205,17 @@ def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
         )
         for knob, (value, named) in differing.items()
     ]
+
+
+def _uncomputable_findings(params: Params) -> Iterator[Finding]:
+    """Metrics that have no value under their conventions, whatever the data."""
+    why: dict[str, list[str]] = {}
+    for label in labels_of(params):
+        why.setdefault(uncomputable(label, params.pinned), []).append(str(label))
+    for reason, labels in why.items():
+        if reason:
+            fix = "leave them out, or change what is named; a convention that the preset has otherwise needs `conventions.preset: custom`"
+            yield ("evaluation", "metrics"), f"{listed(labels)}: {reason}", fix
 
 
 def _unit_findings(params: Params) -> Iterator[Finding]:

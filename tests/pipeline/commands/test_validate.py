@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from concord.pipeline.commands.init import init
+from concord.pipeline.commands.validate import validate
+from tests.pipeline.project.repository import ITEMS, USUAL, repository, runs_in, write
+from tests.pipeline.refusals import refusal_of
 from tests.project import attempt, change_params, copied, run_stages
 
 
@@ -173,3 +177,67 @@ def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path) -> None:
     assert code == 2
     assert "other: " in said
     assert "is no name of a model\n  fix: use letters, digits" in wrong
+
+
+def test_the_fix_of_a_repeated_item_names_all_that_has_to_change(own: Path) -> None:
+    (own / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
+    _, _, wrong = _validated(own)
+    fix = "set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
+    change_params(own, {"conventions.duplicates": "first", "conventions.preset": "custom"})
+
+    assert fix in wrong
+    assert fix not in _validated(own)[2]
+    assert "conventions" not in _validated(own)[2]
+
+
+OUT_OF_STAGES = """stages:
+  train: {cmd: x, outs: [out/als.csv, out/als.json]}
+  prepare: {cmd: x, outs: [data/items.csv]}
+"""
+
+
+@pytest.fixture
+def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An evaluation in a repository whose training has not run in this clone."""
+    ids = {"out/als.json": '{"run_id": "' + "0" * 32 + '"}'}
+    root = repository(
+        tmp_path, {**USUAL, **ids, "dvc.yaml": OUT_OF_STAGES, "data/items.csv": ITEMS}
+    )
+    runs_in(root / "mlflow.db", "0" * 32)
+    monkeypatch.chdir(root)
+    init("evaluation", None, (), dry_run=False, force=False)
+    monkeypatch.chdir(root / "evaluation")
+    for name in ("out/als.csv", "out/als.json", "data/items.csv"):
+        (root / name).unlink()
+    return root
+
+
+@pytest.mark.bad_input(74, "told and passed by where a stage makes it; else refused: `dvc pull`")
+def test_what_a_stage_will_make_is_no_problem(
+    untrained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    validate()
+
+    assert capsys.readouterr().out.splitlines() == [
+        "items: not there yet; `dvc repro` makes ../data/items.csv by ../dvc.yaml:prepare",
+        "als: not there yet; `dvc repro` makes ../out/als.csv by ../dvc.yaml:train",
+        "als: not there yet; `dvc repro` makes ../out/als.json by ../dvc.yaml:train",
+        "truth: 3 rows, 3 users",
+        "popular: 4 rows, 3 users",
+        "no problem found: `dvc repro` evaluates once the rest is there",
+    ]
+
+
+def test_what_dvc_keeps_is_fetched_and_what_nobody_makes_is_missing(untrained: Path) -> None:
+    kept = "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
+    write(untrained, {"data/test.csv.dvc": kept})
+    (untrained / "data/test.csv").unlink()
+    (untrained / "out/popular.csv").unlink()
+
+    assert refusal_of(validate).splitlines() == [
+        "../data/test.csv: is not there, and DVC keeps it",
+        "  fix: `dvc pull`, or `dvc checkout` if it is in the cache",
+        "../out/popular.csv: there is no such file",
+        "  fix: set `models.popular.path` to the file",
+    ]

@@ -391,3 +391,18 @@ def test_other_places_of_mlflow_pass(tmp_path: Path, address: str) -> None:
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
 
     assert read_params(tmp_path / "params.yaml").mlflow.tracking_uri == address
+
+
+@pytest.mark.bad_input(73, "refused before any file is read, all metrics at once")
+def test_metrics_that_the_conventions_rule_out_are_refused_before_any_file_is_read(
+    tmp_path: Path,
+) -> None:
+    candidates = "  candidates: {negatives: 100, catalogue: 1000, sampling: uniform}\n  overrides:"
+    refused = _refused(
+        tmp_path, ("  overrides:", candidates), ("Novelty@10,", "Novelty@5, Novelty@10,")
+    )
+    begins = "evaluation.metrics: {}: there is no correction for sampled candidates".format
+
+    assert any(each.startswith(begins("Novelty@5 and Novelty@10")) for each in refused)
+    assert any(each.startswith(begins("Coverage@10")) for each in refused)
+    assert all("| leave them out, or change what is named" in each for each in refused)
