@@ -50,7 +50,7 @@ FAULTS = {
     23: "a stage forgets an output", 24: "NaN among the metrics", 25: "an own metric writes to its lists, exits, raises or returns odd values",
     26: "MLflow does not hold the run that trained a model",
     40: "odd words, tags, signatures and settings in git", 41: "an object of git that is missing or damaged",
-    42: "merge conflict markers in dvc.lock",
+    42: "merge conflict markers in dvc.lock", 43: "a model by another name since the revision",
     31: "an option names a device or a foreign file to write",
     32: "an object store redirects to another server",
 }  # fmt: skip

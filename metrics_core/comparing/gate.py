@@ -1,10 +1,11 @@
 """What a gate decides of what was measured: a non-inferiority test a guardrail, and one success metric that is better."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from concord.metrics_core.comparing.sentences.gating import decision_lines, why
+from concord.metrics_core.comparing.sentences.gating import decision_lines, unmatched_lines, why
 from concord.metrics_core.comparison.gate import (
     Decision,
     Guardrail,
@@ -60,6 +61,33 @@ def decide(
             decision_lines(outcome, decided, reference, confidence, waives=undecided_passes)
         ),
     )
+
+
+def joined(decision: Decision, new: Decision) -> Decision:
+    """The decision on the models of both; those that are new to a revision keep their own reference."""
+    added = (replace(each, reference=new.reference) for each in new.models)
+    models = (*decision.models, *added)
+    outcome = _worst(each.outcome for each in models)
+    lines = decision_lines(
+        outcome,
+        models,
+        decision.reference,
+        decision.confidence,
+        waives=decision.undecided_passes,
+    )
+    return replace(decision, outcome=outcome, models=models, lines=tuple(lines))
+
+
+def with_unmatched(
+    decision: Decision, vanished: Sequence[str], new: Sequence[str], example: str
+) -> Decision:
+    """The decision where new models may be vanished ones by another name: undecided, unless a model is worse.
+
+    example : the setting that says so of the first two
+    """
+    lines = unmatched_lines(decision, vanished, new, example)
+    outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
+    return replace(decision, outcome=outcome, lines=tuple(lines))
 
 
 def guarded(

@@ -122,12 +122,16 @@ class Success(Measured):
 
 @dataclass(frozen=True)
 class ModelDecision:
-    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own."""
+    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own.
+
+    reference : the baseline, if the model is held against it and others against a revision
+    """
 
     model: str
     outcome: Outcome
     guardrails: tuple[Guardrail, ...]
     success: tuple[Success, ...]
+    reference: str | None = field(default=None, metadata=LEFT_OUT)
 
     def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
         """Those with this outcome, as they were asked for."""

@@ -151,8 +151,10 @@ def one_sided(
 ) -> Iterator[str]:
     """What only one of the two revisions has: models, if all were asked for, and labels."""
     new = [model for model in named if model not in before.evaluations]
-    gone = [model for model in before.models if model not in named and every_model]
+    gone = before.vanished(named) if every_model else []
     ours, theirs = _labels_of_one_side(asked, before)
+    if before.former_names:
+        yield renamed_note(before)
     for names, what in (
         (new, f"not in {before.name}"),
         (gone, "no longer a model"),
@@ -162,6 +164,12 @@ def one_sided(
     ):
         if names:
             yield f"{what}: {', '.join(names)}"
+
+
+def renamed_note(before: Former) -> str:
+    """Return which models the revision knew by another name."""
+    names = (f"{model} was {name}" for model, name in before.former_names.items())
+    return f"renamed since {before.name}: {', '.join(names)}"
 
 
 def trainings_of_one_side(asked: Asked, before: Former) -> Iterator[tuple[list[str], str]]:

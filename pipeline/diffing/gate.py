@@ -9,8 +9,9 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
+from concord.metrics_core.comparing.evidence.replicating import Named
 from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
-from concord.metrics_core.comparing.gate import decide, guarded
+from concord.metrics_core.comparing.gate import decide, guarded, joined, with_unmatched
 from concord.metrics_core.comparing.gate_evidence import (
     Checked,
     checked,
@@ -24,6 +25,7 @@ from concord.pipeline.diffing.changes import (
     NOW,
     THEN,
     Unlike,
+    renamed_note,
     trainings_of_one_side,
     unlike,
     version_warnings,
@@ -70,8 +72,9 @@ def gated(
         found = _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
         return replace(found, notes=tuple(_over_users(asked, found.decision)))
     named = gate.models or tuple(evaluations)
-    with former(revision, asked, named, lists=_reads_lists(asked, gate)) as before:
-        return _against_revision(asked, gate, evaluations, ground, before)
+    with former(revision, params, asked, named, lists=_reads_lists(asked, gate)) as before:
+        rule = params.gate.new_models if params.gate else None
+        return _against_revision(asked, gate, evaluations, ground, before, rule=rule)
 
 
 def _example(asked: Asked) -> str:
@@ -95,15 +98,20 @@ def _against_revision(
     evaluations: Mapping[str, Evaluated],
     ground: Ground,
     before: Former,
+    *,
+    rule: str | None,
 ) -> Gated:
     differing = unlike(asked, evaluations, before)
     _refuse_unlike(gate, differing, evaluations, before)
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
-    if gate.models and new:
+    vanished = before.vanished(evaluations)
+    unmatched = bool(new and vanished) and rule is None
+    added = [model for model in new if model != asked.baseline] if rule == "baseline" else []
+    if gate.models and new and not unmatched and rule is None:
         fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
         raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
-    if not before.evaluations:
+    if not (before.evaluations or added or unmatched):
         fix = "name a revision that has one of them, or compare with the baseline: `concord gate`"
         raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
     found = {
@@ -119,12 +127,41 @@ def _against_revision(
         confidence=asked.confidence,
         undecided_passes=gate.undecided_passes,
     )
-    gone = [model for model in before.models if model not in evaluations]
+    if added:
+        decision = joined(decision, _of_new_models(asked, gate, evaluations, ground, added))
+    if unmatched:
+        now, then = _first(new[0], asked.replicates), _first(vanished[0], before.replicates)
+        decision = with_unmatched(decision, vanished, new, f"models.{now}.was: {then}")
+    left_out = [model for model in new if model not in added]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
     over_users = _over_users(asked, decision)
     versions = version_warnings(evaluations, before)
-    notes = (*versions, *_notes(new, gone, before.name), *differing.notes())
+    notes = (*versions, *_notes(left_out, vanished, before), *differing.notes())
     return Gated(decision, (*notes, *trainings, *over_users))
+
+
+def _first(model: str, replicates: Named) -> str:
+    """Return the first entry of `models` of a model."""
+    return next(iter(replicates.get(model, {"": model}).values()))
+
+
+def _of_new_models(
+    asked: Asked,
+    gate: Gate,
+    evaluations: Mapping[str, Evaluated],
+    ground: Ground,
+    models: Sequence[str],
+) -> Decision:
+    """The decision on models that a revision lacks, against the baseline of now."""
+    compared = {model: evaluations[model] for model in (asked.baseline, *models)}
+    evidence = Evidence(asked, compared, ground)
+    return decide(
+        checked(evidence, gate, models, gate_differences(evidence, gate)),
+        against="baseline",
+        reference=asked.baseline,
+        confidence=asked.confidence,
+        undecided_passes=gate.undecided_passes,
+    )
 
 
 def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
@@ -133,11 +170,13 @@ def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
         yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
 
 
-def _notes(new: Sequence[str], gone: Sequence[str], revision: str) -> Iterator[str]:
+def _notes(new: Sequence[str], vanished: Sequence[str], before: Former) -> Iterator[str]:
+    if before.former_names:
+        yield renamed_note(before)
     if new:
-        yield f"not in {revision}, so not decided on: {', '.join(new)}"
-    if gone:
-        yield f"no longer a model: {', '.join(gone)}"
+        yield f"not in {before.name}, so not decided on: {', '.join(new)}"
+    if vanished:
+        yield f"no longer a model: {', '.join(vanished)}"
 
 
 def _with_former_self(

@@ -1,7 +1,7 @@
 """Results of this project as another revision left them, from DVC's cache or remote."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,9 @@ from concord.metrics_core.comparing.evidence.replicating import KEY, Named, mode
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import read_comparison
 from concord.pipeline.diffing.dvc_lock import replicates_of
+from concord.pipeline.diffing.renames import renamed_lists
 from concord.pipeline.diffing.revision_files import RevisionFiles
-from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.safe_yaml import load_yaml
 
 _SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  # of results
@@ -28,8 +29,10 @@ _COMPARISON = "comparison.json"
 class Former:
     """A revision: its params.yaml, the models that it named, and the evaluations of those that were asked for.
 
-    evaluations : model -> its results; of several trainings together
-    lists       : list -> its results: of a model, or of each of its trainings
+    evaluations  : model, by its name of now -> its results; of several trainings together
+    lists        : list, by its name of now -> its results: of a model, or of each of its trainings
+    former_names : model -> its name at the revision, if that was another one
+    replicates   : model of the revision -> number of the training -> list
     """
 
     name: str
@@ -37,26 +40,36 @@ class Former:
     models: list[str]
     evaluations: Mapping[str, Evaluated]
     lists: Mapping[str, Evaluated] = field(default_factory=dict)
+    former_names: Mapping[str, str] = field(default_factory=dict)
+    replicates: Named = field(default_factory=dict)
+
+    def vanished(self, models: Collection[str]) -> list[str]:
+        """Return the models of the revision that are not among these, by whatever name."""
+        continued = self.former_names.values()
+        return [name for name in self.models if name not in models and name not in continued]
 
 
 @contextmanager
 def former(
-    revision: str, asked: Asked, models: Sequence[str], *, lists: bool = False
+    revision: str, params: Params, asked: Asked, models: Sequence[str], *, lists: bool = False
 ) -> Iterator[Former]:
     """The results of a revision, in files that live as long as the block; with the models' lists, if they are read.
 
     A model has the trainings that the revision says it had, or else those that it has now, as far as they were there.
+    A model that the revision lacks may continue a model of another name (`renamed_lists`).
 
     Raises
     ------
     InputError : there is no such revision, it holds no project, or its results are gone
     """
     files = RevisionFiles(revision)
-    params, folders = _read_params(files, _SUFFIXES)
-    named = list(params.get("models") or ())
-    section = params.get("comparison")
-    then = replicates_of(section.get(KEY) if isinstance(section, Mapping) else None, named)
-    names = {model: own for model in models if (own := _lists(model, then, asked, named))}
+    content, folders = _read_params(files, _SUFFIXES)
+    known = _mapping(content.get("models"))
+    named = list(known)
+    then = replicates_of(_mapping(content.get("comparison")).get(KEY), named)
+    entries = {name: entry.model_dump() for name, entry in params.models.items()}
+    renamed = renamed_lists(entries, known)
+    names = {model: own for model in models if (own := _lists(model, then, asked, named, renamed))}
     every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -67,21 +80,51 @@ def former(
         ]
         if found_problems := [each for each in problems if each is not None]:
             raise InputError(found_problems)
-        found = {name: _evaluation(folder, name, params) for name in every}
+        found = {name: _evaluation(folder, name, content) for name in every}
         evaluations = {
             model: _together(asked, {name: found[name] for name in own}, revision)
             for model, own in names.items()
         }
-        yield Former(revision, params, models_of(named, {**asked.replicates, **then}), evaluations, found)  # fmt: skip
+        compared = models_of(named, {**asked.replicates, **then})
+        vanished = [name for name in compared if name not in models_of(entries, asked.replicates)]
+        owners = {model: _owners(own, then) for model, own in names.items()}
+        current_names = {former_name: name for name, former_name in renamed.items()}
+        yield Former(
+            name=revision,
+            params=content,
+            models=compared,
+            evaluations=evaluations,
+            lists={current_names.get(name, name): each for name, each in found.items()},
+            former_names={
+                m: of[0] for m, of in owners.items() if len(of) == 1 and of[0] in vanished
+            },
+            replicates=then,
+        )
 
 
-def _lists(model: str, then: Named, asked: Asked, named: Sequence[str]) -> list[str]:
+def _lists(
+    model: str, then: Named, asked: Asked, named: Sequence[str], renamed: Mapping[str, str]
+) -> list[str]:
     """The lists of a model at a revision; none where it had no such model."""
     if model in then:
         return list(then[model].values())
     if model in named:
         return [model]
-    return [name for name in asked.replicates.get(model, {}).values() if name in named]
+    own = list(asked.replicates.get(model, {model: model}).values())
+    if known := [name for name in own if name in named]:
+        return known
+    owners = _owners([renamed[name] for name in own if name in renamed], then)
+    return _lists(owners[0], then, asked, named, {}) if len(owners) == 1 else []
+
+
+def _owners(lists: Iterable[str], replicates: Named) -> list[str]:
+    """Return the models of lists, each once."""
+    owner = {name: model for model, of in replicates.items() for name in of.values()}
+    return list(dict.fromkeys(owner.get(name, name) for name in lists))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _together(asked: Asked, lists: Mapping[str, Evaluated], revision: str) -> Evaluated:

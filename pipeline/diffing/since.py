@@ -39,7 +39,7 @@ def since(params: Params, revision: str) -> Since:
     evaluations = with_replicates(every, asked)
     groups = asked.segments.values()
     lists = any(isinstance(each, ByPopularity) for each in groups)
-    with former(revision, asked, list(evaluations), lists=lists) as before:
+    with former(revision, params, asked, list(evaluations), lists=lists) as before:
         differing = unlike(asked, evaluations, before)
         doubts = [problem.what for problem in differing.refusals(asked.primary)]
         alike = asked.without(differing.labels)

@@ -183,6 +183,7 @@ def value_findings(params: Params) -> list[Finding]:
         *_baseline_findings(params),
         *_case_findings(params),
         *_training_findings(params),
+        *_rename_findings(params),
     ]
     return found or [*_uncomputable_findings(params), *_gate_findings(params)]
 
@@ -300,6 +301,25 @@ def _gate_findings(params: Params) -> Iterator[Finding]:
     if asked.gate is not None:
         for place, what, fix in gate_findings(asked.gate, asked, compared_models(params)):
             yield tuple(place.split(".", 2)), what, fix
+
+
+def _rename_findings(params: Params) -> Iterator[Finding]:
+    """Yield former names that are still models, or that two models have."""
+    seen: dict[str, str] = {}
+    for name, entry in params.models.items():
+        if entry.was is None:
+            continue
+        place = ("models", name, "was")
+        if entry.was in params.models:
+            yield (
+                place,
+                f"is {entry.was!r}, which is still a model",
+                "remove `was`, or rename the model",
+            )
+        elif entry.was in seen:
+            what = f"is {entry.was!r}, as that of {seen[entry.was]}"
+            yield place, what, "leave it with the model that continues the former one"
+        seen.setdefault(entry.was, name)
 
 
 def _training_findings(params: Params) -> Iterator[Finding]:

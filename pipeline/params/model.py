@@ -91,14 +91,18 @@ RunId = Annotated[
 ]
 
 
+ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
+
+
 class ListsFile(_Section):
-    """`fold`: the lists are judged by the truth of this fold."""
+    """`fold`: the lists are judged by the truth of this fold. `was`: the name of the model at revisions that lack this one."""
 
     path: str
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
     fold: str | None = None
+    was: ModelName | None = None
     training_run_id: RunId | None = None
 
     @field_validator("fold", mode="before")
@@ -203,7 +207,6 @@ Trainings = Annotated[
     | Annotated[dict[str, str], Tag(_BY_NUMBER)],
     Discriminator(_is_mapping),
 ]
-ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
 class Comparison(_Section):
@@ -257,13 +260,18 @@ Margins = dict[str, Margin]
 
 
 class Gate(_Section):
-    """What `concord gate` decides on: margins are a number, a share of the reference's mean, or min_effect."""
+    """What `concord gate` decides on: margins are a number, a share of the reference's mean, or min_effect.
+
+    `new_models`: models that a revision lacks are held against the baseline, or not decided on; not set: not decided on,
+    and the gate stays undecided if others have vanished, of which they may be new names.
+    """
 
     guardrails: Margins = {}
     segments: dict[str, Margins] = {}
     success: list[str] = Field(default=[], max_length=MOST_NAMED)
     undecided: Literal["pass"] | None = None
     models: list[str] = []
+    new_models: Literal["baseline", "ignore"] | None = None
 
     @field_validator("guardrails", mode="before")
     @classmethod

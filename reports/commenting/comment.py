@@ -1,5 +1,6 @@
 """One comment in a pull request: the decision first, then what changed, then all models; the rest is folded."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -32,6 +33,7 @@ from concord.reports.writing.verdicts import VERDICTS
 
 _LEFT_OUT = "Left out, since a comment is too short for it: {}. The report has all of it."
 _ROOM = 1000  # characters for that
+_KEY = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `gate.new_models: baseline`, escaped
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,7 @@ def _decision(comment: Comment, most: int) -> str:
 
 def _keys_as_code(escaped: str) -> str:
     """With the keys that a decision names set as code; all else stays escaped."""
-    for key in ("gate:", "undecided: pass", "user_no_recs: zero"):
-        escaped = escaped.replace(rf"\`{key}\`", f"`{key}`")
-    return escaped
+    return _KEY.sub(lambda key: "`" + key[1].replace("\\", "") + "`", escaped)
 
 
 def _beware(comment: Comment, most: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concord.metrics_core.checking.problems import in_words
 from concord.metrics_core.comparing.sentences.phrases import digits
 from concord.metrics_core.comparison.gate import (
+    Decision,
     Guardrail,
     Measured,
     ModelDecision,
@@ -94,6 +95,30 @@ def decision_lines(
     yield f"{_what_else(outcome, deciding, models)} Checked: {_checked(models)}."
 
 
+def unmatched_lines(
+    decision: Decision, vanished: Sequence[str], new: Sequence[str], example: str
+) -> Iterator[str]:
+    """The lines of a decision where models have vanished while others are new."""
+    gone = f"{listed(vanished)} {_is(vanished)} gone while {listed(new)} {_is(new)} new"
+    fix = (
+        f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
+        "`gate.new_models: baseline` holds them against the baseline, and `gate.new_models: ignore` leaves them out."
+    )
+    groups = [*([_groups(decision.models)] if decision.models else []), gone]
+    outcome = "worse" if decision.outcome == "worse" else "undecided"
+    yield f"{outcome}, against {decision.reference}: {'; '.join(groups)}."
+    if outcome == "worse":
+        yield decision.lines[1]
+        yield f"{decision.lines[2]} {fix}"
+        return
+    yield "A new model may be a vanished one by another name, which would be held against its former self."
+    yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
 def told(model: str, found: Measured, confidence: float) -> str:
     """`als on nDCG@10 of activity “0”: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
     size = f"{model} on {place(found)}: {_signed(found.difference, digits([found]))}"
@@ -118,10 +143,15 @@ def _groups(models: Sequence[ModelDecision]) -> str:
     }
     groups = []
     for outcome, (one, several) in words.items():
-        names = [each.model for each in models if each.outcome == outcome]
+        names = [_named(each) for each in models if each.outcome == outcome]
         if names:
             groups.append(f"{listed(names)} {one if len(names) == 1 else several}")
     return "; ".join(groups)
+
+
+def _named(decided: ModelDecision) -> str:
+    own = decided.reference
+    return decided.model if own is None else f"{decided.model} (new, against {own})"
 
 
 def _closest(models: Sequence[ModelDecision], confidence: float) -> str:

@@ -35,7 +35,7 @@ def diff(
     lists, asked = read_evaluations(params, asked, wanted or asked.primary)
     evaluations = with_replicates(lists, asked)
     named = list(models) or list(evaluations)
-    with former(revision, asked, named) as before:
+    with former(revision, params, asked, named) as before:
         differing = unlike(asked, evaluations, before)
         if not anyway and (refused := differing.refusals(wanted or asked.primary)):
             raise InputError(refused)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.comparing.gate import decide, guarded, successes
+from concord.metrics_core.comparing.gate import decide, guarded, joined, successes, with_unmatched
 from concord.metrics_core.comparison.gate import Decision, Guardrail, Kind, Measured
 from concord.metrics_core.comparison.words import PERCENT
 from concord.reports.sections import gate
@@ -200,6 +200,45 @@ def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
         for line in decided({"als": (guardrails, [])}).lines:
             assert line.splitlines() == [line]
             assert "\x1b" not in line
+
+
+@pytest.mark.parametrize(
+    ("interval", "undecided_passes", "outcome"),
+    [
+        ((-0.01, -0.005), False, "worse"),
+        ((-0.01, 0.01), True, "undecided"),
+        ((0.0, 0.001), True, "undecided"),
+    ],
+)
+def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_another_is_worse(
+    interval: tuple[float, float], undecided_passes: bool, outcome: str
+) -> None:
+    models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
+    found = decided(models, undecided_passes=undecided_passes)
+    unmatched = with_unmatched(found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr")
+
+    assert unmatched.outcome == outcome
+    assert unmatched.models == found.models
+    assert unmatched.lines[0].startswith(f"{outcome}, against popularity: als ")
+    assert unmatched.lines[0].endswith("; bpr is gone while slim and ease are new.")
+    assert "Write `models.slim.was: bpr` if slim is the former bpr;" in unmatched.lines[2]
+
+
+def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
+    worse, fine = (guarded(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001)))
+    found = decided({"als": ([fine], [])}, against="revision")
+    new = replace(decided({"slim": ([worse], [])}), reference="knn")
+    both = joined(found, new)
+
+    assert both.outcome == "worse"
+    assert [each.reference for each in both.models] == [None, "knn"]
+    assert (
+        both.lines[0] == "worse, against popularity: slim (new, against knn) is worse; als passes."
+    )
+    assert (
+        joined(decided({}), new).lines[0]
+        == "worse, against popularity: slim (new, against knn) is worse."
+    )
 
 
 def test_without_a_model_to_decide_on_there_is_no_decision() -> None:

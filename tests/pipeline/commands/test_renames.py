@@ -1,0 +1,147 @@
+"""A model under another name: `gate`, `diff` and `comment` hold it against its former self, or say that they cannot tell."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from concord.pipeline.diffing.renames import renamed_lists
+from tests.pipeline.revisions import SECOND
+from tests.project import attempt, change_params, copied_from, params_refusal, run, run_stages
+
+GATE = {"guardrails": {"nDCG@10": "2%"}}
+SAME_FILE, OTHER_FILE = "data/demo/ease.parquet", "data/demo/slim.parquet"
+
+
+@pytest.fixture(scope="module")
+def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Since the tag v1 ease has become worse, and is called slim."""
+    copy = copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("renamed"))
+    shutil.copy(copy / SAME_FILE, copy / OTHER_FILE)
+    _call(copy, path=SAME_FILE)
+    run_stages(copy, "load slim", "evaluate slim", "compare")
+    return copy
+
+
+def _call(project: Path, **entry: str) -> None:
+    """Set the models to knn, and slim with this entry."""
+    models = {"knn": {"path": "data/demo/item-knn.parquet"}, "slim": entry}
+    change_params(project, {"models": models, "gate": GATE})
+
+
+def _gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
+    """Return the exit code, the lines and the notes of a gate against v1."""
+    change_params(project, {"gate": GATE | gate})
+    done = attempt(project, "concord", "gate", "v1", "--json")
+    assert done.stdout, done.stderr
+    content = json.loads(done.stdout)
+    assert done.returncode == content["exit_code"]
+    return done.returncode, content["lines"], content["notes"]
+
+
+@pytest.mark.whole
+@pytest.mark.fault(43, "by `was`, or by the same file, it is held against its former self")
+@pytest.mark.parametrize("entry", [{"path": SAME_FILE}, {"path": OTHER_FILE, "was": "ease"}])
+def test_a_renamed_model_is_held_against_its_former_self(
+    project: Path, entry: dict[str, str]
+) -> None:
+    _call(project, **entry)
+    code, lines, notes = _gate(project)
+
+    assert code == 1
+    assert lines[0] == "worse, against v1: slim is worse; knn passes."
+    assert notes == ["renamed since v1: slim was ease"]
+    (row,) = [
+        each
+        for each in json.loads(run(project, "concord", "diff", "v1", "--json"))["changes"]
+        if (each["model"], each["label"]) == ("slim", "nDCG@10")
+    ]
+    assert row["verdict"] == "worse"
+    assert "Renamed since v1: slim was ease." in attempt(project, "concord", "comment", "v1").stdout
+
+
+@pytest.mark.whole
+@pytest.mark.fault(43, "else the gate is undecided, and says what to write")
+@pytest.mark.parametrize("gate", [{}, {"undecided": "pass"}, {"models": ["knn", "slim"]}])
+def test_a_model_that_vanished_while_another_is_new_is_undecided_and_never_waived(
+    project: Path, gate: dict[str, Any]
+) -> None:
+    _call(project, path=OTHER_FILE)
+    code, lines, _ = _gate(project, **gate)
+    comment = attempt(project, "concord", "comment", "v1", "--undecided", "pass")
+
+    assert code == comment.returncode == 3
+    assert lines[0] == "undecided, against v1: knn passes; ease is gone while slim is new."
+    assert lines[2].startswith("Write `models.slim.was: ease` if slim is the former ease;")
+    assert lines[2].endswith("Checked: 1 guardrail of 1 model.")
+    assert "Gate: undecided" in comment.stdout
+    assert "Write `models.slim.was: ease` if" in comment.stdout
+
+
+@pytest.mark.whole
+def test_new_models_are_held_against_the_baseline_or_left_out(project: Path) -> None:
+    _call(project, path=OTHER_FILE)
+    code, lines, notes = _gate(project, new_models="baseline")
+    assert code == 1
+    assert lines[0] == "worse, against v1: slim (new, against knn) is worse; knn passes."
+    assert notes == ["no longer a model: ease"]
+
+    code, lines, notes = _gate(project, new_models="ignore")
+    assert code == 0
+    assert lines[0] == "pass, against v1: knn passes."
+    assert notes == ["not in v1, so not decided on: slim", "no longer a model: ease"]
+
+    assert _gate(project, new_models="ignore", models=["knn", "slim"])[0] == 0
+
+
+@pytest.mark.whole
+def test_if_every_model_is_new_the_gate_says_what_to_write(project: Path) -> None:
+    models = {"slim": {"path": OTHER_FILE}}
+    change_params(project, {"models": models, "comparison.baseline": "slim"})
+    code, lines, _ = _gate(project)
+    change_params(project, {"comparison.baseline": "knn"})
+
+    assert code == 3
+    assert lines[0] == "undecided, against v1: ease and knn are gone while slim is new."
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("models", "words"),
+    [
+        ({"knn": {"path": "a"}, "slim": {"path": "b", "was": "knn"}}, "models.slim.was: is 'knn', which is still a model"),
+        ({"knn": {"path": "a", "was": "x"}, "slim": {"path": "b", "was": "x"}}, "models.slim.was: is 'x', as that of knn"),
+    ],
+)  # fmt: skip
+def test_a_former_name_that_cannot_be_is_refused(
+    project: Path, models: dict[str, Any], words: str
+) -> None:
+    assert words in params_refusal(project, {"models": models})
+
+
+A, B = {"path": "a.csv"}, {"path": "b.csv"}
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "expected"),
+    [
+        ({"new": A}, {"old": A}, {"new": "old"}),
+        ({"new": {"path": "./x/../a.csv"}}, {"old": A}, {"new": "old"}),
+        ({"new": B}, {"old": A}, {}),
+        ({"new": {**B, "was": "old"}}, {"old": A}, {"new": "old"}),
+        ({"new": {**B, "was": "never"}}, {"old": A}, {}),
+        ({"new": A, "old": A}, {"old": A}, {}),  # a copy
+        ({"new": A, "newer": A}, {"old": A}, {}),  # nobody knows which
+        ({"new": A}, {"old": A, "older": A}, {}),
+        ({"new": A}, {"old": A, "older": A, "oldest": B}, {}),
+        ({"new": A, "newer": {**B, "was": "old"}}, {"old": A}, {"newer": "old"}),
+        ({"old": {**B, "was": "older"}}, {"old": A, "older": B}, {}),  # its own name comes first
+        ({"new": A}, {"old": None, "older": {"path": 1}}, {}),
+    ],
+)
+def test_entries_continue_a_former_one_by_name_or_by_their_only_file(
+    now: dict[str, Any], then: dict[str, Any], expected: dict[str, str]
+) -> None:
+    assert renamed_lists(now, then) == expected
