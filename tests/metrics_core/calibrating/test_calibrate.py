@@ -1,14 +1,17 @@
 """`concord.calibrate`: small comparisons whose differences are known against lifts that are written down."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.calibrating.permuted import by_permutation
 from concord.metrics_core.comparison.parts import InputFile
 
 TRUTH = {"u1": ["a"], "u2": ["b"]}
@@ -210,3 +213,17 @@ def test_a_file_is_refused_with_the_place(
 
     assert told in str(refused.value)
     assert str(refused.value).startswith(str(file))
+
+
+def test_hundreds_of_experiments_take_seconds() -> None:
+    """The orders are drawn again 1,999 times, whatever the number of experiments."""
+    rng = np.random.default_rng(1)
+    online = rng.normal(size=300)
+    offline = np.array([online + rng.normal(size=300), rng.normal(size=300)])
+    begun = time.process_time()
+
+    chances = by_permutation(offline, online, np.sign(online))
+
+    assert time.process_time() - begun < 10
+    assert chances.tau[0] == chances.sign_best[0] == 1 / 2_000
+    assert chances.tau[1] > 0.05
