@@ -132,11 +132,12 @@ def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
 
     sequence = sf.monotonically_increasing_id()
     if not _knows_files(frame):
-        where = sf.spark_partition_id().alias("number")
-        found = frame.groupBy(where).count().collect()
+        stand = _in_few_tasks(frame.withColumn(ORIGIN, sequence))
+        where = sf.shiftright(ORIGIN, IN_PARTITION).alias("number")
+        found = stand.groupBy(where).count().collect()
         names = {number: f"partition {number}" for number, _ in sorted(found)}
         rows = sum(count for _, count in found)
-        return frame.withColumn(ORIGIN, sequence), Places(names, rows, IN_PARTITION)
+        return stand, Places(names, rows, IN_PARTITION)
     path, row = column("_metadata").getField("file_path"), column("_metadata").getField("row_index")
     counts: dict[str, int] = dict(frame.groupBy(path.alias("path")).count().collect())
     named = {each: unquote(urlsplit(each).path) for each in counts}
@@ -152,6 +153,14 @@ def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
     numbers = frame.sparkSession.createDataFrame(starts, "path string, start bigint")
     joined = stand.join(sf.broadcast(numbers), "path", "left")
     return joined.withColumn(ORIGIN, sf.col("start") + sf.col(ORIGIN)).drop("start", "path"), places
+
+
+def _in_few_tasks(frame: "DataFrame") -> "DataFrame":
+    """The rows in at most as many partitions as a shuffle has: a task for each of thousands that are empty takes minutes.
+
+    Rows keep the numbers that they have by partition, which must be columns already.
+    """
+    return frame.coalesce(int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
 
 
 def _knows_files(frame: "DataFrame") -> bool:

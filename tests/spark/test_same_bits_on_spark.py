@@ -70,6 +70,20 @@ def test_shuffled_rows_and_partitions_leave_no_trace(spark: "SparkSession") -> N
     assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, ACCURACY, STANDARD))
 
 
+def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> None:
+    """The session shuffles into two partitions."""
+    recs, truth = (frame(spark, each).repartition(300, "user") for each in (GIVEN.recs, GIVEN.truth))  # fmt: skip
+    spark.sparkContext.setJobGroup("empty partitions", "")
+
+    found = on_spark(recs, truth, ACCURACY, STANDARD)
+
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("empty partitions")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    assert max(stage.numTasks for stage in stages if stage) <= 4
+    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, ACCURACY, STANDARD))
+
+
 @pytest.mark.parametrize(
     "knobs",
     [
