@@ -9,6 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import concord as cc
+from benchmarks.fuzz_readers import FINE, outcomes
 from concord.metrics_core.metrics import own
 from tests.pipeline.params_content import params_content
 from tests.project import attempt, run_stages
@@ -174,3 +175,24 @@ def test_an_error_of_an_own_metric_is_told_of_its_file_and_not_of_the_convention
     assert done.returncode == 2
     assert "m.py: f raises KeyError: 10, line 7\n  fix: correct the function" in done.stderr
     assert "params.yaml" not in done.stderr
+
+
+def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    class Leaving:
+        name = "leaving"
+
+        def load(self) -> None:
+            raise SystemExit(0)
+
+    monkeypatch.setattr(own, "entry_points", lambda **_: [Leaving()])
+
+    assert "entry point leaving of concord.metrics: raises SystemExit" in refused_value("leaving")
+
+
+@pytest.mark.whole
+def test_whatever_own_metrics_do_other_metrics_keep_their_values() -> None:
+    """`benchmarks/fuzz_readers.py --kind own_metrics` tries more of them."""
+    found = list(outcomes(1_000_000, 60, "own_metrics"))
+
+    assert [each for each in found if each[0] not in FINE] == []
+    assert {"refused", "right"} <= {outcome for outcome, _, _ in found}
