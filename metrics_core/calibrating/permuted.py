@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def by_permutation(offline: Floats, online: Floats, settled: Floats) -> Chances:
     untied = np.count_nonzero(pairs, axis=1)
     scale = np.sqrt(np.where(untied, untied, 1))[:, None]
     first, second = np.triu_indices(len(online), 1)
-    exact = np.float32 if len(first) <= _EXACT else np.float64
+    exact: Any = np.float32 if len(first) <= _EXACT else np.float64
     pairs = pairs.astype(exact)
     online_signs = np.sign(online[:, None] - online).astype(exact)
     seen_sign = signs @ settled[:, None]
