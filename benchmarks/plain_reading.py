@@ -116,4 +116,5 @@ MEANING: dict[str, Callable[[list[Row]], Any]] = {
     "items": lambda rows: {_id(row["item"]) for row in rows},
     "users": lambda rows: {_id(row["user"]) for row in rows},
     "held": lambda rows: rows,
+    "history": lambda rows: rows,
 }

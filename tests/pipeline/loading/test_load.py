@@ -232,7 +232,14 @@ def test_line_without_end_is_refused_in_bounded_memory() -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("kind", "cases"),
-    [("bytes", 240), ("types", 60), ("folders", 60), ("streams", 60), ("shapes", 60)],
+    [
+        ("bytes", 240),
+        ("types", 60),
+        ("folders", 60),
+        ("streams", 60),
+        ("shapes", 60),
+        ("history", 10),
+    ],
 )
 def test_damaged_and_odd_files_are_refused_or_read_rightly(kind: str, cases: int) -> None:
     """`benchmarks/fuzz_readers.py` tries more of them."""
