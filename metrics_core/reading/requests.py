@@ -1,7 +1,7 @@
 """Columns that tell the requests of a user apart, where the rows of a user are several lists or truths."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -26,8 +26,8 @@ _TIMES = re.compile(r"time|stamp|created|(^|_)(date|day|ts)($|_)", re.IGNORECASE
 
 def units_of(
     connection: DuckDBPyConnection, file: InputTable, others: Sequence[str]
-) -> list[tuple[str, ...]]:
-    """Return the sets of columns that make each list or truth of a table sound; the empty set if it is already.
+) -> Iterator[tuple[str, ...]]:
+    """Yield the sets of columns that make each list or truth of a table sound; the empty set if it is already.
 
     A list is sound if its ranks have no gap and no repetition or, without ranks, if no item repeats. Of a truth, no item
     may repeat; a column of times is not tried, as it tells nearly all rows apart.
@@ -40,7 +40,7 @@ def units_of(
     named = [name for name in usable if _NAMED.search(name)]
     tried = [*named, *(name for name in usable if name not in named)][:MOST_TRIED]
     sets = [(), *((name,) for name in tried), *combinations(named[:3], 2)]
-    return [each for each in sets if _is_sound(connection, file, each)]
+    yield from (each for each in sets if _is_sound(connection, file, each))
 
 
 def names_requests(columns: Sequence[str]) -> bool:
@@ -56,7 +56,7 @@ def hint(connection: DuckDBPyConnection, source: Source) -> str:
         if unit:
             names = " and ".join(map(repr, unit))
             verb = "tells" if len(unit) == 1 else "tell"
-            where = "the lists" if "grade" in source.file.may_have else "the truth"
+            where = "the truth" if "rank" in source.file.may_have else "the lists"
             setting = source.file.settings.requests(unit)
             return (
                 f"if {names} {verb} the requests of a user apart, in {where} as well, set {setting}"

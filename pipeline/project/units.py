@@ -30,7 +30,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     if not shared:
         return ()
     with workspace() as connection:
-        found = [units_of(connection, _input(table), shared) for table in models.values()]
+        found = [[*units_of(connection, _input(table), shared)] for table in models.values()]
     fitting = [unit for unit in found[0] if all(unit in each for each in found)]
     if () in fitting:  # which ranks prove, and scores do not
         ranked = any("rank" in table.columns for table in models.values())

@@ -506,6 +506,10 @@ TRUTH = [
     BadTruth("item_judged_twice_by_session", "user,session_id,item,grade\nu,1,a,1\nu,2,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", SESSIONS("lists", ONE_ROW), page=72),
+    BadTruth("item_judged_twice_by_session_without_grades", "user,session_id,item\nu,1,a\nu,2,a\n",
+             "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
+             " user; 1 row affected", SESSIONS("lists", ONE_ROW),
+             settings={"columns": {"grade": None}}),
     BadTruth("item_judged_twice_at_two_times", "user,timestamp,item,grade\nu,1,a,1\nu,2,a,2\nv,1,a,1\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW),
