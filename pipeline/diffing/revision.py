@@ -44,9 +44,10 @@ class Former:
     replicates: Named = field(default_factory=dict)
 
     def vanished(self, models: Collection[str]) -> list[str]:
-        """Return the models of the revision that are not among these, by whatever name."""
-        continued = self.former_names.values()
-        return [name for name in self.models if name not in models and name not in continued]
+        """Return the models of the revision that are not among these: by no name, and by none of their trainings."""
+        continued = {*models, *self.former_names.values()}
+        names = {name: {name, *self.replicates.get(name, {}).values()} for name in self.models}
+        return [name for name, own in names.items() if not own & continued]
 
 
 @contextmanager
