@@ -86,11 +86,11 @@ def broken(chance: random.Random, what: str, name: str) -> bytes:
     packed = name.endswith(".gz") and chance.randrange(10) < 7  # noqa: PLR2004
     text = bytearray(gzip.decompress(content) if packed else content)
     for _ in range(chance.choice((0, 1, 1, 1, 2, 4))):
-        _stroke(chance, text)
+        stroke(chance, text)
     return gzip.compress(bytes(text), mtime=0) if packed else bytes(text)
 
 
-def _stroke(chance: random.Random, text: bytearray) -> None:
+def stroke(chance: random.Random, text: bytearray) -> None:
     at = chance.randrange(len(text) + 1)
     to = min(len(text), at + chance.choice((1, 1, 2, 5, 20)))
     match chance.randrange(7):

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 class Case:
     """A file and what it holds.
 
-    what : lists, truth, train, items or users
+    what : lists, truth, train, items, users, held or damaged
     path : the file or folder
     rows : what is to be read, in plain values; None: what a plain reading of the file says, where there is one
     may  : what else may come of it: `refused`, `only refused`, or nothing

@@ -5,7 +5,7 @@
 A case is a number: what is wrong can be seen again with `--first N --cases 1`. Kinds of cases (`fuzz_cases.KINDS`):
 `bytes` of sound files are changed, `types` are those of Arrow in every role, `folders`, `streams` and
 `shapes`; `held` is what people hold in Python, through `concord.evaluate`; `own_metrics` write, exit, raise and return
-odd values; `history` are histories of git, through the commands that read them.
+odd values; `history` are histories of git, and `results` results of a project, through the commands that read them.
 Each answer is compared with what the case says it holds, or with a plain reading of the same bytes
 (`benchmarks/plain_reading.py`). Crashes and hangs are told too: cases run in a process of their own.
 """
@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import held_data, odd_files, odd_history, odd_metrics, odd_types  # noqa: F401 - they add their kinds
+from benchmarks import damaged_results, held_data, odd_files, odd_history, odd_metrics, odd_types  # noqa: F401 - they add their kinds
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
 from concord.metrics_core.checking.problems import InputError

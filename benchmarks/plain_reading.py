@@ -117,4 +117,5 @@ MEANING: dict[str, Callable[[list[Row]], Any]] = {
     "users": lambda rows: {_id(row["user"]) for row in rows},
     "held": lambda rows: rows,
     "history": lambda rows: rows,
+    "damaged": lambda rows: rows,
 }

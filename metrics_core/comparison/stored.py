@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.checking.extras import extra_named
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.comparison import Comparison
@@ -69,25 +70,16 @@ def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
 
 def read_comparison(path: Path) -> Comparison:
     """The comparison of a file; raises as `from_content`, and where there is no such file or it is no JSON."""
-    return from_content(_content(path), str(path))
+    return from_content(load_json(path, _AGAIN), str(path))
 
 
 def read_cases(path: Path) -> Cases:
     """The cases of a file; raises as `read_comparison`."""
-    content = _content(path)
+    content = load_json(path, _AGAIN)
     _refuse_another_version(content, str(path), (SCHEMA,))
     given = {key: part for key, part in content.items() if key != "schema"}
     found: Cases = _validated(Cases, given, str(path))
     return found
-
-
-def _content(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, IsADirectoryError):
-        raise refuse(str(path), "there is no such file", _AGAIN) from None
-    except (ValueError, RecursionError) as error:
-        raise refuse(str(path), f"is not valid JSON: {error}", _AGAIN) from None
 
 
 def json_schema() -> dict[str, Any]:

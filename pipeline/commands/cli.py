@@ -3,10 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from concord.pipeline.commands.declared import DECIDING, OF_ONE, STAGE, STAGES, parser_of
 from concord.pipeline.terminal.parser import PROGRAM
+
+if TYPE_CHECKING:
+    from concord.metrics_core.checking.problems import Problem
 
 ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
 
@@ -46,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.argv = [chosen.stage, *given_to, *chosen.how]
         run(lambda: _stage(chosen), lambda: _after(chosen.stage))
     sys.argv = [f"concord {chosen.name}", *chosen.how]
-    leave(lambda: chosen.command(chosen))
+    leave(lambda: _command(chosen))
 
 
 def _decide(chosen: argparse.Namespace) -> NoReturn:
@@ -57,7 +60,7 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
         with extra_named():
             from concord.pipeline.running.stage import leave
         sys.argv = [f"concord {chosen.name}", *chosen.how]
-        leave(lambda: chosen.command(chosen), errors=ERRORS)
+        leave(lambda: _command(chosen), errors=ERRORS)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
@@ -67,6 +70,19 @@ def _decide(chosen: argparse.Namespace) -> NoReturn:
         kind = type(error).__name__
         print(error if kind == "InputError" else f"{kind}: {error}", file=sys.stderr)
         sys.exit(ERRORS)
+
+
+def _command(chosen: argparse.Namespace) -> object:
+    from concord.pipeline.running.failures import damaged_results_named
+
+    with damaged_results_named(_damaged_results):
+        return chosen.command(chosen)
+
+
+def _damaged_results() -> "list[Problem]":
+    from concord.pipeline.commands.asking.stale import damaged_results  # after an error alone
+
+    return damaged_results()
 
 
 def _stage(chosen: argparse.Namespace) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.since import Since
 from concord.pipeline.commands.asking.leaderboard import comparison_of
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.diffing.git import run_git
@@ -55,9 +55,7 @@ def comment(
 def _content(params: Params, revision: str | None, undecided: str | None) -> Comment:
     """Return all that the comment is rendered from."""
     comparison = comparison_of(params)
-    stale = told_stale(params)
-    if stale:
-        LOG.warning("beware, %s", stale)
+    stale = warn_if_stale(params)
     former = None if revision is None else _since(params, revision)
     content = Comment(_folder_in_git(), comparison, None, since=former, stale=stale)
     if params.gate is None:

@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.gate import Outcome
 from concord.metrics_core.comparison.stored import plain
 from concord.metrics_core.comparison.words import one_line
 from concord.pipeline.commands.asking.leaderboard import comparison_of
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
@@ -20,8 +20,7 @@ def gate(revision: str | None, *, as_json: bool = False) -> int:
     """Prints the decision against the baseline or a revision; the exit code that says it."""
     params = read_params()
     found = gated(params, revision)
-    if stale := told_stale(params):
-        LOG.warning("beware, %s", stale)
+    warn_if_stale(params)
     if serious := len(comparison_of(params).serious):
         LOG.warning(
             "beware, %s on these results: see the report", in_words(serious, "serious warning")

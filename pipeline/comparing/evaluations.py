@@ -1,12 +1,11 @@
 """What the earlier stages left of each model: summary, quality and users' values, refused if they do not fit together."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.known_by import mark_of, told_mark
 from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.comparing.evidence.asked import Asked
@@ -18,9 +17,8 @@ from concord.metrics_core.metrics.label_content import by_reason, departure, pla
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.connections import reading
+from concord.pipeline.running.outputs import MAKE_AGAIN
 from concord.pipeline.running.per_user_file import read_carried
-
-Json = dict[str, Any]
 
 
 def read_evaluations(
@@ -89,7 +87,9 @@ def _read(params: Params, model: str) -> Evaluated:
     panel, lists = (
         Path(folder) / f"{model}.parquet" for folder in (params.results.panel, params.results.lists)
     )
-    return Evaluated(per_user, panel, lists, read_json(summary), read_json(quality))
+    return Evaluated(
+        per_user, panel, lists, load_json(summary, MAKE_AGAIN), load_json(quality, MAKE_AGAIN)
+    )
 
 
 def ground_of(params: Params) -> Ground:
@@ -99,16 +99,11 @@ def ground_of(params: Params) -> Ground:
         data / f"{name}.parquet" if name in params.background else None
         for name in ("train", "items", "users")
     )
-    quality = read_json(Path(params.results.quality) / "truth.json")
+    quality = load_json(Path(params.results.quality) / "truth.json", MAKE_AGAIN)
     truth = data / "truth.parquet"
     folds = {fold: truth / f"{fold}.parquet" for fold in in_order(params.data.truth.folds)}
     first = next(iter(folds.values()), truth)
     return Ground(first, train, items, users, quality, reading, folds)
-
-
-def read_json(path: Path) -> Json:
-    content: Json = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 def _departed(

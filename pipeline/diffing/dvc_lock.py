@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import StringIO
@@ -97,6 +97,15 @@ class DvcLock:
     def comparison(self) -> str | None:
         """Hash of the folder of the comparison; None before the first one."""
         return next(iter(self.stage("compare").output_hashes().values()), None)
+
+    def results(
+        self, models: Iterable[str], background: Iterable[str]
+    ) -> dict[str, Mapping[str, str]]:
+        """Return the outputs that other stages and commands read: path -> its entry."""
+        loaded = [f"load-background@{name}" for name in background]
+        evaluated = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
+        stages = ["load-truth", *loaded, *evaluated, "compare"]
+        return {path: entry for name in stages for path, entry in self.stage(name).outs.items()}
 
     @property
     def truth(self) -> str | None:

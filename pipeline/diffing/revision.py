@@ -1,6 +1,5 @@
 """Results of this project as another revision left them, from DVC's cache or remote."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
@@ -195,7 +195,7 @@ def _paths(folders: Mapping[str, Path], model: str, *, lists: bool) -> dict[str,
 
 
 def _evaluation(folder: Path, model: str, params: Mapping[str, Any]) -> Evaluated:
-    summary = json.loads((folder / f"{model}.summary").read_text(encoding="utf-8"))
+    summary = load_json(folder / f"{model}.summary", "evaluate that revision again")
     entry = params["models"][model]
     fold = entry.get("fold") if isinstance(entry, Mapping) else None
     quality = {} if fold is None else {"fold": str(fold)}

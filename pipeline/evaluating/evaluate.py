@@ -1,6 +1,5 @@
 """Stage `evaluate@<model>`: ranked lists and ground truth -> users' values, their summary and the DVC metrics."""
 
-import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.known_by import known_of
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.metrics.catalogue import spelled
@@ -20,7 +20,7 @@ from concord.pipeline.evaluating.model_data import check_grades, check_model_ids
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.outputs import MAKE_AGAIN, prepare, write_json
 from concord.pipeline.running.per_user_file import PerUserWriter, per_user_writer
 from concord.pipeline.running.progress import Progress
 from concord.pipeline.running.removed_models import remove_background
@@ -78,10 +78,7 @@ def _check_unit(params: Params, model: str) -> None:
 def _quality(params: Params, name: str) -> dict[str, Any]:
     """Return the quality file of a model or a table."""
     folder = params.results.data if name in params.background else params.results.quality
-    quality: dict[str, Any] = json.loads(
-        (Path(folder) / f"{name}.json").read_text(encoding="utf-8")
-    )
-    return quality
+    return load_json(Path(folder) / f"{name}.json", MAKE_AGAIN)
 
 
 def _truth_quality(params: Params, model: str) -> dict[str, Any]:

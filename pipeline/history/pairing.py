@@ -1,10 +1,10 @@
 """Each model of a revision against its former self: what `concord diff` says, from DVC's cache."""
 
-import json
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
 from concord.metrics_core.comparing.evidence.evaluated import Evaluated
@@ -138,5 +138,5 @@ def _of_lists(state: State, model: str, cached: Cached) -> Evaluated | None:
     values, summary = (None if mark is None else cached(mark) for mark in marks)
     if values is None or summary is None:
         return None
-    content = json.loads(summary.read_text(encoding="utf-8"))
+    content = load_json(summary, "`dvc fetch --all-commits`")
     return Evaluated(values, values, values, content, {})

@@ -2,15 +2,33 @@
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from concord.metrics_core.checking.extras import missing_extra
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.checking.problems import InputError, Problem
 from concord.pipeline.running.disk import REFUSED, DiskError, full_disk
 
 DEBUG = "--debug"
 _LESS_MEMORY = (
     "close other programs, or lower evaluation.rows_per_partition in params.yaml (engine: duckdb)"
 )
+
+
+@contextmanager
+def damaged_results_named(search: Callable[[], list[Problem]]) -> Iterator[None]:
+    """Turn an error that nobody expects into an InputError if results are damaged.
+
+    `search` is called after the error alone: to read all results twice would cost more than a comparison.
+    """
+    try:
+        yield
+    except (InputError, DiskError, ConnectionError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if problems := search():
+            raise InputError(problems) from error
+        raise
 
 
 def exit_code(error: BaseException) -> int:

@@ -15,6 +15,8 @@ from concord.pipeline.running.temporary_files import part_of, remove_stale_parts
 if TYPE_CHECKING:
     import polars as pl
 
+MAKE_AGAIN = "run `dvc repro`, which makes it again"  # what to do about an output that is damaged
+
 
 def prepare(results: Results, *folders: str) -> None:
     """Check that the folders can be written, and remove what a killed run left in any results folder."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running import announce
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.running.failures import DEBUG, exit_code, in_words
+from concord.pipeline.running.failures import DEBUG, damaged_results_named, exit_code, in_words
 from concord.pipeline.running.signals import Stopped, raise_on_signal, signal_received
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
@@ -28,7 +28,8 @@ def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) 
 
     def work() -> None:
         began = time.monotonic()
-        summary = main()
+        with damaged_results_named(_unreadable_results):
+            summary = main()
         announce.ended(_name(), summary, time.monotonic() - began)
         if then is not None:
             announce.show(then)
@@ -84,6 +85,16 @@ def argument(known: Sequence[str], kind: str) -> str:
     given = " ".join(names) if names else "nothing"
     fix = f"name one of those in {PARAMS}: {', '.join(known)}"
     raise refuse("command line", f"{given!r} is not {kind}", fix)
+
+
+def _unreadable_results() -> list[Problem]:
+    from concord.pipeline.params.read import read_params  # after an error alone
+    from concord.pipeline.running.damaged_results import unreadable_results
+
+    try:
+        return unreadable_results(read_params().results)
+    except InputError:  # params.yaml names no results
+        return []
 
 
 def _stop(signal: Stopped) -> NoReturn:

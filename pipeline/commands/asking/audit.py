@@ -10,12 +10,11 @@ from concord.metrics_core.checking.relations import files
 from concord.metrics_core.comparing.evidence.evaluated import Ground
 from concord.metrics_core.comparing.evidence.evidence import Evidence
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.announce import LOG
 from concord.pipeline.terminal.audit import print_audit
 from concord.pipeline.terminal.named_files import refuse_folder, write_named_table
 
@@ -39,8 +38,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
     ground = ground_of(params)
     if missing := list(_missing(ground)):
         raise InputError(missing)
-    if stale := told_stale(params):
-        LOG.warning("beware, %s", stale)
+    warn_if_stale(params)
     evidence = Evidence(primary, with_replicates(lists, primary), ground)
     times = [Keys(key).columns("time") for key in ("data.truth", "background.train")]
     found = audited(evidence, times=f"set {' and '.join(times)} and run `dvc repro`")

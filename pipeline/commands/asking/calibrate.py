@@ -10,6 +10,7 @@ from concord.metrics_core.calibrating.offline import PINNED, offline_of, revisio
 from concord.metrics_core.checking.problems import InputError, Problem, in_words
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.pipeline.commands.asking.leaderboard import comparison_of
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.diffing.revision import comparison_at
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.named_files import refuse_folder, write_named_table
@@ -29,10 +30,12 @@ def calibrate(file: str, csv: str | None, *, force: bool) -> None:
     """
     refuse_folder("--csv", csv)
     experiments = read_experiments(Path(file))
-    today = comparison_of(read_params())
+    params = read_params()
+    today = comparison_of(params)
     comparisons = {"": today, **_former(experiments, today)}
     offline = offline_of(experiments, comparisons)
     found = calibrated(offline, today.primary[0], today.confidence)
+    warn_if_stale(params)
     if csv is not None:
         write_named_table("--csv", csv, found.table, force=force)
     _print(found, len(experiments))

@@ -6,11 +6,10 @@ from concord.metrics_core.cases.found import Question
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.metrics.catalogue import parse
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.cases import cases_between
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.announce import LOG
 from concord.pipeline.terminal.arguments import PLACE, evaluated_label
 from concord.pipeline.terminal.cases import print_cases
 from concord.pipeline.terminal.named_files import refuse_folder, write_named
@@ -39,8 +38,7 @@ def tell_cases(question: Question, metric: str | None, html: str | None, *, forc
             replace(each, where=f"{PLACE}: {OPTIONS[each.where]}") if each.where in OPTIONS else each
             for each in error.problems
         ) from None  # fmt: skip
-    if stale := told_stale(params):
-        LOG.warning("beware, %s", stale)
+    warn_if_stale(params)
     if html is not None:
         from concord.reports.cases_page import render_cases
 

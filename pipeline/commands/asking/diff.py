@@ -8,6 +8,7 @@ from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.since import Change
 from concord.metrics_core.metrics.catalogue import parse
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import changes, one_sided, unlike, version_warnings
 from concord.pipeline.diffing.revision import former
@@ -46,6 +47,7 @@ def diff(
         alike = asked if anyway else asked.without(differing.labels)
         found = changes(alike, evaluations, before)
     notes += _over_all_users(wanted or asked.primary, found)
+    warn_if_stale(params)
     if as_json:
         print(
             json.dumps(

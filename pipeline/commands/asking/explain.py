@@ -12,6 +12,7 @@ from concord.metrics_core.conventions.presets import beside
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.results.explain import Derivation, ExplanationDiff
 from concord.metrics_core.scoring.background import Background
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.params.asked import compared_models, replicates_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -39,6 +40,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
             name: _derived(params, name, user, label, other) for name in trainings.values()
         }
         texts = [*_of_trainings(model, derivations, markdown=markdown)]
+    warn_if_stale(params)
     for text in texts:
         if markdown:
             print(text)

@@ -6,8 +6,8 @@ from pathlib import Path
 from concord.metrics_core.checking.problems import in_words, refuse
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import read_comparison
-from concord.pipeline.commands.asking.stale import changed_keys
-from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml
 from concord.pipeline.terminal.arguments import evaluated_label
@@ -28,8 +28,8 @@ def leaderboard(metrics: Sequence[str]) -> None:
     comparison = comparison_of(params)
     labels = [evaluated_label(text, comparison.labels) for text in metrics]
     out = console()
-    if changed := changed_keys():
-        out.print(f"beware, {PARAMS} has changed since these results were made ({', '.join(changed)}): run `dvc repro`\n")  # fmt: skip
+    if stale := told_stale(params):
+        out.print(f"beware, {stale}\n")
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for each in comparison.serious:
         out.print(f"\nbeware, {each.whose}: {each.sentence}")

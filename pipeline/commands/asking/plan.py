@@ -11,7 +11,7 @@ from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Effect
 from concord.metrics_core.results.plan import Plan, VarianceComponents
 from concord.pipeline.commands.asking.leaderboard import comparison_of
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.diffing.gate import gated
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.announce import LOG
@@ -107,8 +107,7 @@ def _of_results(
     params = read_params()
     comparison = comparison_of(params)
     labels = [evaluated_label(text, comparison.labels) for text in metrics]
-    if stale := told_stale(params):
-        LOG.warning("beware, %s", stale)
+    warn_if_stale(params)
     if (
         params.gate and params.gate.asked is not None and comparison.challengers
     ):  # that of now, whatever it was at `dvc repro`

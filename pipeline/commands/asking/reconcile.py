@@ -9,6 +9,7 @@ from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.evaluate import mean_of
 from concord.metrics_core.scoring.panel import Definition
 from concord.metrics_core.scoring.partition import Task
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.evaluating.engines.executors import executor_of
 from concord.pipeline.evaluating.model_data import model_data
 from concord.pipeline.params.read import read_params
@@ -37,6 +38,7 @@ def reconcile_number(value: str, metric: str, model: str) -> int:
         return [mean_of(frames, definition) for definition in definitions]
 
     result = search(value, label, params.pinned, compute_means, _grades(truth))
+    warn_if_stale(params)
     print_result(result)
     return 0 if result.matches else 1
 

@@ -4,10 +4,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.reading.hashes import hashes
 from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock, as_written
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_lines import read_yaml
+from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.damaged_results import unreadable_results
+from concord.pipeline.running.outputs import MAKE_AGAIN
 
 
 def told_stale(params: Params) -> str | None:
@@ -18,7 +23,7 @@ def told_stale(params: Params) -> str | None:
     lock = _read_lock()
     if lock.fault is not None:
         return f"{LOCK} {lock.fault}: run `dvc repro` once it is resolved"
-    keys = [key for key in changed_keys(lock) if key != "gate"]
+    keys = [key for key in _changed_keys(lock) if key != "gate"]
     changed = [f"{PARAMS} ({', '.join(keys)})"] if keys else []
     changed += _changed_files(params, lock)
     if not changed:
@@ -27,16 +32,48 @@ def told_stale(params: Params) -> str | None:
     return f"{' and '.join(changed)} {have} changed since these results were made: run `dvc repro`"
 
 
-def changed_keys(lock: DvcLock | None = None) -> list[str]:
+def warn_if_stale(params: Params) -> str | None:
+    """Log what `told_stale` returns, and return it."""
+    stale = told_stale(params)
+    if stale:
+        LOG.warning("beware, %s", stale)
+    return stale
+
+
+def damaged_results() -> list[Problem]:
+    """Return a problem for each result that cannot be read, is gone, or differs from its hash in dvc.lock."""
+    try:
+        params = read_params()
+    except InputError:  # it names no results
+        return []
+    unreadable = unreadable_results(params.results)
+    named = {problem.where for problem in unreadable}
+    return [*unreadable, *(each for each in _changed_results(params) if each.where not in named)]
+
+
+def _changed_results(params: Params) -> Iterator[Problem]:
+    for name, known in _read_lock().results(params.models, params.background).items():
+        path = Path(name)
+        if not path.exists():
+            yield Problem(name, "there is no such file", MAKE_AGAIN)
+        elif hashes(path).md5 != known.get("md5"):
+            what = f"is damaged: its content is not that of its hash in {LOCK}"
+            yield Problem(name, what, MAKE_AGAIN)
+
+
+def _changed_keys(lock: DvcLock) -> list[str]:
     """Return the keys of params.yaml whose values differ from those that the comparison was made with."""
-    params = (lock or _read_lock()).stage("compare").params
+    params = lock.stage("compare").params
     content = read_yaml(PARAMS).content
     now = as_written({key: _value(content, key) for key in params})
     return [key for key, value in params.items() if now[key] != value]
 
 
 def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
-    """Yield the files of ground truth, lists and background that differ from those that were read; folders and addresses are not compared."""
+    """Yield the files of ground truth, lists and background that differ from those that were read, and results that differ from those that were written.
+
+    Folders and addresses of input are not compared.
+    """
     paths = [params.data.truth.path, *(each.path for each in params.background.values())]
     paths += [each.path for each in params.models.values()]
     loads = (lock.stage(name) for name in lock.stages if name.startswith("load"))
@@ -44,15 +81,20 @@ def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
     for path in dict.fromkeys(paths):
         if path in known and Path(path).is_file() and _differs(Path(path), known[path]):
             yield path
+    for name, entry in lock.results(params.models, params.background).items():
+        if Path(name).exists() and _differs(Path(name), entry):
+            yield name
 
 
 def _differs(path: Path, known: Mapping[str, str]) -> bool:
-    """Compare the size; the content only if the file is younger than dvc.lock."""
-    size = str(path.stat().st_size)
+    """Compare the size; the content only if a file is younger than dvc.lock."""
+    files = [each for each in (path, *path.rglob("*")) if each.is_file()]
+    states = [file.stat() for file in files]
+    size = str(sum(state.st_size for state in states))
     if size != known.get("size", size):
         return True
-    lock = Path(LOCK)
-    if known.get("hash") != "md5" or path.stat().st_mtime_ns <= lock.stat().st_mtime_ns:
+    locked = Path(LOCK).stat().st_mtime_ns
+    if known.get("hash") != "md5" or all(state.st_mtime_ns <= locked for state in states):
         return False
     return hashes(path).md5 != known.get("md5")
 

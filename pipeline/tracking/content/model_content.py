@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.known_by import mark_of
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import MAKE_AGAIN
 from concord.pipeline.tracking.content.data_files import data_files
 from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
 from concord.pipeline.tracking.content.notes import model_note
@@ -18,7 +20,6 @@ from concord.pipeline.tracking.content.run_content import (
     Point,
     RunContent,
     Training,
-    read_result,
 )
 
 CONVENTIONS = "conventions.yaml"
@@ -40,8 +41,8 @@ def model_content(
     InputError : a result is missing
     """
     metrics_file = Path(params.results.metrics) / f"{model}.json"
-    summary = read_result(Path(params.results.summary) / f"{model}.json")
-    means = {parse(label): value for label, value in read_result(metrics_file).items()}
+    summary = load_json(Path(params.results.summary) / f"{model}.json", MAKE_AGAIN)
+    means = {parse(label): value for label, value in load_json(metrics_file, MAKE_AGAIN).items()}
     primary = [spelled(label) for label in params.comparison.primary]
     points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
     return RunContent(

@@ -76,10 +76,5 @@ def existing(file: Path) -> Path:
     return file
 
 
-def read_result(file: Path) -> Json:
-    content: Json = json.loads(existing(file).read_text(encoding="utf-8"))
-    return content
-
-
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from concord.pipeline.diffing.dvc_lock import DvcLock
@@ -46,6 +48,9 @@ def _replaced(project: Path, path: str) -> Path:
     return cached
 
 
+@pytest.mark.fault(
+    27, "refused by file and revision: nothing is decided on content that dvc.lock does not name"
+)
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
 @pytest.mark.parametrize("kind", ["values", "summary"])
@@ -62,6 +67,7 @@ def test_a_replaced_result_of_a_revision_decides_nothing(
     assert f"delete {cached.relative_to(project)}" in told
 
 
+@pytest.mark.fault(27, "`history` keeps the row and says which file to delete")
 @pytest.mark.usefixtures("_as_it_was")
 def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_difference(
     project: Path,
@@ -99,6 +105,33 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: st
     assert f"it is damaged: delete {damaged.relative_to(project)}" in run(
         project, "concord", "history", COLUMNS="400"
     )
+
+
+@pytest.mark.fault(26, "content of another shape is found by its hash in dvc.lock")
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
+def test_a_result_of_another_shape_is_named(project: Path, command: str) -> None:
+    summary = project / RESULTS["summary"]
+    summary.unlink()
+    summary.write_text("{}")
+    done = attempt(project, "concord", *command.split())
+
+    assert done.returncode == 2
+    assert f"{RESULTS['summary']}: is damaged: its content is not that of its hash" in done.stderr
+
+
+@pytest.mark.fault(26, "what can be read though it has changed since `dvc repro` is a warning")
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
+def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> None:
+    values = project / RESULTS["values"]
+    table = pq.read_table(values)
+    at = table.column_names.index("nDCG@10")
+    values.unlink()
+    pq.write_table(table.set_column(at, table.field(at), pc.multiply(table[at], 0.5)), values)
+    done = attempt(project, "concord", *command.split())
+
+    assert f"beware, {RESULTS['values']} has changed since these results were made" in done.stderr
 
 
 def _object(project: Path, md5: str) -> Path:

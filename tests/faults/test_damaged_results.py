@@ -1,0 +1,49 @@
+"""Results that were damaged since: each command that reads them names the file, and what makes it again."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.small import run_command
+from tests.project import change_params
+
+FAULT = "a result that is cut, empty, binary or no JSON is refused by name, by every command that reads it"
+READERS = {
+    "results/summary/first.json": ("gate", "cases first --versus second", "plan", "stage compare", "stage log"),
+    "results/quality/first.json": ("gate", "stage compare", "stage evaluate first"),
+    "results/quality/truth.json": ("gate", "stage compare", "stage evaluate first"),
+    "results/metrics/first.json": ("stage log",),
+    "results/per_user/first.parquet": ("gate", "cases first --versus second", "plan", "stage compare"),
+    "results/lists/first.parquet": ("cases first --versus second", "explain u00 nDCG@5 --model first", "reconcile 0.5 --metric nDCG@5 --model first", "stage evaluate first"),
+    "results/data/truth.parquet": ("cases first --versus second", "explain u00 nDCG@5 --model first", "reconcile 0.5 --metric nDCG@5 --model first", "stage evaluate first"),
+    "results/comparison/comparison.json": ("leaderboard", "gate", "plan", "comment", "stage report", "stage log"),
+    "results/comparison/cases.json": ("stage report",),
+}  # fmt: skip
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda content: content[: len(content) // 2],
+    "empty": lambda _: b"",
+    "binary": lambda _: b"\xff\xfe\x00" * 50,
+    "a list": lambda _: b"[1, 2]",
+    "1e999": lambda content: re.sub(rb"(?<=: )\d+(\.\d+)?(?=[,\n])", b"1e999", content, count=1),
+}
+
+
+@pytest.mark.fault(26, FAULT)
+@pytest.mark.parametrize("file", READERS)
+def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path, file: str) -> None:
+    change_params(project, {"gate": {"guardrails": {"nDCG@5": "5%"}}})
+    sound = Path(file).read_bytes()
+    for name, damage in DAMAGES.items():
+        if name == "1e999" and not file.endswith(".json"):
+            continue
+        Path(file).write_bytes(damage(sound))
+        for command in READERS[file]:
+            ended = run_command(*command.split())
+
+            told = f"`{command}` with {file} {name}: {ended.code} {ended.err}"
+            assert ended.code == 2, told
+            assert f"{file}: is damaged" in ended.err, told
+            assert "fix: run `dvc repro" in ended.err, told
+    Path(file).write_bytes(sound)
