@@ -51,6 +51,7 @@ FAULTS = {
     26: "MLflow does not hold the run that trained a model",
     40: "odd words, tags, signatures and settings in git", 41: "an object of git that is missing or damaged",
     42: "merge conflict markers in dvc.lock", 43: "a model by another name since the revision",
+    44: "a result is damaged", 45: "a result of another revision is damaged or replaced",
     31: "an option names a device or a foreign file to write",
     32: "an object store redirects to another server",
 }  # fmt: skip

@@ -30,7 +30,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.fault(26, FAULT)
+@pytest.mark.fault(44, FAULT)
 @pytest.mark.parametrize("file", READERS)
 def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path, file: str) -> None:
     change_params(project, {"gate": {"guardrails": {"nDCG@5": "5%"}}})

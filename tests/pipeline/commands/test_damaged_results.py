@@ -67,7 +67,7 @@ def test_a_replaced_result_of_a_revision_decides_nothing(
     assert f"delete {cached.relative_to(project)}" in told
 
 
-@pytest.mark.fault(27, "`history` keeps the row and says which file to delete")
+@pytest.mark.fault(45, "`history` keeps the row and says which file to delete")
 @pytest.mark.usefixtures("_as_it_was")
 def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_difference(
     project: Path,
@@ -107,7 +107,7 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: st
     )
 
 
-@pytest.mark.fault(26, "content of another shape is found by its hash in dvc.lock")
+@pytest.mark.fault(44, "content of another shape is found by its hash in dvc.lock")
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_a_result_of_another_shape_is_named(project: Path, command: str) -> None:
@@ -120,7 +120,7 @@ def test_a_result_of_another_shape_is_named(project: Path, command: str) -> None
     assert f"{RESULTS['summary']}: is damaged: its content is not that of its hash" in done.stderr
 
 
-@pytest.mark.fault(26, "what can be read though it has changed since `dvc repro` is a warning")
+@pytest.mark.fault(44, "what can be read though it has changed since `dvc repro` is a warning")
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> None:
