@@ -49,7 +49,7 @@ def _replaced(project: Path, path: str) -> Path:
 
 
 @pytest.mark.fault(
-    27, "refused by file and revision: nothing is decided on content that dvc.lock does not name"
+    45, "refused by file and revision: nothing is decided on content that dvc.lock does not name"
 )
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
