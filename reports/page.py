@@ -22,6 +22,7 @@ from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.trainings import training_chart
 from concord.reports.sections import (
     costs,
+    folding,
     gate,
     panel,
     quality,
@@ -41,11 +42,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
     """The page of a comparison, with the cases of two models, if some are asked for."""
+    shown = folding.folded(comparison, (cases.a, cases.b) if cases else ())
     return render_page(
         "report.html.j2",
         scripts=("sort.js", "interact.js", *(("cases.js",) if cases else ())),
         styles=("style.css", *(("cases.css",) if cases else ())),
         comparison=comparison,
+        folded=shown,
+        fold_note=folding.fold_note(comparison, shown),
         cases=cases,
         written=written,
         difference_chart=difference_chart,

@@ -26,6 +26,11 @@ from concord.metrics_core.comparison.parts import (
     Unit,
     Warned,
 )
+from concord.metrics_core.comparison.precision import (
+    Precision,
+    in_unit_interval,
+    narrowest_half,
+)
 from concord.metrics_core.comparison.rendering import rendered
 from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.comparison.tables import frame_of
@@ -203,6 +208,18 @@ class Comparison:
     def pairs_of(self, label: str) -> list[Difference]:
         """The differences of a label."""
         return self._pairs.get(label, [])
+
+    @cached_property
+    def precision(self) -> Mapping[str, Precision]:
+        """How precisely each label is known."""
+        return {
+            label: Precision(
+                narrowest_half(scores := self.scores_of(label)),
+                narrowest_half(self.pairs_of(label)),
+                in_unit_interval(score.mean for score in scores),
+            )
+            for label in self.labels
+        }
 
     def difference(self, a: str, b: str, label: str) -> Difference | None:
         """Model a minus model b, whichever way round it was computed; None if it was not."""

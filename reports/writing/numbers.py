@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Iterable
-from typing import Protocol
 
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.precision import (
+    WithInterval,
+    in_unit_interval,
+    narrowest_half,
+)
 from concord.metrics_core.comparison.words import MINUS as MINUS
 from concord.metrics_core.comparison.words import PERCENT as PERCENT
 
@@ -12,38 +16,26 @@ MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
 
 
-class WithInterval(Protocol):
-    """A number with an interval, which may be missing."""
-
-    @property
-    def ci_low(self) -> float | None: ...
-    @property
-    def ci_high(self) -> float | None: ...
-
-
 def digits_of(comparison: Comparison, label: str) -> int:
     """Decimals of the means of a label."""
-    scores = comparison.scores_of(label)
-    return decimals(scores, [score.mean for score in scores])
+    known = comparison.precision[label]
+    return _decimals(known.means, is_share=known.in_unit_interval)
 
 
 def difference_digits_of(comparison: Comparison, label: str) -> int:
     """Decimals of the differences of a label."""
-    means = [score.mean for score in comparison.scores_of(label)]
-    return decimals(comparison.pairs_of(label), means)
+    known = comparison.precision[label]
+    return _decimals(known.differences, is_share=known.in_unit_interval)
 
 
 def decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
     """Two significant digits of the narrowest interval; three or four decimals for metrics in [0, 1]."""
-    halves = [
-        (each.ci_high - each.ci_low) / 2
-        for each in intervals
-        if each.ci_low is not None and each.ci_high is not None
-    ]
-    known = [half for half in halves if half > 0]
-    wanted = 1 - math.floor(math.log10(min(known))) if known else 4
-    in_unit_interval = all(value is None or abs(value) <= 1 for value in values)
-    fewest, most = (3, 4) if in_unit_interval else (0, 4)
+    return _decimals(narrowest_half(intervals), is_share=in_unit_interval(values))
+
+
+def _decimals(half: float | None, *, is_share: bool) -> int:
+    wanted = 4 if half is None else 1 - math.floor(math.log10(half))
+    fewest, most = (3, 4) if is_share else (0, 4)
     return min(max(wanted, fewest), most)
 
 

@@ -1,0 +1,57 @@
+"""Reports of more than 30 models: pairs and charts are folded, tables that grow with the models alone are not."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.reports.page import render_html
+from concord.reports.sections.folding import fold_note, folded
+
+
+def _compared(models: int) -> cc.Comparison:
+    """Model n is better than n + 1 on the first metric; the worst on it is the best on the second."""
+    rng = np.random.default_rng(1)
+    users, noise = [f"u{n}" for n in range(12)], rng.random(12) / 10
+    values = {
+        f"m{n:03}": pl.DataFrame({"user": users, "A": noise + (models - n) / 100 + rng.random(12) / 99, "B": noise + n / 100})
+        for n in range(models)
+    }  # fmt: skip
+    return cc.compare_values(values, baseline="m029", primary=["A", "B"], resamples=99)
+
+
+@pytest.fixture(scope="module")
+def many() -> cc.Comparison:
+    return _compared(40)
+
+
+def test_the_best_the_leaders_the_baseline_and_those_asked_for_are_shown(
+    many: cc.Comparison,
+) -> None:
+    shown = folded(many, ["m035"])
+
+    best = [f"m{n:03}" for n in range(15)]
+    assert list(shown.models) == [*best, "m029", "m035", "m039"]
+    assert len(shown.pairs_of("A")) == 18 * 17 / 2
+    assert fold_note(many, shown).startswith("18 of 40 models are shown here: the best 15 on A")
+
+
+def test_up_to_30_models_nothing_is_folded() -> None:
+    few = _compared(30)
+
+    assert folded(few, ()) is few
+    assert not fold_note(few, few)
+
+
+def test_pairs_and_charts_are_folded_and_tables_are_not(many: cc.Comparison) -> None:
+    page = render_html(many)
+
+    sections = dict(re.findall(r'<section id="(\w+)">(.*?)</section>', page, re.DOTALL))
+    rows = {name: re.findall(r'<tr data-model="(m\d+)"', text) for name, text in sections.items()}
+    assert set(rows["leaderboard"]) == set(many.models)
+    assert set(rows["differences"]) == set(many.models) - {"m029"}
+    assert len(set(rows["pairs"])) <= 17
+    assert "17 of 40 models are shown here" in sections["pairs"]
+    assert "m020" not in "".join(re.findall(r"<svg.*?</svg>", sections["differences"], re.DOTALL))
