@@ -86,11 +86,11 @@ def history(chance: random.Random) -> Case:
         states.append(chance.choice(STEPS)(chance, there, states, number))
     for _ in range(chance.randint(0, 3)):
         chance.choice((_tag, _setting))(chance, there, states)
-    if chance.randrange(3) == 0:
-        states = _lose_file(chance, there, states)
     lost = chance.randrange(8) == 0
     if lost:
         _lose_object(chance, there)
+    elif chance.randrange(3) == 0:
+        states = _lose_file(chance, there, states)
     (there / "params.yaml").write_text(states[1].params)
     (there / "dvc.lock").write_text(present)
     command = chance.choice(("history", "gate", "diff", "comment"))

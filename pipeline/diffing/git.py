@@ -108,6 +108,8 @@ def _blobs(answer: bytes) -> Iterator[bytes | None]:
             continue
         name, kind, size = header.groups()
         content = answer[at : at + int(size)]
+        if len(content) < int(size):  # git ended within a damaged blob
+            return
         at += len(content) + 1
         yield content if kind == b"blob" and _hash(content, name) == name else None
 

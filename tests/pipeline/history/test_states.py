@@ -202,6 +202,20 @@ def _damaged(project: Project) -> str:
     return "git cannot read it"
 
 
+def _cut(project: Project) -> str:
+    """Git writes the size of such a file before it ends."""
+    text = "".join(f"# {n * n * n}\n" for n in range(100_000))
+    project.lock("c2", "l2")
+    path = project.folder / "dvc.lock"
+    path.write_text(path.read_text() + text)
+    git(project.folder, "commit", "-q", "--amend", "-a", "-m", "c2")
+    file = _blob(project, "HEAD")
+    content = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(content[: len(content) // 2])
+    return "git cannot read it"
+
+
 def _replaced(project: Project) -> str:
     project.lock("c2", "l2")
     file = _blob(project, "HEAD")
@@ -212,7 +226,9 @@ def _replaced(project: Project) -> str:
 
 @pytest.mark.fault(41, "`history`: a dvc.lock that git cannot read is a line that says so")
 @pytest.mark.fault(42, "`history`: such a revision is a line that names the first marker")
-@pytest.mark.parametrize("spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _replaced])
+@pytest.mark.parametrize(
+    "spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _cut, _replaced]
+)
 def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_against_the_last_that_can(
     project: Project, spoil: Callable[[Project], str]
 ) -> None:
