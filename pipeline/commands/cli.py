@@ -79,10 +79,10 @@ def _command(chosen: argparse.Namespace) -> object:
         return chosen.command(chosen)
 
 
-def _damaged_results() -> "list[Problem]":
+def _damaged_results(error: Exception) -> "list[Problem]":
     from concord.pipeline.commands.asking.stale import damaged_results  # after an error alone
 
-    return damaged_results()
+    return damaged_results(error)
 
 
 def _stage(chosen: argparse.Namespace) -> str:

@@ -16,19 +16,24 @@ _LESS_MEMORY = (
 
 
 @contextmanager
-def damaged_results_named(search: Callable[[], list[Problem]]) -> Iterator[None]:
+def damaged_results_named(search: Callable[[Exception], list[Problem]]) -> Iterator[None]:
     """Turn an error that nobody expects into an InputError if results are damaged.
 
     `search` is called after the error alone: to read all results twice would cost more than a comparison.
     """
     try:
         yield
-    except (InputError, DiskError, ConnectionError, ImportError, MemoryError):
-        raise
     except Exception as error:
-        if problems := search():
+        if not _is_expected(error) and (problems := search(error)):
             raise InputError(problems) from error
         raise
+
+
+def _is_expected(error: Exception) -> bool:
+    """True if the error is about input, the machine or a server, whatever the results are."""
+    expected = (InputError, DiskError, ConnectionError, ImportError, MemoryError)
+    of_machine = type(error).__name__ == "OutOfMemoryException" or full_disk(error) is not None
+    return isinstance(error, expected) or of_machine or getattr(error, "errno", None) in REFUSED
 
 
 def exit_code(error: BaseException) -> int:

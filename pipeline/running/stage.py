@@ -87,7 +87,7 @@ def argument(known: Sequence[str], kind: str) -> str:
     raise refuse("command line", f"{given!r} is not {kind}", fix)
 
 
-def _unreadable_results() -> list[Problem]:
+def _unreadable_results(_: Exception) -> list[Problem]:
     from concord.pipeline.params.read import read_params  # after an error alone
     from concord.pipeline.running.damaged_results import unreadable_results
 

@@ -40,22 +40,26 @@ def warn_if_stale(params: Params) -> str | None:
     return stale
 
 
-def damaged_results() -> list[Problem]:
-    """Return a problem for each result that cannot be read, is gone, or differs from its hash in dvc.lock."""
+def damaged_results(error: Exception) -> list[Problem]:
+    """Return a problem for each result that cannot be read, differs from its hash in dvc.lock, or is the missing file of an error."""
     try:
         params = read_params()
     except InputError:  # it names no results
         return []
     unreadable = unreadable_results(params.results)
     named = {problem.where for problem in unreadable}
-    return [*unreadable, *(each for each in _changed_results(params) if each.where not in named)]
+    return [
+        *unreadable,
+        *(each for each in _changed_results(params, str(error)) if each.where not in named),
+    ]
 
 
-def _changed_results(params: Params) -> Iterator[Problem]:
+def _changed_results(params: Params, message: str) -> Iterator[Problem]:
     for name, known in _read_lock().results(params.models, params.background).items():
         path = Path(name)
         if not path.exists():
-            yield Problem(name, "there is no such file", MAKE_AGAIN)
+            if name in message:  # others may be missing because nothing is evaluated here
+                yield Problem(name, "there is no such file", MAKE_AGAIN)
         elif hashes(path).md5 != known.get("md5"):
             what = f"is damaged: its content is not that of its hash in {LOCK}"
             yield Problem(name, what, MAKE_AGAIN)
