@@ -25,7 +25,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
     "Result": "evaluate",
-    "Split": "split",
+    "Split": "results.split",
     "Study": "studying.study",
     "VarianceComponents": "results.plan",
     "audit": "audit",
@@ -41,7 +41,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "preset": "conventions.presets",
     "presets": "conventions.presets",
     "reconcile": "analyses.reconcile",
-    "split": "split",
+    "split": "analyses.split",
     "study": "study",
 }
 __all__ = sorted(_MODULES)
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
+    from concord.metrics_core.analyses.split import split as split
     from concord.metrics_core.audit import audit as audit
     from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
@@ -76,8 +77,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
-    from concord.metrics_core.split import Split as Split
-    from concord.metrics_core.split import split as split
+    from concord.metrics_core.results.split import Split as Split
     from concord.metrics_core.study import study as study
     from concord.metrics_core.studying.study import Study as Study
 

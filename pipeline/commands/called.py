@@ -153,7 +153,6 @@ def call_study(chosen: argparse.Namespace) -> None:
 
 
 def call_split(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.split import GIVEN, split
+    from concord.pipeline.commands.split import split
 
-    given = {name: getattr(chosen, name) for name in GIVEN}
-    split(chosen.interactions, chosen.how_to, given, repeats=chosen.repeats, columns=chosen.column, into=chosen.into, force=chosen.force)  # fmt: skip
+    split(chosen)

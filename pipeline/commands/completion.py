@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import shtab
 
+from concord.metrics_core.analyses.split_methods import METHODS, REPEATS
 from concord.metrics_core.conventions.presets import presets
-from concord.metrics_core.splitting.methods import METHODS
 
 _FILES = {
     "DIR": shtab.DIRECTORY,
@@ -24,7 +24,7 @@ def print_script(parser: argparse.ArgumentParser, shell: str) -> None:
         "how_to": METHODS,
         "names": ("diff", *presets()),
         "preset": presets(),
-        "repeats": ("keep", "first"),
+        "repeats": REPEATS,
         "versus": presets(),
     }
     for action in _actions(parser):

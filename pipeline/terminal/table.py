@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from concord.metrics_core.results.base import BaseResult
 from concord.pipeline.running.announce import plain, terminal
-from concord.reports.text.blocks import TextTable, blocks_of
+from concord.reports.text.blocks import Block, TextTable, blocks_of
 
 GAP = 2  # between two columns
 _AT_LINE_END = re.compile(r" +(?=\n)")
@@ -39,8 +39,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_result(result: BaseResult) -> None:
     """Print the text of a result, its tables as wide as the terminal."""
+    print_blocks(blocks_of(result))
+
+
+def print_blocks(blocks: Iterable[Block]) -> None:
+    """Print sentences and tables, the tables as wide as the terminal."""
     out = console()
-    for block in blocks_of(result):
+    for block in blocks:
         if isinstance(block, TextTable):
             print_table(block.header, block.rows)
         else:

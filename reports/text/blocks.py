@@ -31,6 +31,7 @@ _VIEWS = {  # class of a result -> the module here that describes it
     "MetricCheck": "check_metric",
     "Plan": "plan",
     "Reconciliation": "reconcile",
+    "Split": "split",
 }
 
 

@@ -1,10 +1,12 @@
 """`concord.split`: worked by hand, and against plain Python on rows in any order, with times that tie."""
 
+import json
 import random
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -45,7 +47,6 @@ def test_leave_last_out_by_hand() -> None:
     assert counts["users_with_too_few"] == 1
     assert counts["truth_items_unknown_to_train"] == 2  # 12 and 13
     assert counts["train_rows_from_the_first_of_truth_on"] == 1  # that of user 3 at 5, from 3 on
-    assert repr(found) == "Split(leave-last-out: train 4, truth 2 rows)"
     two = cc.split(frame(SHOP), "leave-last-out", last=2)
     assert rows_of(two.truth) == [SHOP[1], SHOP[2]]  # users 2 and 3 have two and one
     assert two.manifest["counts"]["users_with_too_few"] == 2
@@ -82,17 +83,48 @@ def test_held_out_users_keep_their_history_beside_train() -> None:
 
 
 @pytest.mark.parametrize(("how", "kind"), [("users", "user"), ("cold-items", "item")])
-def test_a_share_by_hash_is_told_as_a_chance(how: str, kind: str) -> None:
+def test_a_share_by_hash_is_described_as_a_chance(how: str, kind: str) -> None:
     """80 users or items: a quarter is expected, and more or fewer are held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
     found = cc.split(frame(rows), how, share=0.25)
     counts = found.manifest["counts"]
     assert counts[f"{kind}s"] == 80
     assert counts[f"held_out_{kind}s"] == found.truth[kind].n_unique()
-    (note,) = (each for each in found.manifest["notes"] if "held out" in each)
+    (note,) = (line for line in found.summary.splitlines() if "held out" in line)
     assert note.startswith(f"{found.truth[kind].n_unique()} of 80")
     assert f"the share 0.25 is the chance of each {kind}" in note
     assert f"would move {kind}s from one side to the other as data grow" in note
+
+
+def test_text_frame_and_dict_show_each_side_and_what_is_left_out() -> None:
+    found = cc.split(frame(SHOP), "global-time", at=4, gap=2)
+
+    assert found.summary.splitlines() == [
+        "side   rows  users  items  from  to",
+        "train  1     1      1      1     1",
+        "truth  2     2      2      4     5",
+        "",
+        "3 rows left out: in the gap between train and truth",
+        "2 users of the truth (2 rows) have no earlier interaction: kept",
+        "2 items of the truth (2 rows) are unknown to train: kept",
+    ]
+    assert found._repr_html_().count("<tr>") == 3
+    assert found.to_frame().rows() == [
+        ("train", 1, 1, 1, 1.0, 1.0),
+        ("truth", 2, 2, 2, 4.0, 5.0),
+    ]
+    content = json.loads(json.dumps(found.to_dict()))
+    assert content["truth"][0] == {"user": 2, "item": 13, "time": 4.0, "grade": 2.0}
+    assert content["history"] is None
+
+
+def test_no_fix_asks_for_less_than_one_last_interaction() -> None:
+    with pytest.raises(InputError, match=r"too few interactions: use global-time$"):
+        cc.split(frame(SHOP[3:4]), "leave-last-out")
+
+
+def test_a_share_may_be_a_number_of_numpy() -> None:
+    assert len(cc.split(frame(SHOP), "global-time", share=np.float64(1 / 6)).truth) == 1
 
 
 def test_the_newest_items_are_cold() -> None:
@@ -171,7 +203,7 @@ def test_it_is_what_plain_python_says(
     sides, left_out = divided(rows, how, given, repeats)
     shuffled = chance.sample(rows, len(rows))
     if not sides["train"] or not sides["truth"]:
-        with pytest.raises(InputError, match="leaves nothing for"):
+        with pytest.raises(InputError, match="leaves no rows for"):
             cc.split(frame(shuffled), how, repeats=repeats, **given)
         return
     found = cc.split(frame(shuffled), how, repeats=repeats, **given)
@@ -259,35 +291,35 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
 @pytest.mark.parametrize(
     ("how", "given", "said"),
     [
-        ("leave-last", {}, "how: 'leave-last' is no way to split\n  fix: did you mean 'leave-last-out'?"),
+        ("leave-last", {}, "method: 'leave-last' is not a split method\n  fix: did you mean 'leave-last-out'?"),
         ("leave-last-out", {"last": 0}, "last: is 0\n  fix: give a whole number from 1 on"),
-        ("leave-last-out", {"share": 0.1}, "share: says nothing to leave-last-out\n  fix: leave it out; leave-last-out takes last"),
-        ("users", {}, "share: is missing: users needs it"),
+        ("leave-last-out", {"share": 0.1}, "share: is not an option of leave-last-out\n  fix: remove it; the options of leave-last-out are: last"),
+        ("users", {}, "share: is missing: users requires it"),
         ("users", {"share": 1.0}, "share: is 1.0\n  fix: give a number between 0 and 1"),
         ("users", {"share": 0.1, "seed": 1.5}, "seed: is 1.5"),
         ("cold-items", {"share": float("nan")}, "share: is nan"),
-        ("cold-items", {"share": 0.1, "newest": True, "seed": 1}, "seed: says nothing where the newest items are taken"),
-        ("global-time", {}, "at: and share are missing: where is the cut?"),
-        ("global-time", {"at": 3, "share": 0.1}, "at: and share say it twice"),
-        ("global-time", {"at": "tomorrow"}, "at: 'tomorrow' is no time"),
-        ("global-time", {"at": "nan"}, "at: 'nan' is no time"),
-        ("global-time", {"at": 3, "gap": -1}, "gap: -1 is no length of time"),
-        ("global-time", {"at": 3, "gap": "7 days"}, "gap: '7 days' is no length of time"),
-        ("global-time", {"at": "2026-05-30"}, "at: '2026-05-30' is meant in seconds since 1970, and the times run to 5"),
-        ("global-time", {"at": 3, "gap": "7d"}, "gap: '7d' is meant in seconds since 1970"),
-        ("global-time", {"at": 0.5}, "interactions: global-time leaves nothing for train\n  fix: move the cut"),
-        ("global-time", {"at": 6}, "interactions: global-time leaves nothing for truth"),
-        ("leave-last-out", {"last": 3}, "leave-last-out leaves nothing for truth\n  fix: every user has too few"),
+        ("cold-items", {"share": 0.1, "newest": True, "seed": 1}, "seed: has no use with newest\n  fix: remove one of them"),
+        ("global-time", {}, "at: is missing, and so is share\n  fix: give a time such as 2026-05-30, or the share"),
+        ("global-time", {"at": 3, "share": 0.1}, "at: cannot be combined with share\n  fix: remove one of them"),
+        ("global-time", {"at": "tomorrow"}, "at: 'tomorrow' is not a time"),
+        ("global-time", {"at": "nan"}, "at: 'nan' is not a time"),
+        ("global-time", {"at": 3, "gap": -1}, "gap: -1 is not a duration"),
+        ("global-time", {"at": 3, "gap": "7 days"}, "gap: '7 days' is not a duration"),
+        ("global-time", {"at": "2026-05-30"}, "at: '2026-05-30' requires times in seconds since 1970, but the latest time is 5"),
+        ("global-time", {"at": 3, "gap": "7d"}, "gap: '7d' requires times in seconds since 1970"),
+        ("global-time", {"at": 0.5}, "interactions: global-time leaves no rows for train\n  fix: move the cut"),
+        ("global-time", {"at": 6}, "interactions: global-time leaves no rows for truth"),
+        ("leave-last-out", {"last": 3}, "leave-last-out leaves no rows for truth\n  fix: every user has too few interactions: lower `last`"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(how: str, given: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_refused(how: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
         cc.split(frame(SHOP), how, **given)
 
     assert said in str(refused.value)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_problems_are_named_at_once() -> None:
     with pytest.raises(InputError) as refused:
         cc.split(frame(SHOP), "users", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
 

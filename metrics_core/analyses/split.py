@@ -1,0 +1,228 @@
+"""`split`: train and truth of interactions."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.analyses.split_methods import (
+    HISTORY,
+    METHODS,
+    REPEATS,
+    TRAIN,
+    TRUTH,
+    SplitOptions,
+    options_of,
+)
+from concord.metrics_core.analyses.split_rows import split_rows
+from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.conventions.conventions import nearest
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import INTERACTIONS, Columns, columns_named, table_given
+from concord.metrics_core.results.split import Split
+
+_UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNIT_SECONDS)})", re.ASCII)
+
+
+def split(
+    interactions: Data,
+    method: str,
+    *,
+    last: int | None = None,
+    at: float | str | date | None = None,
+    share: float | None = None,
+    gap: float | str | timedelta | None = None,
+    newest: bool | None = None,
+    seed: int | None = None,
+    repeats: str = "keep",
+    columns: Columns | None = None,
+) -> Split:
+    """Split interactions into train and truth.
+
+    The result does not depend on the order of the rows, the number of threads or the file format. Of several rows with one
+    user, item and time one counts, with the highest grade. The truth holds each user and item once, with the first time.
+    `manifest["left_out"]` counts the rows that are on no side, by reason. `concord split` does the same for data larger
+    than memory.
+
+    Parameters
+    ----------
+    interactions : data frame or path
+        user, item, time and, if there is one, grade.
+    method : {'leave-last-out', 'global-time', 'users', 'cold-items'}
+        See `LeaveLastOut`, `GlobalTime`, `HeldOutUsers` and `ColdItems` in `metrics_core/analyses/split_methods.py`.
+    last : int, optional
+        For leave-last-out and users: number of last interactions of a user in the truth. Default: 1.
+    at : float, str, date or datetime, optional
+        For global-time: where the truth begins. A date (UTC if it names no zone), or a number in the unit of the times.
+    share : float, optional
+        For global-time, instead of `at`: share of the interactions in the truth. For cold-items with `newest`: share of
+        the items. Otherwise the probability of each user or item to be held out, by a hash: the share is met nearly, and
+        no user or item changes sides when data grow.
+    gap : float, str or timedelta, optional
+        For global-time: interactions this shortly before the truth are on no side. A number in the unit of the times, or
+        a duration such as 30min, 12h, 7d or 2w. Default: 0.
+    newest : bool, optional
+        For cold-items: select the items with the latest first interaction instead of by hash.
+    seed : int, optional
+        For users and cold-items: seed of the hash. Default: 0.
+    repeats : {'keep', 'first'}, default='keep'
+        Whether an item that a user took before counts again.
+    columns : dict, optional
+        Names of columns that differ: {"interactions": {"user": "userId"}}. `"grade": None`: there is no grade.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    InputError
+        An argument is unknown, unused or out of range, the table cannot be read, or a side is empty.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> import polars as pl
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2], "item": [10, 11, 10], "time": [1, 2, 3]})
+    >>> cc.split(clicks, "leave-last-out").truth.rows()
+    [(1, 11, 2.0)]
+    """
+    options = parse_options(
+        method,
+        last=last,
+        at=at,
+        share=share,
+        gap=gap,
+        newest=newest,
+        seed=seed,
+        repeats=repeats,
+    )
+    names = columns_named(columns or {}, {INTERACTIONS: INTERACTIONS})
+    table = table_given(INTERACTIONS, interactions, names)
+    with in_memory() as connection:
+        rows = split_rows(connection, table, options)
+        sides = {
+            side: pl.DataFrame(connection.sql(query).to_arrow_reader().read_all())
+            for side, query in rows.queries.items()
+        }
+    return Split(sides[TRAIN], sides[TRUTH], sides.get(HISTORY), rows.manifest)
+
+
+def parse_options(method: str, *, repeats: str = "keep", **arguments: Any) -> SplitOptions:
+    """Return the method with its options; arguments that are None are not set.
+
+    Raises
+    ------
+    InputError
+        All arguments that are unknown, unused, missing or out of range.
+    """
+    options = {name: value for name, value in arguments.items() if value is not None}
+    if problems := [*_problems(method, options, repeats)]:
+        raise InputError(problems)
+    in_seconds: dict[str, str] = {
+        name: str(options[name])
+        for name in ("at", "gap")
+        if name in options and _parse_number(options[name]) is None
+    }
+    for name, parse in (("at", _parse_time), ("gap", _parse_duration), ("share", float)):
+        if name in options:
+            options[name] = parse(options[name])
+    if options.get("newest"):
+        options["seed"] = None
+    return SplitOptions(METHODS[method](**options), repeats, in_seconds)
+
+
+def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator[Problem]:
+    if repeats not in REPEATS:
+        yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
+    if not isinstance(method, str) or method not in METHODS:
+        yield Problem(
+            "method", f"{method!r} is not a split method", nearest(str(method), set(METHODS))
+        )
+        return
+    known = options_of(method)
+    for name in sorted(options.keys() - set(known)):
+        yield Problem(
+            name,
+            f"is not an option of {method}",
+            f"remove it; the options of {method} are: {', '.join(known)}",
+        )
+    if method in ("users", "cold-items") and "share" not in options:
+        yield Problem(
+            "share",
+            f"is missing: {method} requires it",
+            "give a number between 0 and 1, such as 0.1",
+        )
+    if method == "global-time" and "at" in options and "share" in options:
+        yield Problem("at", "cannot be combined with share", "remove one of them")
+    if method == "global-time" and "at" not in options and "share" not in options:
+        yield Problem(
+            "at",
+            "is missing, and so is share",
+            "give a time such as 2026-05-30, or the share of the interactions in the truth, such as 0.1",
+        )
+    if options.get("newest") and "seed" in options:
+        yield Problem("seed", "has no use with newest", "remove one of them")
+    yield from _value_problems(options)
+
+
+def _value_problems(options: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, least in (("last", 1), ("seed", None)):
+        value = options.get(name, 1)
+        if type(value) is not int or (least is not None and value < least):
+            minimum = "" if least is None else f" from {least} on"
+            yield Problem(name, f"is {value!r}", f"give a whole number{minimum}")
+    share = options.get("share", 0.5)
+    if isinstance(share, str) or not 0 < (_parse_number(share) or 0) < 1:
+        yield Problem("share", f"is {share!r}", "give a number between 0 and 1, such as 0.1")
+    if _parse_time(options.get("at", 0)) is None:
+        fix = "give a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of the times"
+        yield Problem("at", f"{options['at']!r} is not a time", fix)
+    if _parse_duration(options.get("gap", 0)) is None:
+        units = ", ".join(_UNIT_SECONDS)
+        fix = f"give a number from 0 on in the unit of the times, or a number with one of {units}, such as 7d"
+        yield Problem("gap", f"{options['gap']!r} is not a duration", fix)
+
+
+def _parse_number(value: Any) -> float | None:
+    """Return a finite number, also from text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    has_underscore = isinstance(value, str) and "_" in value  # float("1_0") is 10
+    return number if math.isfinite(number) and not has_underscore else None
+
+
+def _parse_time(value: Any) -> float | None:
+    """Return a number as it is, a date in seconds since 1970 (UTC if it names no zone); None for anything else."""
+    if (number := _parse_number(value)) is not None:
+        return number
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        return None
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+
+
+def _parse_duration(value: Any) -> float | None:
+    """Return a number from 0 on as it is, a duration in seconds; None for anything else."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):
+        return float(Fraction(match[1]) * _UNIT_SECONDS[match[2]])
+    number = _parse_number(value)
+    return number if number is not None and number >= 0 else None

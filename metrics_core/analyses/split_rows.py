@@ -1,0 +1,219 @@
+"""Rows of a split: interactions in order, each once, the rows of each side as a query, and the manifest."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
+
+from concord.metrics_core.analyses.split_methods import (
+    GAP,
+    TRAIN,
+    TRUTH,
+    Cut,
+    SplitOptions,
+    item_order,
+)
+from concord.metrics_core.checking.locked import beside
+from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.reading.background import read_interactions
+from concord.metrics_core.reading.columns.input_table import InputTable
+from concord.metrics_core.reading.columns.numbers import as_arrow, as_numpy
+from concord.metrics_core.reading.formats.source import Watch, unwatched
+from concord.metrics_core.reading.quality import describe
+from concord.metrics_core.reading.whole_lists import WholeLists, whole_lists
+
+_DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
+_TIES = "interactions of a user at one time are ordered by item: the shorter id first, then by its characters"
+_BATCH_ROWS = 131_072
+
+
+@dataclass(frozen=True)
+class SplitRows:
+    """Sides of a split in a database.
+
+    Attributes
+    ----------
+    queries : dict
+        Maps each side to the query of its rows, sorted by user, time and item.
+    manifest : dict
+        Content of manifest.json without the sentences of `notes`.
+    """
+
+    queries: Mapping[str, str]
+    manifest: dict[str, Any]
+
+
+def split_rows(
+    connection: DuckDBPyConnection,
+    table: InputTable,
+    options: SplitOptions,
+    *,
+    watch: Watch = unwatched,
+) -> SplitRows:
+    """Read, check and split interactions.
+
+    Raises
+    ------
+    InputError
+        The table is invalid, a date is given but the times are not in seconds since 1970, or a side is empty.
+    """
+    method = options.method
+    source = read_interactions(connection, table, watch=watch)
+    input_counts = describe(connection, source)
+    has_grade = "grade" in source.columns
+    left_out = _order_rows(
+        connection,
+        has_grade=has_grade,
+        held_out=method.select_held_out(connection),
+        only_first=options.repeats == "first",
+    )
+    (latest,) = only_row(connection, "SELECT max(time) FROM interactions")
+    options.check_unit(latest)
+    cut = method.cut(connection)
+    queries = _side_queries(connection, cut, has_grade=has_grade)
+    files = {side: _count_side(connection, query) for side, query in queries.items()}
+    if GAP in cut.conditions:
+        left_out[GAP] = _count_rows(connection, cut.conditions[GAP])
+    truth_rows = _count_rows(connection, cut.conditions[TRUTH])
+    left_out[_REPEAT_IN_TRUTH] = truth_rows - files[TRUTH]["rows"]
+    for side in (TRUTH, TRAIN):
+        if not files[side]["rows"]:
+            raise refuse(table.name, f"{method.name} leaves no rows for {side}", method.empty_fix)
+    counts = {**cut.counts, **_count_overlap(connection, queries)}
+    manifest = {
+        "concord": version("concord-eval"),
+        "input": input_counts | {"columns": {name: table.theirs(name) for name in source.columns}},
+        "method": {"how": method.name, **asdict(method), "repeats": options.repeats},
+        "files": {f"{side}.parquet": each for side, each in files.items()},
+        "left_out": left_out,
+        "counts": {name: _whole(number) for name, number in counts.items()},
+        "ties": _TIES,
+    }
+    return SplitRows(queries, manifest)
+
+
+def _order_rows(
+    connection: DuckDBPyConnection, *, has_grade: bool, held_out: str, only_first: bool
+) -> dict[str, int]:
+    """Replace the table `source` by `interactions` and count the rows that are left out, by reason.
+
+    `interactions` holds user, item, time, grade if there is one, and `held_out`, sorted by user, time and item; of each
+    row also `rank_from_last`, which is 1 for the user's last row, and `n_of_user`, the number of the user's rows.
+    """
+    # Adding 0.0 turns -0.0 into 0.0. Of duplicates the highest grade comes first.
+    grade, by_grade = (", grade + 0.0 AS grade", ", grade DESC") if has_grade else ("", "")
+    query = f"""SELECT user, item, time + 0.0 AS time{grade}, {held_out} AS held_out FROM source
+        ORDER BY user, time, {item_order(connection, "source")}{by_grade}"""
+    left_out = {_DUPLICATE: 0} | ({_REPEAT: 0} if only_first else {})
+    with beside(connection) as cursor:
+        reader = cursor.sql(query).to_arrow_reader(_BATCH_ROWS)
+        schema = reader.schema
+        for name in ("rank_from_last", "n_of_user"):
+            schema = schema.append(pa.field(name, pa.int64()))
+        tables = (
+            _unique_rows(rows, left_out, only_first=only_first) for rows in whole_lists(reader)
+        )
+        batches = (batch for table in tables for batch in table.to_batches())
+        connection.register("unique_rows", pa.RecordBatchReader.from_batches(schema, batches))
+        connection.execute("CREATE TABLE interactions AS SELECT * FROM unique_rows")
+        connection.unregister("unique_rows")
+    connection.execute("DROP TABLE source")
+    return left_out
+
+
+def _unique_rows(rows: WholeLists, left_out: dict[str, int], *, only_first: bool) -> pa.Table:
+    """Return the rows without duplicates, and add to the counts of `left_out`."""
+    is_unique = ~_is_duplicate(rows)
+    left_out[_DUPLICATE] += int(len(is_unique) - is_unique.sum())
+    if only_first:
+        firsts = _first_times(rows, np.flatnonzero(is_unique))
+        left_out[_REPEAT] += int(is_unique.sum()) - len(firsts)
+        is_unique = np.zeros(len(is_unique), dtype=np.bool_)
+        is_unique[firsts] = True
+    n_of_user = np.bincount(rows.list_of[is_unique], minlength=len(rows.starts))
+    rank_from_last = np.repeat(np.cumsum(n_of_user), n_of_user) - np.arange(n_of_user.sum())
+    table = rows.table.take(as_arrow(np.flatnonzero(is_unique)))
+    table = table.append_column("rank_from_last", as_arrow(rank_from_last))
+    return table.append_column("n_of_user", as_arrow(np.repeat(n_of_user, n_of_user)))
+
+
+def _is_duplicate(rows: WholeLists) -> NDArray[np.bool_]:
+    """Return for each row whether the row above has the same user, item and time."""
+    item, time = rows.column("item"), rows.numbers("time")
+    same = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
+    return np.append(False, same)
+
+
+def _first_times(rows: WholeLists, candidates: NDArray[Any]) -> NDArray[Any]:
+    """Return those of the row numbers at which a user takes an item for the first time."""
+    items = rows.column("item").dictionary_encode()
+    codes = as_numpy(items.indices).astype(np.int64)
+    pairs = (rows.list_of * len(items.dictionary) + codes)[candidates]
+    return np.sort(candidates[np.unique(pairs, return_index=True)[1]])
+
+
+def _side_queries(connection: DuckDBPyConnection, cut: Cut, *, has_grade: bool) -> dict[str, str]:
+    """Return the query of each side. DuckDB keeps the order of a table through a condition."""
+    columns = "user, item, time, grade" if has_grade else "user, item, time"
+    queries = {
+        side: f"SELECT {columns} FROM interactions WHERE {condition}"
+        for side, condition in cut.conditions.items()
+        if side != GAP
+    }
+    grade = ", arg_min(grade, time) AS grade" if has_grade else ""
+    connection.execute(
+        f"""CREATE TABLE truth AS SELECT user, item, min(time) AS time{grade}
+        FROM ({queries[TRUTH]}) GROUP BY user, item
+        ORDER BY user, time, {item_order(connection, "interactions")}"""
+    )
+    return {**queries, TRUTH: "SELECT * FROM truth"}
+
+
+def _count_rows(connection: DuckDBPyConnection, condition: str) -> int:
+    query = f"SELECT count(*) FROM interactions WHERE {condition}"
+    return int(only_row(connection, query)[0])
+
+
+def _count_side(connection: DuckDBPyConnection, query: str) -> dict[str, Any]:
+    rows, first, last = only_row(
+        connection, f"SELECT count(*), min(time), max(time) FROM ({query})"
+    )
+    (users,) = only_row(connection, f"SELECT count(DISTINCT user) FROM ({query})")
+    (items,) = only_row(connection, f"SELECT count(DISTINCT item) FROM ({query})")
+    return {
+        "rows": rows,
+        "users": users,
+        "items": items,
+        "first": _whole(first),
+        "last": _whole(last),
+    }
+
+
+def _count_overlap(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> dict[str, int]:
+    """Count what the truth shares with the other sides, and what it does not."""
+    others = " UNION ALL ".join(f"({query})" for side, query in queries.items() if side != TRUTH)
+    missing = "SELECT count(DISTINCT {0}), count(*) FROM truth ANTI JOIN ({1}) USING ({0})"
+    users, rows_of_users = only_row(connection, missing.format("user", others))
+    items, rows_of_items = only_row(connection, missing.format("item", queries[TRAIN]))
+    repeated = f"SELECT count(*) FROM truth SEMI JOIN ({others}) USING (user, item)"
+    late = f"SELECT count(*) FROM ({queries[TRAIN]}) WHERE time >= (SELECT min(time) FROM truth)"
+    return {
+        "truth_users_without_history": users,
+        "truth_rows_of_these_users": rows_of_users,
+        "truth_items_unknown_to_train": items,
+        "truth_rows_of_these_items": rows_of_items,
+        "truth_pairs_taken_before": only_row(connection, repeated)[0],
+        "train_rows_from_the_first_of_truth_on": only_row(connection, late)[0],
+    }
+
+
+def _whole(number: float | None) -> float | None:
+    """Return a whole number as int."""
+    return int(number) if number is not None and number == int(number) else number

@@ -1,0 +1,57 @@
+"""The result of `split`: train, truth and what the split did with each row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# A latest time between these is in seconds since 1970: they are 1973 and 5138.
+_MIN_SECONDS, _MAX_SECONDS = 1e8, 1e11
+
+
+def is_in_seconds(time: float) -> bool:
+    """True if the latest time of data is in seconds since 1970, not in days or milliseconds."""
+    return _MIN_SECONDS <= time < _MAX_SECONDS
+
+
+@dataclass(frozen=True, repr=False)
+class Split(BaseResult):
+    """Train and truth of interactions.
+
+    Attributes
+    ----------
+    train, truth : polars.DataFrame
+        user, item, time and, if there is one, grade; sorted by user, time and item.
+    history : polars.DataFrame or None
+        Earlier interactions of the held-out users; None for other methods than `users`.
+    manifest : dict
+        Input, method, rows, users, items and times of each side, and how many rows are on no side, by reason. The
+        content of manifest.json without `notes`, which `summary` holds.
+    """
+
+    train: "pl.DataFrame"
+    truth: "pl.DataFrame"
+    history: "pl.DataFrame | None"
+    manifest: Mapping[str, Any]
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return side, rows, users, items, first and last time; one row per side."""
+        import polars as pl
+
+        schema: dict[str, Any] = {
+            "side": pl.String,
+            "rows": pl.Int64,
+            "users": pl.Int64,
+            "items": pl.Int64,
+            "first": pl.Float64,
+            "last": pl.Float64,
+        }
+        rows = [
+            {"side": file.removesuffix(".parquet"), **counts}
+            for file, counts in self.manifest["files"].items()
+        ]
+        return pl.DataFrame(rows, schema=schema)

@@ -1,0 +1,86 @@
+"""A split as text: a table of its sides, the rows that are left out, and what to know of it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.results.split import Split, is_in_seconds
+from concord.reports.text.blocks import Block, TextTable
+
+_HEADER = ("side", "rows", "users", "items", "from", "to")
+_REASONS = {
+    "duplicate": "user, item and time of another row",
+    "repeat": "the user took the item before",
+    "gap": "in the gap between train and truth",
+    "repeat_in_truth": "the user took the item before, within the truth",
+}
+
+
+def describe(split: Split) -> Iterator[Block]:
+    """Yield the table of sides and the sentences."""
+    yield from describe_manifest(split.manifest)
+
+
+def describe_manifest(manifest: Mapping[str, Any]) -> Iterator[Block]:
+    """Yield the table of sides, the rows that are left out by reason, and the notes."""
+    yield TextTable(_HEADER, [_row(file, each) for file, each in manifest["files"].items()])
+    lines = [
+        f"{in_words(rows, 'row')} left out: {_REASONS[reason]}"
+        for reason, rows in manifest["left_out"].items()
+        if rows
+    ]
+    lines += manifest_notes(manifest)
+    if lines:
+        yield ""
+    yield from lines
+
+
+def _row(file: str, counts: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = (f"{counts[name]:,}" for name in ("rows", "users", "items"))
+    side = file.removesuffix(".parquet")
+    return side, *numbers, _time(counts["first"]), _time(counts["last"])
+
+
+def _time(time: float | None) -> str:
+    if time is None:
+        return ""
+    if not is_in_seconds(time):
+        return f"{time:,.15g}"
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sentences of `notes` in manifest.json: shares by hash, ties, leaks, cold items and repeats."""
+    method, counts = manifest["method"], manifest["counts"]
+    for kind in ("user", "item"):
+        if f"held_out_{kind}s" in counts:
+            yield _hash_share_note(kind, method["share"], counts)
+    if few := counts.get("users_with_too_few"):
+        side = "train" if method["how"] == "leave-last-out" else "history"
+        most = in_words(method["last"], "interaction")
+        yield f"{in_words(few, 'user')} with at most {most} have no truth: all of theirs is in {side}"
+    if tied := counts.get("users_tied_at_the_cut"):
+        yield f"{in_words(tied, 'user')} took items on both sides of the cut at one time: which came last is not known"
+    if late := counts["train_rows_from_the_first_of_truth_on"]:
+        percent = 100 * late / manifest["files"]["train.parquet"]["rows"]
+        yield f"{percent:.3g} % of train happened when the truth had begun: models learn from what came after it (Ji et al. 2023); global-time does not leak"
+    if users := counts["truth_users_without_history"]:
+        rows = in_words(counts["truth_rows_of_these_users"], "row")
+        yield f"{in_words(users, 'user')} of the truth ({rows}) have no earlier interaction: kept"
+    if items := counts["truth_items_unknown_to_train"]:
+        rows = in_words(counts["truth_rows_of_these_items"], "row")
+        yield f"{in_words(items, 'item')} of the truth ({rows}) are unknown to train: kept"
+    if pairs := counts["truth_pairs_taken_before"]:
+        yield f"{in_words(pairs, 'row')} of the truth are items that the user took before: models that leave out what was taken cannot hit them; `repeats` first keeps first times only"
+    if tied := counts.get("items_tied_at_the_cut"):
+        order = manifest["ties"].partition(": ")[2]
+        yield f"{in_words(tied, 'item')} of train are as new as the oldest in the truth: {order}"
+
+
+def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
+    held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
+    return (
+        f"{held_out:,} of {in_words(total, kind)} ({100 * held_out / total:.3g} %) are held out: the share {share:g} is the chance of "
+        f"each {kind}, by a hash of seed and id; an exact share would move {kind}s from one side to the other as data grow"
+    )
