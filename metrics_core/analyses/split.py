@@ -28,6 +28,7 @@ from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNIT_SECONDS)})", re.ASCII)
+_SHARE_FIX = "give a number between 0 and 1, such as 0.1"
 
 
 def split(
@@ -94,14 +95,7 @@ def split(
     [(1, 11, 2.0)]
     """
     options = parse_options(
-        method,
-        last=last,
-        at=at,
-        share=share,
-        gap=gap,
-        newest=newest,
-        seed=seed,
-        repeats=repeats,
+        method, last=last, at=at, share=share, gap=gap, newest=newest, seed=seed, repeats=repeats
     )
     names = columns_named(columns or {}, {INTERACTIONS: INTERACTIONS})
     table = table_given(INTERACTIONS, interactions, names)
@@ -142,31 +136,20 @@ def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
     if not isinstance(method, str) or method not in METHODS:
-        yield Problem(
-            "method", f"{method!r} is not a split method", nearest(str(method), set(METHODS))
-        )
+        fix = nearest(str(method), set(METHODS))
+        yield Problem("method", f"{method!r} is not a split method", fix)
         return
     known = options_of(method)
     for name in sorted(options.keys() - set(known)):
-        yield Problem(
-            name,
-            f"is not an option of {method}",
-            f"remove it; the options of {method} are: {', '.join(known)}",
-        )
+        fix = f"remove it; the options of {method} are: {', '.join(known)}"
+        yield Problem(name, f"is not an option of {method}", fix)
     if method in ("users", "cold-items") and "share" not in options:
-        yield Problem(
-            "share",
-            f"is missing: {method} requires it",
-            "give a number between 0 and 1, such as 0.1",
-        )
+        yield Problem("share", f"is missing: {method} requires it", _SHARE_FIX)
     if method == "global-time" and "at" in options and "share" in options:
         yield Problem("at", "cannot be combined with share", "remove one of them")
     if method == "global-time" and "at" not in options and "share" not in options:
-        yield Problem(
-            "at",
-            "is missing, and so is share",
-            "give a time such as 2026-05-30, or the share of the interactions in the truth, such as 0.1",
-        )
+        fix = "give a time such as 2026-05-30, or the share of the interactions in the truth, such as 0.1"
+        yield Problem("at", "is missing, and so is share", fix)
     if options.get("newest") and "seed" in options:
         yield Problem("seed", "has no use with newest", "remove one of them")
     yield from _value_problems(options)
@@ -180,7 +163,7 @@ def _value_problems(options: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(name, f"is {value!r}", f"give a whole number{minimum}")
     share = options.get("share", 0.5)
     if isinstance(share, str) or not 0 < (_parse_number(share) or 0) < 1:
-        yield Problem("share", f"is {share!r}", "give a number between 0 and 1, such as 0.1")
+        yield Problem("share", f"is {share!r}", _SHARE_FIX)
     if _parse_time(options.get("at", 0)) is None:
         fix = "give a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of the times"
         yield Problem("at", f"{options['at']!r} is not a time", fix)

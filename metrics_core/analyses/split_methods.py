@@ -13,7 +13,6 @@ Liang, Krishnan, Hoffman & Jebara (2018), WWW, 689-698.  doi:10.1145/3178876.318
 Schein, Popescul, Ungar & Pennock (2002), SIGIR, 253-260.  doi:10.1145/564376.564421
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -50,23 +49,19 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class SplitMethod(ABC):
-    """A way to split interactions. Its fields are its options."""
+class SplitMethod:
+    """A way to split interactions. Its fields are its options; `empty_fix` says what to do if a side is empty."""
 
     name: ClassVar[str]
+    empty_fix: ClassVar[str]
 
     def select_held_out(self, connection: "DuckDBPyConnection") -> str:
         """Return the condition of rows of the table `source` whose user or item is held out."""
         return "FALSE"
 
-    @abstractmethod
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
         """Return where the table `interactions` is cut."""
-
-    @property
-    @abstractmethod
-    def empty_fix(self) -> str:
-        """What to do if a side is empty."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -88,20 +83,14 @@ class LeaveLastOut(SplitMethod):
     """
 
     name: ClassVar = "leave-last-out"
+    empty_fix: ClassVar = "every user has too few interactions: use global-time"
     last: int = 1
 
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
         """Return the cut before the last interactions of each user."""
         is_truth = _is_last(self.last)
-        return Cut(
-            {TRAIN: f"NOT ({is_truth})", TRUTH: is_truth}, _last_counts(connection, self.last)
-        )
-
-    @property
-    def empty_fix(self) -> str:
-        """What to do if no user has enough interactions."""
-        other = "use global-time" if self.last == 1 else "lower `last`, or use global-time"
-        return f"every user has too few interactions: {other}"
+        conditions = {TRAIN: f"NOT ({is_truth})", TRUTH: is_truth}
+        return Cut(conditions, _last_counts(connection, self.last))
 
 
 @dataclass(frozen=True)
@@ -166,6 +155,7 @@ class HeldOutUsers(SplitMethod):
     """
 
     name: ClassVar = "users"
+    empty_fix: ClassVar = "choose another share"
     share: float
     last: int = 1
     seed: int = 0
@@ -184,11 +174,6 @@ class HeldOutUsers(SplitMethod):
         }
         last_counts = _last_counts(connection, self.last, "held_out")
         return Cut(conditions, {**_held_out_counts(connection, "user"), **last_counts})
-
-    @property
-    def empty_fix(self) -> str:
-        """What to do if no user, or no user with enough interactions, is held out."""
-        return "choose another share" + ("" if self.last == 1 else ", or lower `last`")
 
 
 @dataclass(frozen=True)
@@ -259,13 +244,10 @@ class SplitOptions:
     def check_unit(self, latest: float) -> None:
         """Raise an InputError if dates or durations are given and the times are not in seconds since 1970."""
         if self.in_seconds and not is_in_seconds(latest):
+            problem = f"requires times in seconds since 1970, but the latest time is {latest:,.15g}"
+            fix = "give a number in the unit of the times"
             raise InputError(
-                Problem(
-                    name,
-                    f"{text!r} requires times in seconds since 1970, but the latest time is {latest:,.15g}",
-                    "give a number in the unit of the times",
-                )
-                for name, text in self.in_seconds.items()
+                Problem(name, f"{text!r} {problem}", fix) for name, text in self.in_seconds.items()
             )
 
 
@@ -325,8 +307,8 @@ def _select_by_hash(connection: "DuckDBPyConnection", column: str, share: float,
 
 def _held_out_counts(connection: "DuckDBPyConnection", column: str) -> dict[str, float]:
     """Count users or items: those that are held out, and all."""
-    query = f"""SELECT count(DISTINCT {column}) FILTER (held_out), count(DISTINCT {column})
-        FROM interactions"""
+    distinct = f"count(DISTINCT {column})"
+    query = f"SELECT {distinct} FILTER (held_out), {distinct} FROM interactions"
     held_out, ids = only_row(connection, query)
     return {f"held_out_{column}s": held_out, f"{column}s": ids}
 

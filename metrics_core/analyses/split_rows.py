@@ -85,7 +85,9 @@ def split_rows(
     left_out[_REPEAT_IN_TRUTH] = truth_rows - files[TRUTH]["rows"]
     for side in (TRUTH, TRAIN):
         if not files[side]["rows"]:
-            raise refuse(table.name, f"{method.name} leaves no rows for {side}", method.empty_fix)
+            has_smaller = side == TRUTH and getattr(method, "last", 1) > 1
+            fix = method.empty_fix + (", or lower `last`" if has_smaller else "")
+            raise refuse(table.name, f"{method.name} leaves no rows for {side}", fix)
     counts = {**cut.counts, **_count_overlap(connection, queries)}
     manifest = {
         "concord": version("concord-eval"),
@@ -117,10 +119,11 @@ def _order_rows(
         schema = reader.schema
         for name in ("rank_from_last", "n_of_user"):
             schema = schema.append(pa.field(name, pa.int64()))
-        tables = (
-            _unique_rows(rows, left_out, only_first=only_first) for rows in whole_lists(reader)
+        batches = (
+            batch
+            for rows in whole_lists(reader)
+            for batch in _unique_rows(rows, left_out, only_first=only_first).to_batches()
         )
-        batches = (batch for table in tables for batch in table.to_batches())
         connection.register("unique_rows", pa.RecordBatchReader.from_batches(schema, batches))
         connection.execute("CREATE TABLE interactions AS SELECT * FROM unique_rows")
         connection.unregister("unique_rows")
@@ -187,13 +190,8 @@ def _count_side(connection: DuckDBPyConnection, query: str) -> dict[str, Any]:
     )
     (users,) = only_row(connection, f"SELECT count(DISTINCT user) FROM ({query})")
     (items,) = only_row(connection, f"SELECT count(DISTINCT item) FROM ({query})")
-    return {
-        "rows": rows,
-        "users": users,
-        "items": items,
-        "first": _whole(first),
-        "last": _whole(last),
-    }
+    counts = {"rows": rows, "users": users, "items": items}
+    return counts | {"first": _whole(first), "last": _whole(last)}
 
 
 def _count_overlap(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> dict[str, int]:

@@ -42,16 +42,8 @@ class Split(BaseResult):
         """Return side, rows, users, items, first and last time; one row per side."""
         import polars as pl
 
-        schema: dict[str, Any] = {
-            "side": pl.String,
-            "rows": pl.Int64,
-            "users": pl.Int64,
-            "items": pl.Int64,
-            "first": pl.Float64,
-            "last": pl.Float64,
-        }
         rows = [
             {"side": file.removesuffix(".parquet"), **counts}
             for file, counts in self.manifest["files"].items()
         ]
-        return pl.DataFrame(rows, schema=schema)
+        return pl.DataFrame(rows, schema_overrides={"first": pl.Float64, "last": pl.Float64})

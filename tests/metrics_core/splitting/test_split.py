@@ -309,7 +309,7 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         ("global-time", {"at": 3, "gap": "7d"}, "gap: '7d' requires times in seconds since 1970"),
         ("global-time", {"at": 0.5}, "interactions: global-time leaves no rows for train\n  fix: move the cut"),
         ("global-time", {"at": 6}, "interactions: global-time leaves no rows for truth"),
-        ("leave-last-out", {"last": 3}, "leave-last-out leaves no rows for truth\n  fix: every user has too few interactions: lower `last`"),
+        ("leave-last-out", {"last": 3}, "leave-last-out leaves no rows for truth\n  fix: every user has too few interactions: use global-time, or lower `last`"),
     ],
 )  # fmt: skip
 def test_invalid_arguments_are_refused(how: str, given: dict[str, Any], said: str) -> None:
