@@ -18,26 +18,24 @@ def load_json(path: Path, fix: str) -> dict[str, Any]:
     """
     try:
         with open_file(path, fix) as file:
-            text = file.read().decode("utf-8")
-        content = json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)
+            text = file.read()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise refuse(str(path), "there is no such file", fix) from None
-    except (UnicodeDecodeError, _NotJsonError, json.JSONDecodeError, RecursionError) as error:
+    try:
+        content = json.loads(text.decode("utf-8"), parse_float=_finite, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
         raise refuse(str(path), f"is damaged, no valid JSON: {error}", fix) from None
     if not isinstance(content, dict):
         raise refuse(str(path), "is damaged: it holds no JSON object", fix)
     return content
 
 
-class _NotJsonError(ValueError):
-    """A number that JSON does not have, or that no float holds."""
-
-
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse_constant(text)
+    return number if math.isfinite(number) else _refuse(text)
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    msg = f"{text} is no finite number"
-    raise _NotJsonError(msg)
+def _refuse(number: str) -> NoReturn:
+    """A number that JSON does not have, or that no float holds."""
+    msg = f"{number} is no finite number"
+    raise ValueError(msg)

@@ -28,7 +28,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setattr(command, "read_params", lambda: made)
-    monkeypatch.setattr(command, "told_stale", lambda _: None)
+    monkeypatch.setattr(command, "warn_if_stale", lambda _: None)
     return made
 
 
