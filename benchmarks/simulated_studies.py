@@ -15,10 +15,14 @@ from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.scoring.numerics.student import half_width
 from concord.metrics_core.statistics.adjust import holm
-from concord.metrics_core.studying.friedman import critical_difference, friedman
-from concord.metrics_core.studying.random_effects import random_effects, weighted_mean
-from concord.metrics_core.studying.ranks import average_ranks, rank_intervals
-from concord.metrics_core.studying.signed_rank import signed_rank_p
+from concord.metrics_core.statistics.random_effects import random_effects, weighted_mean
+from concord.metrics_core.statistics.rank_tests import (
+    average_ranks,
+    critical_difference,
+    friedman,
+    rank_intervals,
+    signed_rank_p,
+)
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 NORMAL = 1.959963984540054  # of a two-sided interval at 95 %

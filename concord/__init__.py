@@ -26,7 +26,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Reconciliation": "results.reconcile",
     "Result": "evaluate",
     "Split": "results.split",
-    "Study": "studying.study",
+    "Study": "results.study",
     "VarianceComponents": "results.plan",
     "audit": "audit",
     "calibrate": "calibrate",
@@ -42,7 +42,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "presets": "conventions.presets",
     "reconcile": "analyses.reconcile",
     "split": "analyses.split",
-    "study": "study",
+    "study": "analyses.study",
 }
 __all__ = sorted(_MODULES)
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
+    from concord.metrics_core.analyses.study import study as study
     from concord.metrics_core.audit import audit as audit
     from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
@@ -78,8 +79,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
     from concord.metrics_core.results.split import Split as Split
-    from concord.metrics_core.study import study as study
-    from concord.metrics_core.studying.study import Study as Study
+    from concord.metrics_core.results.study import Study as Study
 
     __version__: str
 else:

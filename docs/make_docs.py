@@ -30,8 +30,8 @@ from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.scoring.panel import differing, panel
 from concord.metrics_core.scoring.sampled.corrected import CORRECTED
 from concord.metrics_core.scoring.score import WEIGHED
+from concord.pipeline.commands.study_file import study_schema
 from concord.pipeline.params.schema import params_schema
-from concord.pipeline.studying.schema import study_schema
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected

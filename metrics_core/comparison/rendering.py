@@ -12,7 +12,7 @@ _RENDERERS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
     "cases": ("concord.reports.cases_page", "render_cases"),
-    "study": ("concord.reports.studying.page", "render_study"),
+    "study": ("concord.reports.study_page", "render_study"),
     "notebook": ("concord.reports.notebook", "render_notebook"),
 }
 

@@ -147,9 +147,9 @@ def call_log(chosen: argparse.Namespace) -> None:
 
 
 def call_study(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.study import study
+    from concord.pipeline.commands.study import run_study
 
-    study(chosen.file)
+    run_study(chosen.file)
 
 
 def call_split(chosen: argparse.Namespace) -> None:

@@ -2,74 +2,97 @@
 
 from contextlib import chdir
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from concord.metrics_core.analyses.study import study
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.study import study as studied
-from concord.metrics_core.studying.study import Study, study_tables
+from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
+from concord.pipeline.commands.study_file import (
+    StudyFile,
+    read_comparisons,
+    read_study_file,
+    results_folder,
+)
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.running.announce import say
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
-from concord.pipeline.studying.model import StudyFile
-from concord.pipeline.studying.read import read_study
-from concord.pipeline.studying.sources import read_comparisons, results_of
-from concord.pipeline.terminal.table import console
+from concord.pipeline.terminal.table import print_result
+from concord.reports.text import study as text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = 1
 
 
-def study(file: str) -> None:
-    """Reads the comparisons, writes the study, and logs it where study.yaml names MLflow; paths are meant from its folder."""
+def run_study(file: str) -> None:
+    """Read the comparisons, write and print the study, and log it if study.yaml names MLflow."""
     path = Path(file)
     if not path.parent.is_dir():
         raise refuse(file, "there is no such folder", "name a study.yaml")
     with chdir(path.parent):
-        asked = read_study(Path(path.name))
-        found = _studied(asked)
-        _write(found, Path(asked.report))
-        _tell(found, path.parent / asked.report)
-        _log(found, asked)
+        config = read_study_file(Path(path.name))
+        result = study(
+            read_comparisons(config.datasets),
+            primary=config.primary,
+            models=config.models,
+            baseline=config.baseline,
+            min_effect=config.min_effect,
+            title=config.title,
+            sources={name: each.source for name, each in config.datasets.items()},
+        )
+        _write(result, Path(config.report))
+        print_result(result)
+        say(f"report: {path.parent / config.report / 'report.html'}")
+        _log(result, config)
 
 
-def _studied(asked: StudyFile) -> Study:
-    return studied(
-        read_comparisons(asked.datasets),
-        primary=asked.primary,
-        models=asked.models,
-        baseline=asked.baseline,
-        min_effect=asked.min_effect,
-        title=asked.title,
-        sources={name: each.source for name, each in asked.datasets.items()},
-    )
-
-
-def _write(found: Study, folder: Path) -> None:
-    write_json(folder / "study.json", found.to_content())
-    for name, table in study_tables(found).items():
+def _write(result: Study, folder: Path) -> None:
+    write_json(folder / "study.json", _content(result))
+    for name, table in _tables(result).items():
         write_csv(folder / f"{name}.csv", without_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
-    write_text(folder / "report.html", found.to_html())
+    write_text(folder / "report.html", result.to_html())
 
 
-def _tell(found: Study, folder: Path) -> None:
-    out = console()
-    for answer in found.answers:
-        out.print(answer.sentence)
-        if answer.sure:
-            out.print(answer.sure)
-    for note in found.notes:
-        out.print(f"note: {note}")
-    say(f"report: {folder / 'report.html'}")
+def _content(result: Study) -> dict[str, Any]:
+    """Return the content of study.json: the result and its sentences."""
+    content = {"schema": SCHEMA, **result.to_dict(), "notes": [*text.notes(result)]}
+    for answer, row in zip(result.answers, content["answers"], strict=True):
+        row["is_sure"] = answer.is_sure
+        row["sentence"] = text.winner_sentence(result, answer)
+        row["sure"] = text.certainty_sentence(result, answer)
+    for test, row in zip(result.omnibus, content["omnibus"], strict=True):
+        row["why_none"] = text.missing_test_sentence(test)
+    return content
 
 
-def _log(found: Study, asked: StudyFile) -> None:
+def _tables(result: Study) -> "dict[str, pl.DataFrame]":
+    import polars as pl
+
+    reasons = pl.Series("why_none", [*map(text.missing_test_sentence, result.omnibus)], pl.String)
+    return {
+        "table": result.to_frame(),
+        "aggregations": result.aggregations,
+        "differences": result.differences,
+        "shrunk": frame_of(ShrunkDifference, result.shrunk),
+        "friedman": frame_of(FriedmanTest, result.omnibus).with_columns(reasons),
+        "datasets": frame_of(StudyDataset, result.datasets),
+    }
+
+
+def _log(result: Study, config: StudyFile) -> None:
     from concord.pipeline.tracking.content.study_content import study_contents, tags_of_runs
     from concord.pipeline.tracking.study import Where, log_study
 
-    if asked.mlflow is None:
+    if config.mlflow is None:
         return
-    logged = {
-        name: tags_of_runs(folder / "runs.json")
-        for name, project in asked.datasets.items()
-        if (folder := results_of(project, "mlflow")) is not None
+    tags = {
+        name: tags_of_runs(results_folder(project, "mlflow") / "runs.json")
+        for name, project in config.datasets.items()
+        if project.rev is None
     }
-    folder = Path(asked.report)
-    where = Where(asked.mlflow.tracking_uri, asked.mlflow.experiment)
-    log_study(study_contents(found, folder, logged), where, folder)
+    folder = Path(config.report)
+    where = Where(config.mlflow.tracking_uri, config.mlflow.experiment)
+    log_study(study_contents(result, folder, tags), where, folder)

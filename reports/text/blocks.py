@@ -32,6 +32,7 @@ _VIEWS = {  # class of a result -> the module here that describes it
     "Plan": "plan",
     "Reconciliation": "reconcile",
     "Split": "split",
+    "Study": "study",
 }
 
 

@@ -6,11 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 import concord
-from concord.reports.studying import told
-from concord.reports.studying.critical import critical_chart
-from concord.reports.studying.forest import forest_chart
-from concord.reports.studying.heatmap import heatmap_charts
-from tests.metrics_core.studying.samples import comparison_of
+from concord.reports.charts.study import forest_chart, heatmap_charts, rank_chart
+from concord.reports.text import study as text
+from tests.metrics_core.chosen_means import comparison_of
 from tests.reports.samples.sample_study import LABEL, MEANS
 from tests.reports.samples.sample_study import study as stored_study
 
@@ -34,11 +32,11 @@ def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> Non
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
 
 
-def test_a_bar_joins_those_that_are_not_told_apart(study: concord.Study) -> None:
-    assert told.alike(study, LABEL) == [("c", "a")]
-    assert told.post_hoc(study, LABEL) == "2 of 3 pairs are told apart."
-    assert "not told apart: c, a" in critical_chart(study, LABEL, narrow=False)
-    assert _texts(critical_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
+def test_a_bar_joins_models_that_do_not_differ_significantly(study: concord.Study) -> None:
+    assert text.alike(study, LABEL) == [("c", "a")]
+    assert text.signed_rank_sentence(study, LABEL) == "2 of 3 pairs differ significantly."
+    assert "no significant difference: c, a" in rank_chart(study, LABEL, narrow=False)
+    assert _texts(rank_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
 
 
 def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
@@ -49,9 +47,9 @@ def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
     )
     study = concord.study(every | {"d0": replace(every["d0"], scores=scores)})
 
-    assert told.alike(study, LABEL) == [("a", "base")]
-    chart = critical_chart(study, LABEL, narrow=False)
-    assert "not told apart: a, base<" in chart
+    assert text.alike(study, LABEL) == [("a", "base")]
+    chart = rank_chart(study, LABEL, narrow=False)
+    assert "no significant difference: a, base<" in chart
     assert "c" not in _texts(chart)
 
 
@@ -59,8 +57,8 @@ def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)})
 
     # 2 / 2^4 for one pair, three pairs: 0.375
-    assert "the smallest p that the test can reach is 0.38 after Holm's correction: no pair" in told.post_hoc(few, LABEL)  # fmt: skip
-    assert told.alike(few, LABEL) == [("c", "a", "base")]
+    assert "the smallest p that the test can reach is 0.38 after Holm's correction: no pair" in text.signed_rank_sentence(few, LABEL)  # fmt: skip
+    assert text.alike(few, LABEL) == [("c", "a", "base")]
 
 
 def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> None:
@@ -74,8 +72,8 @@ def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> 
 def test_a_difference_stands_beside_one_winner_and_not_beside_two(study: concord.Study) -> None:
     answer = replace(study.answers[0], winners=("c",))
 
-    found = told.lead(study, answer)
-    assert found is not None
-    assert (found[0].a, found[0].b) == ("c", "base")
-    assert told.lead(study, replace(answer, winners=("a", "c"))) is None
-    assert told.lead(study, replace(answer, winners=("base",))) is None
+    pair = text.winner_difference(study, answer)
+    assert pair is not None
+    assert (pair.a, pair.b) == ("c", "base")
+    assert text.winner_difference(study, replace(answer, winners=("a", "c"))) is None
+    assert text.winner_difference(study, replace(answer, winners=("base",))) is None

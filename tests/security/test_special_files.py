@@ -8,13 +8,12 @@ import pytest
 
 from concord.metrics_core.calibrating.experiments import read_experiments
 from concord.metrics_core.metrics import own
+from concord.pipeline.commands.study_file import Project, read_comparisons
 from concord.pipeline.params.repository import is_concords
 from concord.pipeline.project.peek import peeked
 from concord.pipeline.project.taken_for import named_table
 from concord.pipeline.project.told import read
 from concord.pipeline.project.training_run import Place, Store
-from concord.pipeline.studying.model import Project
-from concord.pipeline.studying.sources import read_comparisons
 from tests.pipeline.refusals import refusal_of
 
 SPECIAL: dict[str, Callable[[Path], None]] = {

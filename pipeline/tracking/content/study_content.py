@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from concord.metrics_core.studying.study import Study
+from concord.metrics_core.results.study import Study
 from concord.pipeline.tracking.content.mlflow_names import study_key
 from concord.pipeline.tracking.content.run_content import Artifact, Point, RunContent, existing
+from concord.reports.text.study import certainty_sentence, winner_sentence
 
 FILES = ("report.html", "study.json")
 
@@ -30,7 +31,9 @@ def study_contents(
     """
     winners = {f"concord.winner.{study_key(a.label)}": ", ".join(a.winners) for a in study.answers}
     sure = {f"concord.sure.{study_key(a.label)}": str(a.is_sure).lower() for a in study.answers}
-    said = "\n\n".join(f"{a.sentence} {a.sure}" for a in study.answers)
+    note = "\n\n".join(
+        f"{winner_sentence(study, a)} {certainty_sentence(study, a)}" for a in study.answers
+    )
     parent = RunContent(
         name=study.title,
         points=tuple(_over_datasets(study)),
@@ -42,7 +45,7 @@ def study_contents(
             "confidence": str(study.confidence),
             "preset": study.conventions.preset,
         },
-        tags={"concord.kind": "study", **winners, **sure, "mlflow.note.content": said},
+        tags={"concord.kind": "study", **winners, **sure, "mlflow.note.content": note},
         datasets=(),
         artifacts=tuple(Artifact(existing(folder / name), "") for name in FILES),
     )  # fmt: skip

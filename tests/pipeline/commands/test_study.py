@@ -11,10 +11,10 @@ from ruamel.yaml import YAML
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.comparison.comparison import Comparison
 from concord.metrics_core.comparison.stored import to_json
-from concord.pipeline.commands.study import study
+from concord.pipeline.commands.study import run_study
+from concord.pipeline.commands.study_file import read_study_file
 from concord.pipeline.diffing.dvc_lock import DvcLock
-from concord.pipeline.studying.read import read_study
-from tests.metrics_core.studying.samples import comparison_of
+from tests.metrics_core.chosen_means import comparison_of
 from tests.pipeline.refusals import refusal_of
 from tests.project import run
 
@@ -48,38 +48,41 @@ ALL = "datasets: {books: books, films: films, shop: {project: shop}}\n"
 def test_a_study_is_written_as_page_json_and_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     _write(here, ALL + "title: Three shops\nreport: out\n")
 
-    study("study.yaml")
+    run_study("study.yaml")
 
     found = json.loads((here / "out/study.json").read_text())
     assert [each["name"] for each in found["datasets"]] == ["books", "films", "shop"]
     assert [each["source"] for each in found["datasets"]] == ["books", "films", "shop"]
+    assert found["answers"][0]["sentence"] == "c wins under all 4 ways of aggregating nDCG@10."
+    assert found["omnibus"][0]["why_none"] == "Friedman's test needs 5 data sets; there are 3."
+    assert found["schema"] == 1
     table = pl.read_parquet(here / "out/table.parquet")
     assert table.height == 3 * 3
     assert pl.read_csv(here / "out/aggregations.csv").filter(winner=True)["model"].unique().to_list() == ["c"]  # fmt: skip
     assert "c wins under all 4 ways" in (here / "out/report.html").read_text()
-    assert "All 4 ways of aggregating nDCG@10 name c." in capsys.readouterr().out
+    assert "c wins under all 4 ways of aggregating nDCG@10." in capsys.readouterr().out
 
 
-def test_paths_are_meant_from_the_folder_of_the_file_and_bytes_are_the_same(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     _write(here, ALL)
-    study("study.yaml")
+    run_study("study.yaml")
     first = {f.name: f.read_bytes() for f in (here / "study").iterdir()}
     (here / "elsewhere").mkdir()
     monkeypatch.chdir(here / "elsewhere")
 
-    study("../study.yaml")
+    run_study("../study.yaml")
 
     assert {f.name: f.read_bytes() for f in (here / "study").iterdir()} == first
     assert not any(str(here).encode() in content for content in first.values())
 
 
-def test_every_wrong_key_is_told_with_its_line(here: Path) -> None:
+def test_every_wrong_key_is_named_with_its_line(here: Path) -> None:
     _write(here, "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n")
 
-    told = refusal_of(lambda: read_study(Path("study.yaml")))
-    assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in told  # fmt: skip
-    assert "study.yaml: line 4, datasets.films.projct" in told
-    assert "study.yaml: line 5, min_effect" in told
+    message = refusal_of(lambda: read_study_file(Path("study.yaml")))
+    assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in message  # fmt: skip
+    assert "study.yaml: line 4, datasets.films.projct" in message
+    assert "study.yaml: line 5, min_effect" in message
 
 
 @pytest.mark.parametrize(
@@ -88,11 +91,11 @@ def test_every_wrong_key_is_told_with_its_line(here: Path) -> None:
         ("", "holds no mapping"),
         ("datasets: {}", "line 1, datasets"),
         ("datasets: [a]", "write a mapping"),
-        ("datasets: {a b: books}", "'a b' is no name of a data set"),
+        ("datasets: {a b: books}", "'a b' is not a valid name"),
         ("datasets: {a: nowhere}", "there is no folder 'nowhere'"),
         ("datasets: {a: 's3://x/y'}", "is an address"),
-        (ALL + "report: ../out", "is no folder below that of study.yaml"),
-        (ALL + "report: books", "holds a project or code"),
+        (ALL + "report: ../out", "is not below the folder of study.yaml"),
+        (ALL + "report: books", "contains a project or code"),
         (ALL + "report: study.yaml", "'study.yaml' is a file, or below one"),
         (ALL + "report: books/params.yaml/study", "is a file, or below one"),
         (ALL + "mlflow: {experiment: x}", "mlflow.tracking_uri: is missing"),
@@ -103,25 +106,25 @@ def test_a_study_that_cannot_be_read_is_refused(here: Path, text: str, words: st
     _write(here, text)
 
     with pytest.raises(InputError, match=words):
-        read_study(Path("study.yaml"))
+        read_study_file(Path("study.yaml"))
 
 
 def test_no_file_says_what_to_write(here: Path) -> None:
     with pytest.raises(InputError, match=r"there is no such file in this folder\n  fix: write `data"):  # fmt: skip
-        study("study.yaml")
+        run_study("study.yaml")
 
 
-def test_projects_that_are_not_evaluated_are_all_told(here: Path) -> None:
+def test_all_projects_that_are_not_evaluated_are_named(here: Path) -> None:
     (here / "books/results/comparison/comparison.json").unlink()
     (here / "films/params.yaml").unlink()
     (here / "shop/results/comparison/comparison.json").write_text("{}")
     _write(here, ALL)
 
-    told = refusal_of(lambda: study("study.yaml"))
-    assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in told  # fmt: skip
-    assert "run `dvc repro` in books" in told
-    assert "films, films/params.yaml: there is no such file: this folder is no project" in told
-    assert "shop, shop/results/comparison/comparison.json: has schema None" in told
+    message = refusal_of(lambda: run_study("study.yaml"))
+    assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in message  # fmt: skip
+    assert "run `dvc repro` in books" in message
+    assert "films, films/params.yaml: there is no such file: this folder is no project" in message
+    assert "shop, shop/results/comparison/comparison.json: has schema None" in message
 
 
 @pytest.mark.whole
@@ -136,7 +139,7 @@ def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
     _lock(here)
     _write(here, "datasets: {then: {project: books, rev: v1}, now: books}\n")
 
-    study("study.yaml")
+    run_study("study.yaml")
 
     found = json.loads((here / "study/study.json").read_text())
     assert [(d["source"], d["title"]) for d in found["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
@@ -149,7 +152,7 @@ def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
         "{project: books, rev: v1}": "neither the cache of DVC nor a remote has it",
     }.items():
         _write(here, f"datasets: {{then: {then}, now: books}}\n")
-        assert words in refusal_of(lambda: study("study.yaml"))
+        assert words in refusal_of(lambda: run_study("study.yaml"))
 
 
 def _lock(here: Path) -> None:
@@ -171,8 +174,8 @@ def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(here: Path) -> No
     (here / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
     _write(here, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n")
 
-    study("study.yaml")
-    study("study.yaml")
+    run_study("study.yaml")
+    run_study("study.yaml")
 
     from mlflow import MlflowClient
 
@@ -188,5 +191,5 @@ def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(here: Path) -> No
     assert parent.data.tags["concord.winner.ndcg_at_10"] == "c"
     assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == ["report.html", "study.json"]  # fmt: skip
     _project(here / "shop", comparison_of(MEANS, 7))
-    study("study.yaml")
+    run_study("study.yaml")
     assert len(client.search_runs([experiment.experiment_id])) == 8  # another study

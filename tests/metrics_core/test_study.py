@@ -11,8 +11,9 @@ import concord
 from concord.metrics_core.comparison.parts import InputFile, Provenance
 from concord.metrics_core.comparison.replicates import Replicates
 from concord.metrics_core.statistics.standard_error import standard_error
+from concord.reports.text import study as text
+from tests.metrics_core.chosen_means import USERS, comparison_of
 from tests.metrics_core.defined import defined
-from tests.metrics_core.studying.samples import USERS, comparison_of
 
 TURNS = {  # a wins two of three by a little, c is far ahead on the third, where values are large
     "one": comparison_of({"base": 0.10, "a": 0.13, "c": 0.12}),
@@ -25,6 +26,14 @@ def _values(study: concord.Study, way: str) -> dict[str, Any]:
     return {r.model: r.value for r in study.ways if r.way == way}
 
 
+def _winner(study: concord.Study) -> str:
+    return text.winner_sentence(study, study.answers[0])
+
+
+def _certainty(study: concord.Study) -> str:
+    return text.certainty_sentence(study, study.answers[0])
+
+
 def test_the_way_of_aggregating_changes_the_winner() -> None:
     study = concord.study(TURNS)
 
@@ -35,20 +44,21 @@ def test_the_way_of_aggregating_changes_the_winner() -> None:
     assert _values(study, "wins") == {"base": 0.0, "a": 2.0, "c": 1.0}
     (answer,) = study.answers
     assert answer.winners == ("a",)
-    assert answer.sentence == "3 of 4 ways of aggregating nDCG@10 name a; by mean: c."
+    assert _winner(study) == "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c."
 
 
-def test_a_win_that_is_shared_names_nobody() -> None:
+def test_a_way_with_a_shared_win_counts_for_no_model() -> None:
     one = comparison_of({"base": 0.1, "a": 0.2, "c": 0.3})
     other = comparison_of({"base": 0.1, "a": 0.45, "c": 0.3})
     study = concord.study({"one": one, "other": other})
 
     (answer,) = study.answers  # a: mean 0.325, relative (1 + 3.5) / 2; ranks 1.5 and wins 1 as c's
     assert (answer.winners, answer.ways, answer.of_ways) == (("a",), 2, 4)
-    assert answer.sentence == "2 of 4 ways of aggregating nDCG@10 name a; by mean rank and wins: a and c share it."  # fmt: skip
+    assert _winner(study) == "a wins under 2 of 4 ways of aggregating nDCG@10; by mean rank and wins: a and c tie."  # fmt: skip
     same = comparison_of({"base": 0.1})
-    level = {"one": _with_twin(same), "other": _with_twin(same)}
-    assert concord.study(level).answers[0].sentence == "No way of aggregating nDCG@10 names one model alone; by mean, mean rank, mean relative difference and wins: base and twin share it."  # fmt: skip
+    study = concord.study({"one": _with_twin(same), "other": _with_twin(same)})
+    assert _winner(study) == "No model wins alone under any way of aggregating nDCG@10; by mean, mean rank, mean relative difference and wins: base and twin tie."  # fmt: skip
+    assert _certainty(study) == "Not sure: base and twin tie."
 
 
 def _with_twin(comparison: concord.Comparison) -> concord.Comparison:
@@ -79,7 +89,10 @@ def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
 
     assert defined(pair.ci_low) < 0 < defined(pair.ci_high)
     assert defined(pair.p) > 0.2
-    assert study.answers[0].sure.startswith("Not sure for data sets like these")
+    assert study.answers[0].certainty == "undecided"
+    assert _certainty(study).startswith(
+        "Not sure for data sets like these: over 3 of them, a differs"
+    )
 
 
 def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() -> None:
@@ -98,7 +111,7 @@ def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
     apart = comparison_of({"base": 0.1, "a": 0.5, "c": 0.505})
     study = concord.study({"x": apart, "y": comparison_of({"base": 0.1, "a": 0.5, "c": 0.505}, 2)})
 
-    rows = {r["model"]: r for r in study.ranks.filter(dataset="x").to_dicts()}
+    rows = {r["model"]: r for r in study.to_frame().filter(dataset="x").to_dicts()}
     assert (rows["base"]["rank_low"], rows["base"]["rank_high"]) == (3, 3)
     assert (rows["a"]["rank"], rows["a"]["rank_low"], rows["a"]["rank_high"]) == (2.0, 1, 2)
     assert (rows["c"]["rank_low"], rows["c"]["rank_high"]) == (1, 2)
@@ -109,8 +122,8 @@ def test_two_data_sets_give_no_interval_and_few_no_friedman() -> None:
 
     assert all(pair.ci_low is None and pair.verdict == "no_interval" for pair in study.pairs)
     assert study.shrunk == ()
-    assert study.answers[0].sure.startswith("Not known: 2 data sets say nothing of another one")
-    assert study.omnibus[0].why_none == "Friedman's test needs 5 data sets; there are 2."
+    assert _certainty(study) == "Unknown: an interval over data sets needs 3 of them, and there are 2."  # fmt: skip
+    assert text.friedman_sentence(study.omnibus[0]) == "Friedman's test needs 5 data sets; there are 2."  # fmt: skip
 
 
 def test_data_sets_that_agree_make_the_winner_sure() -> None:
@@ -118,7 +131,8 @@ def test_data_sets_that_agree_make_the_winner_sure() -> None:
     study = concord.study({f"d{i}": comparison_of(means, i) for i in range(6)})
 
     (answer,) = study.answers
-    assert answer.sentence == "All 4 ways of aggregating nDCG@10 name c."
+    assert _winner(study) == "c wins under all 4 ways of aggregating nDCG@10."
+    assert answer.behind == ("base", "a")
     assert answer.is_sure
     assert {p.verdict for p in study.pairs if "c" in (p.a, p.b)} <= {"better", "worse"}
     assert study.omnibus[0].p == pytest.approx(6.0**-5)  # six data sets, one of 3! orders each
@@ -140,7 +154,7 @@ def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
     assert not concord.study(dict(list(close.items())[:2])).answers[0].is_sure
 
 
-def test_other_conventions_are_refused_knob_by_knob() -> None:
+def test_other_conventions_are_refused_one_by_one() -> None:
     other = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", hit_kind="count")
 
     with pytest.raises(concord.InputError) as refused:
@@ -171,7 +185,7 @@ def test_conventions_that_belong_to_grades_may_differ_and_are_noted(
     plain = comparison_of({"base": 0.1, "a": 0.2})
     other = comparison_of({"base": 0.1, "a": 0.2}, **conventions)
 
-    assert concord.study({"one": plain, "stars": other}).notes == notes
+    assert tuple(text.notes(concord.study({"one": plain, "stars": other}))) == notes
 
 
 @pytest.mark.parametrize("roles", [("truth",), ("truth of fold 1", "truth of fold 2")])
@@ -185,27 +199,28 @@ def test_the_same_truth_twice_is_one_data_set(roles: tuple[str, ...]) -> None:
     assert concord.study(every).answers[0].is_sure
     study = concord.study(twice)
     assert not study.answers[0].is_sure
-    assert study.answers[0].sure == "Not known: d1 and d4 are scored on the same truth, so they are one data set, not 2."  # fmt: skip
-    assert study.notes[0].startswith("d1 and d4 are scored on the same truth: intervals")
+    assert _certainty(study) == "Unknown: d1 and d4 have the same ground truth, so they are one data set, not 2."  # fmt: skip
+    assert study.same_truth == (("d1", "d4"),)
+    assert next(text.notes(study)).startswith("d1 and d4 have the same ground truth: intervals")
 
 
-def test_models_that_were_trained_several_times_are_told() -> None:
+def test_models_with_replicates_are_noted() -> None:
     means = {"base": 0.10, "a": 0.20}
     trained = Replicates(
         {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=(), answers=()
     )
     plain = {"one": comparison_of(means, 1), "two": comparison_of(means, 2)}
 
-    told = concord.study(plain | {"three": replace(comparison_of(means, 3), replicates=trained)})
+    study = concord.study(plain | {"three": replace(comparison_of(means, 3), replicates=trained)})
 
-    assert concord.study(plain).notes == ()
-    assert told.notes == (
-        "Intervals and tests take a as trained: they are over users and data sets, and what training again would change"
-        " is in the report of each data set.",
-    )
+    assert [*text.notes(concord.study(plain))] == []
+    assert [*text.notes(study)] == [
+        "Intervals and tests are over users and data sets, not over replicates of a: those are in the report of each "
+        "data set."
+    ]
 
 
-def test_models_that_some_lack_are_left_out_and_told() -> None:
+def test_models_that_some_data_sets_lack_are_left_out_and_noted() -> None:
     both = {
         "one": comparison_of({"base": 0.1, "a": 0.2, "only": 0.3}),
         "two": comparison_of({"base": 0.1, "a": 0.2}),
@@ -214,8 +229,8 @@ def test_models_that_some_lack_are_left_out_and_told() -> None:
     study = concord.study(both)
 
     assert study.models == ("base", "a")
-    assert study.notes == ("only is left out: it is not in two.",)
-    with pytest.raises(concord.InputError, match="models: only: is not in two"):
+    assert [*text.notes(study)] == ["only is left out: it is missing in two."]
+    with pytest.raises(concord.InputError, match="models: only: is missing in two"):
         concord.study(both, models=["base", "only"])
 
 
@@ -226,15 +241,15 @@ SWAPPED = {"one": TURNS["one"], "two": comparison_of({"a": 0.2, "base": 0.1})}
     ("comparisons", "options", "words"),
     [
         (TURNS, {"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
-        (TURNS, {"primary": "nDCG@10"}, "is one text where a list is asked for"),
-        (TURNS, {"primary": [5]}, r"\[5\] is no list of texts"),
-        (TURNS, {"models": 5}, "5 is no list of texts"),
+        (TURNS, {"primary": "nDCG@10"}, "primary: 'nDCG@10' is no list of names"),
+        (TURNS, {"primary": [5]}, r"primary: \[5\] is no list of names"),
+        (TURNS, {"models": 5}, "models: 5 is no list of names"),
         (TURNS, {"baseline": "nobody"}, "'nobody' is not among the models"),
         (TURNS, {"min_effect": "much"}, "'much' is no effect"),
-        (TURNS, {"models": ["base"]}, "fewer than two models"),
-        ([*TURNS.values()], {}, "is no dict of comparisons"),
-        (dict(enumerate(TURNS.values())), {}, "is no dict of comparisons"),
-        ({"one": 1, "two": 2}, {}, "is no dict of comparisons"),
+        (TURNS, {"models": ["base"]}, "a study needs 2 models, and this names 1"),
+        ([*TURNS.values()], {}, "must be a dict that maps each data set"),
+        (dict(enumerate(TURNS.values())), {}, "must be a dict that maps each data set"),
+        ({"one": 1, "two": 2}, {}, "must be a dict that maps each data set"),
         ({"one": TURNS["one"]}, {}, "names 1, and a study needs 2"),
         (SWAPPED, {}, "one has base, two has a"),
     ],
@@ -298,7 +313,23 @@ def test_models_without_users_who_differ_have_no_interval() -> None:
 
 
 def test_the_content_is_json_and_the_same_each_time() -> None:
-    one, other = (json.dumps(concord.study(TURNS).to_content(), allow_nan=False) for _ in "ab")
+    one, other = (json.dumps(concord.study(TURNS).to_dict(), allow_nan=False) for _ in "ab")
 
     assert one == other
-    assert json.loads(one)["schema"] == 1
+    assert json.loads(one)["answers"][0]["certainty"] == "undecided"
+
+
+def test_the_text_has_winner_values_and_notes_in_at_most_twenty_lines() -> None:
+    study = concord.study(TURNS)
+
+    assert study.summary.splitlines() == [
+        "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",
+        _certainty(study),
+        "model  mean   mean rank  mean relative difference  wins",
+        "a      0.257  1.33       +20.7\N{NO-BREAK SPACE}%                   2",
+        "c      0.280  1.67       +20.0\N{NO-BREAK SPACE}%                   1",
+        "base   0.233  3.00       0.0\N{NO-BREAK SPACE}%                     0",
+        "",
+        "Differences are to base, over 3 data sets.",
+    ]
+    assert "<table" in study._repr_html_()

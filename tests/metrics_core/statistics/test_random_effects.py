@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.studying.random_effects import paule_mandel, random_effects
+from concord.metrics_core.statistics.random_effects import paule_mandel, random_effects
 
 # Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13 trials
 # (cases and others vaccinated, cases and others not), as logarithms of the risk ratio.
@@ -21,26 +21,26 @@ S = [math.sqrt(1 / a - 1 / (a + b) + 1 / c - 1 / (c + d)) for a, b, c, d in BCG]
 
 
 def test_equal_errors_on_paper() -> None:
-    found = random_effects([0.0, 0.3, 0.6], [0.1, 0.1, 0.1], confidence=0.95)
+    result = random_effects([0.0, 0.3, 0.6], [0.1, 0.1, 0.1], confidence=0.95)
 
     # Equal weights: mu = 0.3. Σ (y - mu)² / (0.01 + tau²) = 0.18 / (0.01 + tau²) = 2, so tau² = 0.08.
-    assert found.mu == pytest.approx(0.3)
-    assert found.tau2 == pytest.approx(0.08)
+    assert result.mu == pytest.approx(0.3)
+    assert result.tau2 == pytest.approx(0.08)
     # se² = (0.09 + 0.08 + 0.01 …): Σ w (y - mu)² / (2 Σ w) = 2 / (2 · 3 / 0.09) = 0.03; t on 2 degrees is 4.303
-    assert found.standard_error == pytest.approx(math.sqrt(0.03))
-    assert found.ci_high - found.mu == pytest.approx(4.302653 * math.sqrt(0.03), rel=1e-6)
+    assert result.standard_error == pytest.approx(math.sqrt(0.03))
+    assert result.ci_high - result.mu == pytest.approx(4.302653 * math.sqrt(0.03), rel=1e-6)
     # B = 0.08 / 0.09: 0 is drawn to (1 - 8/9) · 0.3
-    assert found.shrunk[0][0] == pytest.approx(0.3 / 9)
+    assert result.shrunk[0][0] == pytest.approx(0.3 / 9)
     # another data set: t on 1 degree is 12.706
-    assert found.predicted[1] - 0.3 == pytest.approx(12.70620 * math.sqrt(0.08 + 0.03), rel=1e-6)
+    assert result.predicted[1] - 0.3 == pytest.approx(12.70620 * math.sqrt(0.08 + 0.03), rel=1e-6)
 
 
 def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
-    found = random_effects([0.10, 0.11, 0.12], [0.1, 0.2, 0.1], confidence=0.95)
+    result = random_effects([0.10, 0.11, 0.12], [0.1, 0.2, 0.1], confidence=0.95)
 
-    assert found.tau2 == 0
-    assert found.mu == pytest.approx((100 * 0.10 + 25 * 0.11 + 100 * 0.12) / 225)
-    assert {round(each[0], 12) for each in found.shrunk} == {round(found.mu, 12)}
+    assert result.tau2 == 0
+    assert result.mu == pytest.approx((100 * 0.10 + 25 * 0.11 + 100 * 0.12) / 225)
+    assert {round(each[0], 12) for each in result.shrunk} == {round(result.mu, 12)}
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
 def test_differences_that_agree_by_chance_are_no_surer_than_their_errors(
     differences: list[float],
 ) -> None:
-    found = random_effects(differences, [0.2] * 3, confidence=0.95)
+    result = random_effects(differences, [0.2] * 3, confidence=0.95)
 
-    assert found.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0.0001
-    assert found.ci_high - found.mu == pytest.approx(4.302653 * 0.2 / math.sqrt(3))
-    assert found.p > 0.4
+    assert result.standard_error == pytest.approx(0.2 / math.sqrt(3))  # not 0.0001
+    assert result.ci_high - result.mu == pytest.approx(4.302653 * 0.2 / math.sqrt(3))
+    assert result.p > 0.4
 
 
 def _slow(y: list[float], s: list[float]) -> tuple[float, float, float]:
@@ -99,21 +99,21 @@ def _t_quantile(df: int) -> float:
 def test_the_interval_equals_a_slow_reference(
     differences: list[float], errors: list[float]
 ) -> None:
-    found = random_effects(differences, errors, confidence=0.95)
+    result = random_effects(differences, errors, confidence=0.95)
 
-    assert (found.mu, found.ci_low, found.ci_high) == pytest.approx(_slow(differences, errors))
+    assert (result.mu, result.ci_low, result.ci_high) == pytest.approx(_slow(differences, errors))
 
 
 def test_the_published_trials_of_the_vaccine() -> None:
-    found = random_effects(Y, S, confidence=0.95)
+    result = random_effects(Y, S, confidence=0.95)
 
     # statsmodels 0.15.0: combine_effects(y, v, method_re="iterated", use_t=True): tau2, mean_effect_re,
     # sd_eff_w_re_hksj, conf_int()[3]. metafor prints tau² 0.3181 for method="PM".
-    assert found.tau2 == pytest.approx(0.31806845220382035)
-    assert found.mu == pytest.approx(-0.7149681534933371)
-    assert found.standard_error == pytest.approx(0.1808921915375987)
-    assert (found.ci_low, found.ci_high) == pytest.approx((-1.10909838, -0.32083793))
-    assert found.p == pytest.approx(2 * student.sf(abs(found.mu / found.standard_error), 12))
+    assert result.tau2 == pytest.approx(0.31806845220382035)
+    assert result.mu == pytest.approx(-0.7149681534933371)
+    assert result.standard_error == pytest.approx(0.1808921915375987)
+    assert (result.ci_low, result.ci_high) == pytest.approx((-1.10909838, -0.32083793))
+    assert result.p == pytest.approx(2 * student.sf(abs(result.mu / result.standard_error), 12))
 
 
 @settings(max_examples=30)

@@ -1,4 +1,4 @@
-"""A difference over data sets: each has a true difference of its own, drawn about a common mean."""
+"""A random-effects mean: each data set has a true difference of its own, drawn about a common mean."""
 
 import math
 from collections.abc import Sequence
@@ -6,16 +6,20 @@ from dataclasses import dataclass
 
 from concord.metrics_core.scoring.numerics.student import half_width, two_sided_p
 
-FEWEST_DATASETS = 3
+MIN_DATASETS = 3
 _STEPS = 100  # of the bisection: more than a float64 has bits
 
 
 @dataclass(frozen=True)
 class RandomEffects:
-    """mu with its interval, tau² between data sets, and what each data set's own difference becomes.
+    """The common mean mu with its interval, and tau² between data sets.
 
-    predicted : where the true difference on another such data set lies
-    shrunk    : (estimate, low, high) a data set
+    Attributes
+    ----------
+    predicted : (float, float)
+        Interval of the true difference on another such data set.
+    shrunk : tuple of (float, float, float)
+        Estimate, low and high of each data set's own true difference.
     """
 
     mu: float
@@ -33,23 +37,27 @@ def random_effects(
 ) -> RandomEffects:
     """y_d ~ N(theta_d, s_d²),  theta_d ~ N(mu, tau²):  mu = Σ w_d y_d / Σ w_d,  w_d = 1 / (s_d² + tau²).
 
-    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 where even that is less. The interval of mu is the modified
+    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 if the sum is less even then. The interval of mu is the modified
     one of Hartung, Knapp, Sidik and Jonkman, mu ± t_{D-1} · √(max(1, q) / Σ w_d) with q = Σ w_d (y_d - mu)² / (D - 1): with
     few data sets tau² is hardly known, and a normal interval about DerSimonian and Laird's mean is far too narrow. q is 1
-    where tau² > 0. Where tau² = 0, differences agree better than their own errors let expect; without max(1, q) the
-    interval would be shorter than these errors allow, down to a point. On another data set lies
-    mu ± t_{D-2} · √(tau² + se²). theta_d is drawn towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
+    if tau² > 0. If tau² = 0, differences agree better than their own errors let expect; without max(1, q) the interval
+    would be shorter than these errors allow, down to a point. The interval for another data set is
+    mu ± t_{D-2} · √(tau² + se²). theta_d is shrunk towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
     the variance B_d s_d² + (1 - B_d)² se², tau² taken as known.
 
     Parameters
     ----------
-    differences     : one a data set, in the unit of the metric
-    standard_errors : theirs, above 0; they are taken as known
-    confidence      : of the intervals
+    differences : sequence of float
+        One per data set, in the unit of the metric.
+    standard_errors : sequence of float
+        Of these differences, above 0; they are taken as known.
+    confidence : float
+        Of the intervals.
 
     Raises
     ------
-    ValueError : fewer than 3 data sets
+    ValueError
+        Fewer than 3 data sets.
 
     References
     ----------
@@ -60,48 +68,48 @@ def random_effects(
     Higgins, Thompson & Spiegelhalter (2009), JRSS A 172(1), 137-159.  doi:10.1111/j.1467-985X.2008.00552.x
     """
     count = len(differences)
-    if count < FEWEST_DATASETS:
-        raise ValueError(f"needs {FEWEST_DATASETS} data sets, got {count}")
+    if count < MIN_DATASETS:
+        raise ValueError(f"needs {MIN_DATASETS} data sets, got {count}")
     variances = [each * each for each in standard_errors]
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]
     mu, total = weighted_mean(differences, weights), math.fsum(weights)
     scale = max(1.0, _spread(differences, weights) / (count - 1))
     error = math.sqrt(scale / total)
-    wide = half_width(count, confidence)
-    beyond = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)
+    quantile = half_width(count, confidence)
+    predicted_half = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)
     shrunk = []
     for y, variance in zip(differences, variances, strict=True):
         b = tau2 / (tau2 + variance)
         estimate = b * y + (1 - b) * mu
-        half = wide * math.sqrt(b * variance + (1 - b) ** 2 * error * error)
+        half = quantile * math.sqrt(b * variance + (1 - b) ** 2 * error * error)
         shrunk.append((estimate, estimate - half, estimate + half))
     return RandomEffects(
         mu=mu,
-        ci_low=mu - wide * error,
-        ci_high=mu + wide * error,
+        ci_low=mu - quantile * error,
+        ci_high=mu + quantile * error,
         p=two_sided_p(count, mu / error),
         standard_error=error,
         tau2=tau2,
-        predicted=(mu - beyond, mu + beyond),
+        predicted=(mu - predicted_half, mu + predicted_half),
         shrunk=tuple(shrunk),
     )
 
 
 def paule_mandel(differences: Sequence[float], variances: Sequence[float]) -> float:
-    """The tau² with Σ w (y - mu)² = D - 1; the sum falls as tau² rises, so halving an interval finds it."""
-    wanted = len(differences) - 1
+    """Return the tau² with Σ w (y - mu)² = D - 1, by bisection: the sum falls as tau² rises."""
+    expected = len(differences) - 1
 
-    def left(tau2: float) -> float:
-        return _spread(differences, [1 / (variance + tau2) for variance in variances]) - wanted
+    def excess(tau2: float) -> float:
+        return _spread(differences, [1 / (variance + tau2) for variance in variances]) - expected
 
-    if left(0.0) <= 0:
+    if excess(0.0) <= 0:
         return 0.0
     mean = math.fsum(differences) / len(differences)
     low, high = 0.0, math.fsum((y - mean) ** 2 for y in differences)  # the sum is at most 1 there
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
     return (low + high) / 2
 
 

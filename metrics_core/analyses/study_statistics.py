@@ -1,0 +1,298 @@
+"""The numbers of a study, label by label: cells, ways of aggregating, pairs over data sets, Friedman's test, the winner."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.parts import Difference, Verdict, or_nan, or_none
+from concord.metrics_core.results.study import (
+    WAYS,
+    Aggregation,
+    Answer,
+    Cell,
+    Certainty,
+    FriedmanTest,
+    Pair,
+    ShrunkDifference,
+    Way,
+    winners_by_way,
+)
+from concord.metrics_core.statistics import rank_tests
+from concord.metrics_core.statistics.adjust import holm
+from concord.metrics_core.statistics.random_effects import MIN_DATASETS, random_effects
+from concord.metrics_core.statistics.standard_error import standard_error
+from concord.metrics_core.statistics.verdict import of_interval
+
+Comparisons = Mapping[str, Comparison]
+OptionalValues = Mapping[str, float | None]
+_DECIMALS = 12  # of differences that are ranked, so that rounding separates no equal ones
+
+
+def cells_of(
+    label: str, comparisons: Comparisons, models: Sequence[str], baseline: str
+) -> Iterator[Cell]:
+    """Yield one cell per data set and model."""
+    for name, comparison in comparisons.items():
+        scores = {model: comparison.score(model, label) for model in models}
+        means = {model: score.mean for model, score in scores.items() if score.mean is not None}
+        higher_is_better = comparison.metric(label).higher_is_better
+        ranks = rank_tests.average_ranks(means, higher_is_better=higher_is_better)
+        different = _significant_pairs(label, comparison, [*means])
+        intervals = rank_tests.rank_intervals([*means], different)
+        for model, score in scores.items():
+            pair = comparison.difference(model, baseline, label)
+            low, high = intervals.get(model, (None, None))
+            yield Cell(
+                label=label,
+                dataset=name,
+                model=model,
+                mean=score.mean,
+                ci_low=score.ci_low,
+                ci_high=score.ci_high,
+                n_users=score.n_users,
+                difference=pair.difference if pair else None,
+                diff_low=pair.ci_low if pair else None,
+                diff_high=pair.ci_high if pair else None,
+                relative=pair.relative if pair else _relative(means, model, baseline),
+                verdict=pair.verdict if pair else None,
+                rank=ranks.get(model),
+                rank_low=low,
+                rank_high=high,
+            )
+
+
+def _relative(means: Mapping[str, float], model: str, baseline: str) -> float | None:
+    """Return the relative difference of two means; None if one is missing or the baseline's is not above 0."""
+    if model not in means or not means.get(baseline, 0) > 0:
+        return None
+    return (means[model] - means[baseline]) / means[baseline]
+
+
+def _significant_pairs(
+    label: str, comparison: Comparison, models: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Return (better, worse) of each pair that differs on this data set, by Holm over all pairs of these models."""
+    differences = (comparison.difference(a, b, label) for a, b in combinations(models, 2))
+    pairs = [pair for pair in differences if pair is not None]
+    adjusted = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
+    higher_is_better = comparison.metric(label).higher_is_better
+    return {
+        _better_first(pair, higher_is_better=higher_is_better)
+        for pair, p in zip(pairs, adjusted, strict=True)
+        if p < 1 - comparison.confidence
+    }
+
+
+def _better_first(pair: Difference | Pair, *, higher_is_better: bool) -> tuple[str, str]:
+    sign = 1 if higher_is_better else -1
+    return (pair.a, pair.b) if sign * or_nan(pair.difference) > 0 else (pair.b, pair.a)
+
+
+def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> list[Aggregation]:
+    """Return every model's value under every way; None if the model has no mean on some data set.
+
+    - mean: of its means; data sets with large values decide.
+    - mean_rank: of its ranks; the size of differences does not count.
+    - mean_relative_difference: of (mean - baseline's mean) / baseline's mean.
+    - wins: data sets on which no mean is better; models that share a win share its 1.
+
+    References
+    ----------
+    Shevchenko et al. (2024), KDD '24, 5701-5712: the way changes the winner.  doi:10.1145/3637528.3671655
+    """
+    models = list(dict.fromkeys(cell.model for cell in cells))
+    by_model = {model: [cell for cell in cells if cell.model == model] for model in models}
+    values: dict[Way, OptionalValues] = {
+        "mean": {m: _mean([c.mean for c in own]) for m, own in by_model.items()},
+        "mean_rank": {m: _mean([c.rank for c in own]) for m, own in by_model.items()},
+        "mean_relative_difference": {
+            m: _mean([c.relative for c in own]) for m, own in by_model.items()
+        },
+        "wins": _wins(cells, by_model, higher_is_better=higher_is_better),
+    }
+    rows: list[Aggregation] = []
+    for way in WAYS:
+        is_higher_better = way == "wins" or (higher_is_better and way != "mean_rank")
+        best = _best(values[way], higher_is_better=is_higher_better)
+        rows += [Aggregation(label, way, m, value, m in best) for m, value in values[way].items()]
+    return rows
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _wins(
+    cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]], *, higher_is_better: bool
+) -> OptionalValues:
+    wins = dict.fromkeys(by_model, Fraction(0))  # shares such as 1/2 + 1/3 + 1/6 make 1
+    for dataset in dict.fromkeys(cell.dataset for cell in cells):
+        means = {c.model: c.mean for c in cells if c.dataset == dataset}
+        best = _best(means, higher_is_better=higher_is_better)
+        for model in best:
+            wins[model] += Fraction(1, len(best))
+    return {
+        model: float(wins[model]) if all(cell.mean is not None for cell in own) else None
+        for model, own in by_model.items()
+    }
+
+
+def _best(values: OptionalValues, *, higher_is_better: bool) -> list[str]:
+    known = {model: value for model, value in values.items() if value is not None}
+    ranks = rank_tests.average_ranks(known, higher_is_better=higher_is_better)
+    return [model for model in known if ranks[model] == min(ranks.values())]
+
+
+def pool_pairs(
+    label: str, comparisons: Comparisons, models: Sequence[str], *, baseline: str, min_effect: float
+) -> tuple[list[Pair], list[ShrunkDifference]]:
+    """Return every pair of models over data sets, the baseline second, and the shrunk differences to the baseline."""
+    first = next(iter(comparisons.values()))
+    alpha = 1 - first.confidence
+    sign = 1 if first.metric(label).higher_is_better else -1
+    others = [model for model in models if model != baseline]
+    pairs: list[Pair] = []
+    shrunk: list[ShrunkDifference] = []
+    for a, b in (*((model, baseline) for model in others), *combinations(others, 2)):
+        pair, own_shrunk = _pool(Pair(label, a, b, b == baseline, 0), comparisons)
+        pairs.append(pair)
+        shrunk += own_shrunk if pair.vs_baseline else ()
+    p_means = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
+    p_ranks = holm(np.array([or_nan(pair.p_signed_rank) for pair in pairs])).tolist()
+    adjusted = [
+        replace(
+            pair,
+            p_adjusted=or_none(p_mean),
+            p_signed_rank_adjusted=or_none(p_rank),
+            told_apart=p_rank < alpha,
+            verdict=_verdict(pair, sign, min_effect, is_significant=p_mean < alpha),
+        )
+        for pair, p_mean, p_rank in zip(pairs, p_means, p_ranks, strict=True)
+    ]
+    return adjusted, shrunk
+
+
+def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDifference]]:
+    """Return the pair with its mean over data sets and unadjusted tests, and its shrunk differences."""
+    confidence = next(iter(comparisons.values())).confidence
+    observed: dict[str, tuple[float, float]] = {}  # data set -> difference, standard error
+    for name, comparison in comparisons.items():
+        one = comparison.difference(pair.a, pair.b, pair.label)
+        error = None if one is None else standard_error(one, comparison.confidence)
+        if one is not None and one.difference is not None and error is not None:
+            observed[name] = (one.difference, error)
+    p_signed_rank = _signed_rank_p(pair, comparisons)
+    pair = replace(pair, n_datasets=len(observed), p_signed_rank=p_signed_rank)
+    if len(observed) < MIN_DATASETS:
+        return pair, []
+    differences, errors = zip(*observed.values(), strict=True)
+    pooled = random_effects(differences, errors, confidence=confidence)
+    shrunk = [
+        ShrunkDifference(pair.label, pair.a, name, *observed[name], *estimate)
+        for name, estimate in zip(observed, pooled.shrunk, strict=True)
+    ]
+    pair = replace(
+        pair,
+        difference=pooled.mu,
+        ci_low=pooled.ci_low,
+        ci_high=pooled.ci_high,
+        tau=math.sqrt(pooled.tau2),
+        predicted_low=pooled.predicted[0],
+        predicted_high=pooled.predicted[1],
+        p=pooled.p,
+    )
+    return pair, shrunk
+
+
+def _signed_rank_p(pair: Pair, comparisons: Comparisons) -> float | None:
+    """Return the p of the differences of means on all data sets; None if a mean is missing."""
+    differences = []
+    for comparison in comparisons.values():
+        a, b = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
+        if a is None or b is None:
+            return None
+        differences.append(round(a - b, _DECIMALS))
+    return rank_tests.signed_rank_p(differences)
+
+
+def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) -> Verdict:
+    """Return the verdict on the mean over data sets."""
+    if pair.difference is None or pair.ci_low is None or pair.ci_high is None:
+        return "no_interval"
+    low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
+    gain = sign * pair.difference
+    return of_interval(gain, low, high, significant=is_significant, min_effect=min_effect)
+
+
+def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> FriedmanTest:
+    """Return Friedman's test over the data sets on which all models have a mean."""
+    rows: dict[str, list[float | None]] = {}
+    for cell in cells:
+        rows.setdefault(cell.dataset, []).append(cell.rank)
+    ranks = [[rank for rank in row if rank is not None] for row in rows.values() if None not in row]
+    n, k = len(ranks), len(next(iter(rows.values())))
+    if k < rank_tests.MIN_MODELS or n < rank_tests.MIN_DATASETS:
+        return FriedmanTest(label, n, k)
+    test = rank_tests.friedman(ranks)
+    return FriedmanTest(
+        label,
+        n,
+        k,
+        statistic=test.chi2,
+        f=test.f,
+        df1=test.df1,
+        df2=test.df2,
+        p=test.p,
+        critical_difference=rank_tests.critical_difference(n, k, confidence=confidence),
+    )
+
+
+def models_ahead(
+    pairs: Sequence[Pair], *, higher_is_better: bool, alpha: float
+) -> set[tuple[str, str]]:
+    """Return (better, worse) of each pair whose mean over data sets is significant, however small."""
+    return {
+        _better_first(pair, higher_is_better=higher_is_better)
+        for pair in pairs
+        if or_nan(pair.p_adjusted) < alpha
+    }
+
+
+def find_winner(
+    label: str,
+    rows: Sequence[Aggregation],
+    ahead: Collection[tuple[str, str]],
+    *,
+    n_datasets: int,
+    has_same_truth: bool,
+) -> Answer:
+    """Return who wins alone under the most ways; then who shares the most; then who has the best mean rank."""
+    winners = winners_by_way(rows)
+    ranks = {row.model: row.value for row in rows if row.way == "mean_rank"}
+    if not winners:
+        return Answer(label, (), 0, 0, "no_values")
+
+    def sort_key(model: str) -> tuple[int, int, float]:
+        alone = sum(names == (model,) for names in winners.values())
+        shared = sum(model in names for names in winners.values())
+        return -alone, -shared, ranks[model] or math.inf
+
+    first = min(map(sort_key, ranks))
+    best = tuple(model for model in ranks if sort_key(model) == first)
+    behind = tuple(m for m in ranks if (best[0], m) in ahead) if len(best) == 1 else ()
+    certainty: Certainty
+    if has_same_truth:
+        certainty = "same_truth"
+    elif len(best) > 1:
+        certainty = "tie"
+    elif n_datasets < MIN_DATASETS:
+        certainty = "too_few_datasets"
+    else:
+        certainty = "sure" if len(behind) == len(ranks) - 1 else "undecided"
+    return Answer(label, best, -first[0], len(winners), certainty, behind)

@@ -1,0 +1,343 @@
+"""The result of `study`: the same models on several data sets."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from concord.metrics_core.comparison.parts import Metric, PinnedConventions, Verdict
+from concord.metrics_core.comparison.rendering import rendered
+from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Way = Literal["mean", "mean_rank", "mean_relative_difference", "wins"]
+WAYS: tuple[Way, ...] = ("mean", "mean_rank", "mean_relative_difference", "wins")
+# Whether the winner would be ahead of every other model over other such data sets.
+Certainty = Literal["sure", "undecided", "tie", "too_few_datasets", "same_truth", "no_values"]
+
+
+@dataclass(frozen=True)
+class StudyDataset:
+    """A data set of a study.
+
+    Attributes
+    ----------
+    source : str
+        The project it comes from, as written; may be empty.
+    title, baseline : str
+        Of its comparison.
+    n_users : int
+        Evaluated users.
+    fingerprint : str
+        Of its conventions.
+    """
+
+    name: str
+    source: str
+    title: str
+    baseline: str
+    n_users: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class MissingModel:
+    """A model that is left out, as some data sets do not have it."""
+
+    model: str
+    missing_in: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GradeConvention:
+    """A convention that belongs to the grades of a data set and differs between data sets.
+
+    Attributes
+    ----------
+    values : dict
+        Value as text -> the data sets that have it.
+    """
+
+    convention: str
+    values: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on a data set.
+
+    Attributes
+    ----------
+    difference, diff_low, diff_high : float or None
+        To the baseline of the study, and its interval.
+    relative : float or None
+        The difference as a share of the baseline's mean.
+    rank : float or None
+        1 is best; equal means share the mean of their ranks.
+    rank_low, rank_high : int or None
+        The ranks that the pairwise tests on this data set leave open.
+    """
+
+    label: str
+    dataset: str
+    model: str
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_users: int
+    difference: float | None
+    diff_low: float | None
+    diff_high: float | None
+    relative: float | None
+    verdict: Verdict | None
+    rank: float | None
+    rank_low: int | None
+    rank_high: int | None
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """The value of a model under one way of aggregating; `winner` is True if no model has a better one."""
+
+    label: str
+    way: Way
+    model: str
+    value: float | None
+    winner: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Model a minus model b over data sets.
+
+    Attributes
+    ----------
+    n_datasets : int
+        Data sets on which the difference has an interval.
+    difference, ci_low, ci_high : float or None
+        Mean of a random-effects model and its interval (modified Hartung-Knapp-Sidik-Jonkman).
+    tau : float or None
+        Standard deviation of the true differences between data sets.
+    predicted_low, predicted_high : float or None
+        Interval of the true difference on another such data set.
+    p, p_adjusted : float or None
+        Of that mean; adjusted by Holm over all pairs of the label.
+    p_signed_rank, p_signed_rank_adjusted : float or None
+        Of Wilcoxon's exact test over the differences of all data sets.
+    told_apart : bool
+        True if `p_signed_rank_adjusted` is below 1 - confidence.
+    """
+
+    label: str
+    a: str
+    b: str
+    vs_baseline: bool
+    n_datasets: int
+    difference: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    tau: float | None = None
+    predicted_low: float | None = None
+    predicted_high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    verdict: Verdict = "no_interval"
+    p_signed_rank: float | None = None
+    p_signed_rank_adjusted: float | None = None
+    told_apart: bool = False
+
+
+@dataclass(frozen=True)
+class ShrunkDifference:
+    """A model's difference to the baseline on one data set, as observed and as shrunk towards the mean of all."""
+
+    label: str
+    model: str
+    dataset: str
+    difference: float
+    standard_error: float
+    shrunk: float
+    shrunk_low: float
+    shrunk_high: float
+
+
+@dataclass(frozen=True)
+class FriedmanTest:
+    """Friedman's test that all models rank alike; without numbers if there are too few data sets or models.
+
+    Attributes
+    ----------
+    statistic : float or None
+        Chi-squared, on `n_models - 1` degrees of freedom.
+    f, df1, df2 : float, int, int or None
+        Iman and Davenport's form; None if all data sets agree, and p is exact.
+    critical_difference : float or None
+        Nemenyi's, of two mean ranks, at 1 - confidence.
+    """
+
+    label: str
+    n_datasets: int
+    n_models: int
+    statistic: float | None = None
+    f: float | None = None
+    df1: int | None = None
+    df2: int | None = None
+    p: float | None = None
+    critical_difference: float | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The winner of a label.
+
+    Attributes
+    ----------
+    winners : tuple of str
+        The model that wins alone under the most ways; several if they tie, none without values.
+    ways, of_ways : int
+        Ways under which each wins alone, and all ways that have a value.
+    certainty : {'sure', 'undecided', 'tie', 'too_few_datasets', 'same_truth', 'no_values'}
+        `sure`: it differs significantly from every other model over data sets; `undecided`: not from every one; `tie`:
+        there are several winners; `too_few_datasets`: no interval over data sets; `same_truth`: data sets share their
+        ground truth; `no_values`: there is no winner.
+    behind : tuple of str
+        Models that are significantly worse than the only winner, over data sets.
+    """
+
+    label: str
+    winners: tuple[str, ...]
+    ways: int
+    of_ways: int
+    certainty: Certainty
+    behind: tuple[str, ...] = ()
+
+    @property
+    def is_sure(self) -> bool:
+        """True if the winner differs significantly from every other model."""
+        return self.certainty == "sure"
+
+
+@dataclass(frozen=True, repr=False)
+class Study(BaseResult):
+    """The same models on several data sets, under the same conventions.
+
+    Attributes
+    ----------
+    primary : tuple of str
+        The labels of the study, most important first.
+    left_out : tuple of MissingModel
+        Models that some data sets do not have.
+    min_effect : dict
+        Label -> minimum relevant difference.
+    answers : tuple of Answer
+        One per label: the winner, and whether it is sure.
+    cells : tuple of Cell
+        One per label, data set and model.
+    ways : tuple of Aggregation
+        One per label, way of aggregating and model.
+    pairs : tuple of Pair
+        One per label and pair of models, over data sets.
+    shrunk : tuple of ShrunkDifference
+        Differences to the baseline.
+    omnibus : tuple of FriedmanTest
+        One per label.
+    conventions : PinnedConventions
+        Of the first data set.
+    same_truth : tuple of tuple of str
+        Data sets that share their ground truth.
+    replicated : tuple of str
+        Models with replicates on some data set.
+    grade_conventions : tuple of GradeConvention
+        Conventions of grades that differ between data sets.
+    """
+
+    title: str
+    baseline: str
+    primary: tuple[str, ...]
+    confidence: float
+    models: tuple[str, ...]
+    datasets: tuple[StudyDataset, ...]
+    left_out: tuple[MissingModel, ...]
+    metrics: tuple[Metric, ...]
+    min_effect: Mapping[str, float]
+    answers: tuple[Answer, ...]
+    cells: tuple[Cell, ...]
+    ways: tuple[Aggregation, ...]
+    pairs: tuple[Pair, ...]
+    shrunk: tuple[ShrunkDifference, ...]
+    omnibus: tuple[FriedmanTest, ...]
+    conventions: PinnedConventions
+    same_truth: tuple[tuple[str, ...], ...] = ()
+    replicated: tuple[str, ...] = ()
+    grade_conventions: tuple[GradeConvention, ...] = ()
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per label, data set and model, columns as the fields of `Cell`."""
+        return frame_of(Cell, self.cells)
+
+    @property
+    def aggregations(self) -> "pl.DataFrame":
+        """One row per label, way of aggregating and model, columns as the fields of `Aggregation`."""
+        return frame_of(Aggregation, self.ways)
+
+    @property
+    def differences(self) -> "pl.DataFrame":
+        """One row per label and pair of models, columns as the fields of `Pair`."""
+        return frame_of(Pair, self.pairs)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report as one HTML page that needs no network, and write it to `path` if one is given."""
+        page = rendered(self, "study")
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8", newline="\n")
+        return page
+
+    def metric(self, label: str) -> Metric:
+        """Return the metric of a label."""
+        return next(metric for metric in self.metrics if metric.label == label)
+
+    def cells_of(self, label: str) -> dict[tuple[str, str], Cell]:
+        """Return (data set, model) -> cell."""
+        return {(c.dataset, c.model): c for c in self.cells if c.label == label}
+
+    def pairs_of(self, label: str) -> list[Pair]:
+        """Return the pairs of a label, those with the baseline first."""
+        return [pair for pair in self.pairs if pair.label == label]
+
+    def shrunk_of(self, label: str) -> list[ShrunkDifference]:
+        """Return the differences of a label to the baseline."""
+        return [each for each in self.shrunk if each.label == label]
+
+    def friedman(self, label: str) -> FriedmanTest:
+        """Return Friedman's test of a label."""
+        return next(test for test in self.omnibus if test.label == label)
+
+    def values_of(self, label: str, way: Way) -> dict[str, float | None]:
+        """Return model -> value under a way of aggregating."""
+        return {r.model: r.value for r in self.ways if (r.label, r.way) == (label, way)}
+
+    def winners(self, label: str) -> dict[Way, tuple[str, ...]]:
+        """Return way -> its winners; ways without any value are left out."""
+        return winners_by_way(row for row in self.ways if row.label == label)
+
+    def ranked(self, label: str) -> list[str]:
+        """Return the models by mean rank, best first; those without one last."""
+        mean = self.values_of(label, "mean_rank")
+        return sorted(self.models, key=lambda m: (mean[m] is None, mean[m] or 0))
+
+    def mean_ranks(self, label: str) -> dict[str, float]:
+        """Return model -> mean rank, best first; models without one are left out."""
+        mean = self.values_of(label, "mean_rank")
+        return {m: rank for m in self.ranked(label) if (rank := mean[m]) is not None}
+
+
+def winners_by_way(rows: Iterable[Aggregation]) -> dict[Way, tuple[str, ...]]:
+    """Return way -> its winners, for the rows of one label; ways without any value are left out."""
+    winners: dict[Way, tuple[str, ...]] = {}
+    for row in rows:
+        if row.winner:
+            winners[row.way] = (*winners.get(row.way, ()), row.model)
+    return winners

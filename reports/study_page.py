@@ -1,0 +1,11 @@
+"""The report of a study as one HTML page: no network, readable without scripts, the same bytes for the same study."""
+
+from concord.metrics_core.results.study import Study
+from concord.reports.charts import study as charts
+from concord.reports.page import render_page
+from concord.reports.text import study as text
+
+
+def render_study(study: Study) -> str:
+    """Return the page of a study."""
+    return render_page("study.html.j2", study=study, text=text, charts=charts)

@@ -1,1 +1,0 @@
-"""The report of a study: several data sets, one page."""

@@ -1,0 +1,194 @@
+"""A study in words: who wins, whether it is sure, the values under each way of aggregating, the tests over data sets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair, Study, Way
+from concord.metrics_core.statistics import rank_tests
+from concord.metrics_core.statistics.random_effects import MIN_DATASETS
+from concord.reports.text.blocks import Block, TextTable
+from concord.reports.writing import numbers
+
+WAY_NAMES: Mapping[Way, str] = {
+    "mean": "mean",
+    "mean_rank": "mean rank",
+    "mean_relative_difference": "mean relative difference",
+    "wins": "wins",
+}
+WAY_MEANINGS: Mapping[Way, str] = {
+    "mean": "of the means; data sets with large values decide",
+    "mean_rank": "of the ranks; the size of differences does not count",
+    "mean_relative_difference": "of the differences to the baseline, each as a share of the baseline's mean",
+    "wins": "data sets on which no model has a better mean; a shared win is shared",
+}
+
+
+def describe(study: Study) -> Iterator[Block]:
+    """Yield the winner of each label with the values under each way of aggregating, then the notes."""
+    for answer in study.answers:
+        yield winner_sentence(study, answer)
+        if answer.winners:
+            yield certainty_sentence(study, answer)
+            yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
+        yield ""
+    yield f"Differences are to {study.baseline}, over {len(study.datasets)} data sets."
+    yield from (f"Note: {note}" for note in notes(study))
+
+
+def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
+    for model in study.ranked(label):
+        yield [model, *(way_value(study, label, way, model) for way in WAY_NAMES)]
+
+
+def headline(answer: Answer) -> str:
+    """Return `ease wins under 3 of 4 ways of aggregating nDCG@10`."""
+    if not answer.winners:
+        return f"No model has a value of {answer.label} on every data set"
+    if not answer.ways:
+        return f"No model wins alone under any way of aggregating {answer.label}"
+    is_under_all = answer.ways == answer.of_ways
+    ways = f"all {answer.of_ways}" if is_under_all else f"{answer.ways} of {answer.of_ways}"
+    verb = "wins" if len(answer.winners) == 1 else "each win"
+    return f"{listed(answer.winners)} {verb} under {ways} ways of aggregating {answer.label}"
+
+
+def winner_sentence(study: Study, answer: Answer) -> str:
+    """Return the headline with the winners under the other ways: `…; by wins: als.`"""
+    others: dict[tuple[str, ...], list[str]] = {}
+    for way, winners in study.winners(answer.label).items():
+        if winners != answer.winners or len(winners) > 1:
+            others.setdefault(winners, []).append(WAY_NAMES[way])
+    details = [
+        f"by {listed(ways)}: {listed(models)}{' tie' if len(models) > 1 else ''}"
+        for models, ways in others.items()
+    ]
+    return "; ".join([headline(answer), *details]) + "."
+
+
+def certainty_sentence(study: Study, answer: Answer) -> str:
+    """Return whether the winner would be ahead over other such data sets; empty without a winner."""
+    count, winner = len(study.datasets), listed(answer.winners or ("",))
+    others = [m for m in study.models if m not in (*answer.winners, *answer.behind)]
+    match answer.certainty:
+        case "no_values":
+            return ""
+        case "same_truth":
+            names = study.same_truth[0]
+            return f"Unknown: {listed(names)} have the same ground truth, so they are one data set, not {len(names)}."
+        case "tie":
+            return f"Not sure: {winner} tie."
+        case "too_few_datasets":
+            return f"Unknown: an interval over data sets needs {MIN_DATASETS} of them, and there {_are(count)}."
+        case "sure":
+            return f"Sure for data sets like these: {winner} differs significantly from every other model."
+    different = (
+        f"{listed(answer.behind)}, but not from {listed(others)}"
+        if answer.behind
+        else "no other model"
+    )
+    return f"Not sure for data sets like these: over {count} of them, {winner} differs significantly from {different}."
+
+
+def notes(study: Study) -> Iterator[str]:
+    """Yield what else a reader has to know."""
+    for each in study.left_out:
+        yield f"{each.model} is left out: it is missing in {listed(each.missing_in)}."
+    for names in study.same_truth:
+        yield f"{listed(names)} have the same ground truth: intervals, tests and wins over data sets count it {len(names)} times."
+    if study.replicated:
+        models = listed(study.replicated)
+        yield f"Intervals and tests are over users and data sets, not over replicates of {models}: those are in the report of each data set."
+    for convention in study.grade_conventions:
+        values = "; ".join(f"{v} on {listed(names)}" for v, names in convention.values.items())
+        yield f"`{convention.convention}` belongs to the grades of a data set: {values}."
+
+
+def way_value(study: Study, label: str, way: Way, model: str) -> str:
+    """Return the value of a model under a way of aggregating, in the unit of the way."""
+    value = study.values_of(label, way)[model]
+    match way:
+        case "mean":
+            return numbers.number(value, digits(study, label))
+        case "mean_rank":
+            return numbers.number(value, 2)
+        case "mean_relative_difference":
+            return numbers.relative(value)
+        case "wins":
+            return numbers.MISSING if value is None else f"{value:.3g}"
+
+
+def digits(study: Study, label: str) -> int:
+    """Return the number of decimals of a label's means."""
+    cells = [cell for cell in study.cells if cell.label == label]
+    return numbers.decimals(cells, [cell.mean for cell in cells])
+
+
+def rank_text(cell: Cell) -> str:
+    """Return `rank 1 (1 to 2)`: in brackets the ranks that tests leave open."""
+    return "no value" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
+
+
+def open_ranks(cell: Cell) -> str:
+    """Return `2`, or `1 to 3`."""
+    low, high = cell.rank_low, cell.rank_high
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def winner_difference(study: Study, answer: Answer) -> Pair | None:
+    """Return the pair of the only winner and the baseline; None without a mean difference over data sets."""
+    for pair in study.pairs_of(answer.label):
+        if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
+            return pair
+    return None
+
+
+def alike(study: Study, label: str) -> list[tuple[str, ...]]:
+    """Return runs of neighbours by mean rank that do not differ significantly by signed ranks."""
+    different = [frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.told_apart]
+    return rank_tests.groups_alike([*study.mean_ranks(label)], different)
+
+
+def signed_rank_sentence(study: Study, label: str) -> str:
+    """Return how many pairs the signed-rank tests find different, or that they cannot find any."""
+    pairs = study.pairs_of(label)
+    n, n_pairs = len(study.datasets), in_words(len(pairs), "pair")
+    smallest = rank_tests.smallest_signed_rank_p(n) * len(pairs)
+    if smallest < 1 - study.confidence:
+        n_different = sum(pair.told_apart for pair in pairs)
+        return f"{n_different} of {n_pairs} differ significantly."
+    p = numbers.p_value(min(1.0, smallest))
+    return (
+        f"With {n} data sets and {n_pairs}, the smallest p that the test can reach is {p} after Holm's correction: no "
+        "pair can differ significantly by ranks, however clear it is. The differences below use the size and the error "
+        "of each data set instead."
+    )
+
+
+def friedman_sentence(test: FriedmanTest) -> str:
+    """Return the test in a sentence, or why there is none."""
+    if test.p is None:
+        return missing_test_sentence(test)
+    p = numbers.p_value(test.p)
+    shown = p if p.startswith("<") else f"= {p}"
+    chi2 = f"χ² = {numbers.number(test.statistic, 2)} on {test.n_models - 1} degrees of freedom"
+    result = f"all data sets agree on the order, p {shown} (exact)"
+    if test.f is not None:
+        f = f"F({test.df1}, {test.df2}) = {numbers.number(test.f, 2)}"
+        result = f"Iman and Davenport's {f}, p {shown}"
+    return f"Friedman's test that all {test.n_models} models rank alike: {chi2}; {result}."
+
+
+def missing_test_sentence(test: FriedmanTest) -> str:
+    """Return why there is no test; empty if there is one."""
+    if test.p is not None:
+        return ""
+    if test.n_models < rank_tests.MIN_MODELS:
+        return f"Friedman's test needs {rank_tests.MIN_MODELS} models; there {_are(test.n_models)}."
+    return (
+        f"Friedman's test needs {rank_tests.MIN_DATASETS} data sets; there {_are(test.n_datasets)}."
+    )
+
+
+def _are(count: int) -> str:
+    return f"is {count}" if count == 1 else f"are {count}"
