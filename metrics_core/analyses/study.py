@@ -238,18 +238,17 @@ def _replicated_models(comparisons: Comparisons, models: Sequence[str]) -> tuple
 
 def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tuple[str, ...]:
     """Return the requested labels; else those that are primary everywhere, in the order of the first data set."""
+    first, *others = comparisons.values()
+    everywhere = [label for label in first.labels if all(label in c.labels for c in others)]
+    fix = f"name one of {listed(everywhere)}" if everywhere else "evaluate one label in all of them"
     if primary is None:
-        first, *others = comparisons.values()
         shared = [p for p in first.primary if all(p in other.primary for other in others)]
         if not shared:
             each = "; ".join(f"{name}: {', '.join(c.primary)}" for name, c in comparisons.items())
-            problem = f"no label is primary in every data set ({each})"
-            raise refuse("primary", problem, "name the labels as `primary`")
+            raise refuse("primary", f"no label is primary in every data set ({each})", fix)
         return tuple(shared)
     if not primary:
-        raise refuse("primary", "names no label", "name one, such as nDCG@10")
-    first, *others = comparisons.values()
-    everywhere = [label for label in first.labels if all(label in c.labels for c in others)]
+        raise refuse("primary", "names no label", fix)
     labels = dict.fromkeys(_spelled(text) for text in primary)
     problems = [
         Problem(f"primary: {text}", f"was not evaluated in {listed(missing)}", did_you_mean(text, everywhere))
@@ -272,28 +271,32 @@ def _choose_models(
     comparisons: Comparisons, models: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[MissingModel, ...]]:
     """Return the requested models; else those of every data set, and those that are left out."""
-    known = dict.fromkeys(m for c in comparisons.values() for m in c.models)
-    requested = known if models is None else dict.fromkeys(models)
     missing_in = {
         model: tuple(name for name, c in comparisons.items() if model not in c.models)
-        for model in requested
-    }
-    left_out = tuple(MissingModel(model, names) for model, names in missing_in.items() if names)
-    if models is not None and left_out:
-        fix = "leave it out, or evaluate it there"
-        raise InputError(
-            Problem(f"models: {each.model}", f"is missing in {listed(each.missing_in)}", fix)
-            for each in left_out
+        for model in dict.fromkeys(
+            [*(m for c in comparisons.values() for m in c.models), *(models or ())]
         )
-    chosen = tuple(model for model, names in missing_in.items() if not names)
-    if len(chosen) < MIN_COUNT and models is not None:
-        problem = f"a study needs {MIN_COUNT} models, and this names {len(chosen)}"
-        raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed([*known])}")
-    if len(chosen) < MIN_COUNT:
+    }
+    everywhere = tuple(model for model, names in missing_in.items() if not names)
+    if len(everywhere) < MIN_COUNT:
         each = "; ".join(f"{name}: {', '.join(c.models)}" for name, c in comparisons.items())
         problem = f"fewer than {MIN_COUNT} models are in every data set ({each})"
         raise refuse("models", problem, "give the same model the same name everywhere")
-    return chosen, left_out
+    if models is None:
+        left_out = (MissingModel(model, names) for model, names in missing_in.items() if names)
+        return everywhere, tuple(left_out)
+    chosen = tuple(dict.fromkeys(models))
+    problems = [
+        Problem(f"models: {m}", f"is missing in {listed(missing_in[m])}", "leave it out, or evaluate it there")
+        for m in chosen
+        if missing_in[m]
+    ]  # fmt: skip
+    if problems:
+        raise InputError(problems)
+    if len(chosen) < MIN_COUNT:
+        problem = f"a study needs {MIN_COUNT} models, and this names {len(chosen)}"
+        raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(everywhere)}")
+    return chosen, ()
 
 
 def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: str | None) -> str:
