@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
-    "Audit": "auditing.parts",
+    "Audit": "results.audit",
     "Calibration": "calibrating.calibration",
     "Cases": "comparison.cases",
     "Comparison": "comparison.comparison",
@@ -28,7 +28,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
-    "audit": "audit",
+    "audit": "analyses.audit",
     "calibrate": "calibrate",
     "check_metric": "analyses.check_metric",
     "cases": "cases.cases",
@@ -47,14 +47,13 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
 __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
+    from concord.metrics_core.analyses.audit import audit as audit
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
     from concord.metrics_core.analyses.study import study as study
-    from concord.metrics_core.audit import audit as audit
-    from concord.metrics_core.auditing.parts import Audit as Audit
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
     from concord.metrics_core.cases.cases import cases as cases
@@ -70,6 +69,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
+    from concord.metrics_core.results.audit import Audit as Audit
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.explain import Derivation as Derivation

@@ -89,7 +89,7 @@ def cases_as_pinned(project: Path, model: str, versus: str) -> cc.Cases:
         )
 
 
-def audited_as_pinned(project: Path) -> cc.Audit:
+def audit_of_project(project: Path) -> cc.Audit:
     """Return `cc.audit` of the models of params.yaml."""
     params = _params(project)
     options = _options(params)

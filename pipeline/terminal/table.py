@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from concord.metrics_core.comparison.words import one_line
 from concord.metrics_core.results.base import BaseResult
 from concord.pipeline.running.announce import plain, terminal
 from concord.reports.text.blocks import Block, TextTable, blocks_of
@@ -49,7 +50,9 @@ def print_blocks(blocks: Iterable[Block]) -> None:
         if isinstance(block, TextTable):
             print_table(block.header, block.rows)
         else:
-            out.print(block, soft_wrap=block.startswith(" "))  # indented lines are not text
+            out.print(
+                one_line(block), soft_wrap=block.startswith(" ")
+            )  # indented lines are not text
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:

@@ -1,10 +1,10 @@
-"""`concord audit`: what leaks from the truth into train, what is cold, and what that weighs; from the results on disk."""
+"""`concord audit`: whether the split leaks, what is cold, and what touched users contribute; from the results on disk."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from concord.metrics_core.auditing.audited import audited, refuse_requests
+from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
 from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.checking.relations import files
 from concord.metrics_core.comparing.evidence.evaluated import Ground
@@ -15,43 +15,49 @@ from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.read import read_params
-from concord.pipeline.terminal.audit import print_audit
 from concord.pipeline.terminal.named_files import refuse_folder, write_named_table
+from concord.pipeline.terminal.table import print_result
+from concord.reports.text.audit import to_content
 
 
 def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
-    """Prints what was found, as text or as JSON; the means with and without touched users go to `csv`.
+    """Print the audit as text or as JSON; write the means with and without touched users to `csv`.
 
     Raises
     ------
-    InputError : values are of requests, there is no train, there are no results yet, or the file may not be written
+    InputError
+        The unit is a request, there is no train, results are missing, or the file may not be written.
     """
     params = read_params()
-    asked = asked_of(params)
-    refuse_requests(asked.conventions)
+    config = asked_of(params)
+    refuse_unit(config.conventions)
     if "train" not in params.background:
-        what, fix = asked.settings.lacking("train")
-        raise refuse(asked.settings.place("background"), f"an audit reads the train, {what}", fix)
+        problem, fix = config.settings.lacking("train")
+        raise refuse(
+            config.settings.place("background"), f"an audit reads the train, {problem}", fix
+        )
     refuse_folder("--csv", csv)
-    primary = replace(asked, labels=asked.of_primary)
-    lists, primary = read_evaluations(params, primary, primary.primary)
+    config = replace(config, labels=config.of_primary)
+    lists, config = read_evaluations(params, config, config.primary)
     ground = ground_of(params)
-    if missing := list(_missing(ground)):
+    if missing := list(_missing_files(ground)):
         raise InputError(missing)
     warn_if_stale(params)
-    evidence = Evidence(primary, with_replicates(lists, primary), ground)
     times = [Keys(key).columns("time") for key in ("data.truth", "background.train")]
-    found = audited(evidence, times=f"set {' and '.join(times)} and run `dvc repro`")
+    result = audit_evaluations(
+        Evidence(config, with_replicates(lists, config), ground),
+        times_fix=f"set {' and '.join(times)} and run `dvc repro`",
+    )
     if csv is not None:
-        write_named_table("--csv", csv, found.effects, force=force)
+        write_named_table("--csv", csv, result.effects, force=force)
     if as_json:
-        print(json.dumps(found.to_content(), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json.dumps(to_content(result), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        print_audit(found)
+        print_result(result)
 
 
-def _missing(ground: Ground) -> Iterator[Problem]:
-    """Tables that params.yaml names and no stage has left."""
+def _missing_files(ground: Ground) -> Iterator[Problem]:
+    """Yield a problem for each table that params.yaml names and no stage has written."""
     tables = (ground.truth, *ground.folds.values(), ground.train, ground.items)
     for path in dict.fromkeys(files(table for table in tables if table is not None)):
         if not path.is_file():

@@ -68,9 +68,11 @@ def test_users_who_are_one_person_leak_the_truth_to_each_other() -> None:
     assert found.count.rows == len(large) > 0
     assert found.count.severity == "serious"
     first = min(large)
-    assert found.examples[0] == (
-        f"user '{first}': the truth has item '{500 + first}', train has it of '{900 + first}', who is a copy"
-    )
+    assert found.examples[0] == {
+        "user": f"{first}",
+        "item": f"{500 + first}",
+        "copy": f"{900 + first}",
+    }
 
 
 def test_no_pair_is_told_that_is_none() -> None:
@@ -81,7 +83,9 @@ def test_no_pair_is_told_that_is_none() -> None:
     found = _audit(train, truth)
 
     assert found["item_copies"].count.severity is None
-    assert found["user_copies"].sentence.startswith("No users look like copies")
+    copies = found["user_copies"].copies
+    assert copies is not None
+    assert (copies.n_ids, copies.pairs) == (0, {"items": 0})
 
 
 def test_min_hashing_finds_nearly_all_pairs_at_the_threshold() -> None:
@@ -96,10 +100,10 @@ def test_min_hashing_finds_nearly_all_pairs_at_the_threshold() -> None:
     assert len(reference.alike(_held(train, "item", "user"), 10, 0.8)) == 100
     truth = pl.DataFrame({"user": [-1], "item": [-1]})
 
-    said = _audit(train, truth)["item_copies"].sentence
+    copies = _audit(train, truth)["item_copies"].copies
 
-    found = int(said.split()[0]) / 2
-    assert 95 <= found <= 100  # 98.5, and sets of others may stand between
+    assert copies is not None
+    assert 95 <= copies.n_ids / 2 <= 100  # 98.5, and sets of others may be sorted in between
 
 
 def test_titles_and_vectors_tell_copies_and_empty_ones_do_not() -> None:
@@ -116,7 +120,8 @@ def test_titles_and_vectors_tell_copies_and_empty_ones_do_not() -> None:
     found = _audit(train, truth, items)["item_copies"]
 
     assert found.examples == (
-        "user '1': the truth has item '2', train has its copy '1'",
-        "user '1': the truth has item '6', train has its copy '5'",
+        {"user": "1", "item": "2", "copy": "1"},
+        {"user": "1", "item": "6", "copy": "5"},
     )
-    assert "the same title: 1 pair, the same vector: 1 pair" in found.sentence
+    assert found.copies is not None
+    assert found.copies.pairs == {"title": 1, "vector": 1, "users": 0}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 import concord as cc
-from concord.metrics_core.auditing.drift import divergence, divided_again
+from concord.metrics_core.analyses.audit_drift import divergence, divide_at_random
 
 RUNS = 400
 _counts = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=30)
@@ -31,7 +31,7 @@ def test_where_nothing_drifts_a_drift_is_told_in_a_twentieth_of_the_cases() -> N
     for _ in range(RUNS):
         train, truth = (random.multinomial(n, shares / shares.sum()) for n in (800, 300))
         seen = divergence(train, truth).sum()
-        told += seen > max(divergence(*sides).sum() for sides in divided_again(train, truth))
+        told += seen > max(divergence(*sides).sum() for sides in divide_at_random(train, truth))
 
     assert 0.02 <= told / RUNS <= 0.085  # 0.05 ± 3 standard errors
 

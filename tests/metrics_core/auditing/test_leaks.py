@@ -79,11 +79,10 @@ def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> N
     for model, effect in told.items():  # and comes near to what it is worth with a clean train
         assert effect.mean is not None
         assert abs(defined(effect.mean_without) - known[model]) <= 0.02
-    (turn,) = (each for each in finding.turns if {each.a, each.b} == {"item-knn", "repeat"})
-    assert turn.sure
-    assert turn.difference < 0 < turn.difference_without
+    (reversal,) = (each for each in finding.reversals if {each.a, each.b} == {"item-knn", "repeat"})
+    assert reversal.sure
+    assert reversal.difference < 0 < reversal.difference_without
     assert known["item-knn"] > known["repeat"]
-    (said,) = finding.weighs
-    assert f"without {finding.count.users} of " in said
-    assert "the order of the models turns: repeat is ahead of " in said
-    assert "both are sure" in said
+    assert f"nDCG@10: without {finding.count.users} of " in audit.summary
+    assert "the order of the models turns: repeat is ahead of " in audit.summary
+    assert "neither interval contains 0" in audit.summary

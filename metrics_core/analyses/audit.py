@@ -1,0 +1,346 @@
+"""`audit`: whether a split leaks, what is cold, and what the touched users contribute to the means."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.analyses.audit_checks import (
+    COLD_ITEMS,
+    COLD_USERS,
+    ITEMS_BORN_AFTER,
+    TRAIN_AFTER_TRUTH,
+    TRUTH_BEFORE_TRAIN,
+    TRUTH_IN_TRAIN,
+    USERS_BORN_AFTER,
+    AuditTables,
+    CheckedRows,
+    find_future_items,
+    find_rows,
+    open_tables,
+)
+from concord.metrics_core.analyses.audit_copies import ITEM_COPIES, USER_COPIES, Kind, find_copies
+from concord.metrics_core.analyses.audit_drift import RISEN, measure_drift
+from concord.metrics_core.analyses.audit_effects import Flags, find_reversals, leave_out_effects
+from concord.metrics_core.checking.known_by import WHOLE
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.evidence.asked import (
+    Asked,
+    Finding,
+    choice_findings,
+    in_report_order,
+    label_findings,
+    model_findings,
+    number_findings,
+)
+from concord.metrics_core.comparing.evidence.evaluated import lists_of
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.folds import fold_findings, truths_of
+from concord.metrics_core.comparing.evidence.replicated import with_replicates
+from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
+from concord.metrics_core.comparing.provenance import conventions as pinned_conventions
+from concord.metrics_core.comparing.warnings.data import (
+    born_after,
+    truth_before_train,
+    truth_in_train,
+    unrelated_train,
+)
+from concord.metrics_core.comparing.warnings.lists import future_items
+from concord.metrics_core.comparing.warnings.warned import severity_of_rows
+from concord.metrics_core.comparison.parts import Severity, Warned
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.model_tables import evaluations
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
+from concord.metrics_core.scoring.score import mean_weight
+
+_TIMES_FIX = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
+_RESAMPLES, _SEED = 2000, 1  # an audit draws nothing that they decide
+_TRAIN_SHARE_AFTER = """
+SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*) FROM train
+"""
+_TIME_CHECKS = (
+    "truth_before_train",
+    "train_after_truth",
+    "future_items",
+    "items_born_after",
+    "users_born_after",
+)
+# A check, and the ids of the users that it touches.
+Checked = tuple[AuditCheck, pl.Series]
+
+
+def audit(
+    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
+    truth: Data | Mapping[str, Mapping[Any, Data]],
+    *,
+    train: Data,
+    metrics: Sequence[str],
+    conventions: Chosen,
+    items: Data | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    confidence: float = 0.95,
+) -> Audit:
+    """Check whether the truth leaks into train and what is cold, and compute the means without the touched users.
+
+    Each check counts the rows, users and items that it touches. `concord audit` does the same for a project.
+
+    Parameters
+    ----------
+    models, truth, items, columns, input
+        As for `compare`; the time of the truth is read if `columns` names it. Copies are found by `title` and `vector`
+        of the items.
+    train : path, frame or dict
+        What the models learned from: `user`, `item` and, optionally, `time`.
+    metrics : list of str
+        Labels such as "nDCG@10", each with a value per user; lists are checked up to the first cutoff.
+    conventions : Conventions, str or dict
+        `concord.preset(name)`, the name of a preset, or a dict.
+    confidence : float, default=0.95
+        Of all intervals.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        An argument or a row of a table is invalid.
+
+    References
+    ----------
+    Meng, McCreadie, Macdonald & Ounis (2020), RecSys, 681-686.  doi:10.1145/3383313.3418479
+    Ji, Sun, Zhang & Li (2023), ACM TOIS 41(3), 75.  doi:10.1145/3569930
+    Sun (2023), SIGIR.  doi:10.1145/3539618.3591931
+    Hidasi & Czapp (2023), RecSys.  arXiv:2307.14951
+    Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
+    Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
+    """
+    chosen, settings = pinned_by(conventions), Arguments("truth")
+    refuse_unit(chosen)
+    labels = labels_of(metrics)
+    names = [str(label) for label in labels]
+    _refuse([*model_findings(models), *label_findings(names, names)])
+    _refuse([*number_findings(confidence=confidence, resamples=_RESAMPLES, seed=_SEED)])
+    lists, replicates = unfolded(models)
+    truths = truths_of(truth)
+    folds = truths.keys() - {WHOLE}
+    _refuse(
+        [
+            *replicate_findings(replicates, lists, paired=False),
+            *fold_findings(folds, list(models), replicates),
+            *_as_metrics(choice_findings(names, 0.0, names, settings)),
+        ]
+    )
+    config = Asked(
+        title="Audit",
+        conventions=chosen,
+        labels=in_report_order(labels),
+        ks=sorted({label.k for label in labels if label.k is not None}),
+        primary=names,
+        min_effects=dict.fromkeys(names, 0.0),
+        baseline=next(iter(models)),
+        confidence=confidence,
+        adjustment="holm",
+        wilcoxon=False,
+        resamples=_RESAMPLES,
+        seed=_SEED,
+        panel=False,
+        settings=settings,
+        replicates=replicates,
+    )
+    background = {"train": train, "items": items, "users": None}
+    results, ground = evaluations(config, lists, truths, background, columns=columns, input=input)
+    evidence = Evidence(config, with_replicates(results, config), ground)
+    return audit_evaluations(evidence, times_fix=_TIMES_FIX)
+
+
+def refuse_unit(conventions: Conventions) -> None:
+    """Raise an InputError if the unit of evaluation is a request."""
+    if conventions.unit_mean is not None:
+        raise refuse(
+            "conventions: unit_mean",
+            "these are requests, and an audit looks for the users of the truth in train",
+            "evaluate the lists of users, without a unit, to audit their split",
+        )
+
+
+def _as_metrics(problems: Iterable[Finding]) -> list[Finding]:
+    """Return problems of primary labels as those of `metrics`, which are all primary."""
+    return [("metrics", problem, fix) for _, problem, fix in problems]
+
+
+def _refuse(problems: Sequence[Finding]) -> None:
+    if problems:
+        raise InputError([Problem(*each) for each in problems])
+
+
+def audit_evaluations(evidence: Evidence, *, times_fix: str) -> Audit:
+    """Return the audit of models that are evaluated already, with a train.
+
+    Parameters
+    ----------
+    times_fix : str
+        How to give times to train and truth.
+    """
+    config = evidence.asked
+    with open_tables(evidence.models, evidence.ground) as tables:
+        results = list(_run_checks(evidence, tables))
+    users = evidence.aligned.users.cast(pl.String)
+    touched = {
+        check.name: users.is_in(ids.implode()).to_numpy()
+        for check, ids in results
+        if check.count.severity is not None
+    }
+    pooled = [label for label in config.of_primary if _is_ratio(label, config.conventions)]
+    labels = [label for label in config.of_primary if label not in pooled]
+    checks = _with_effects([check for check, _ in results], labels, evidence, touched)
+    return Audit(
+        models=tuple(evidence.models),
+        primary=tuple(config.primary),
+        pooled=tuple(map(str, pooled)),
+        higher_is_better={str(each): each.metric.higher_is_better for each in config.of_primary},
+        confidence=config.confidence,
+        n_users=len(users),
+        checks=tuple(checks),
+        times_fix=times_fix,
+        conventions=pinned_conventions(config),
+    )
+
+
+def _is_ratio(label: Label, conventions: Conventions) -> bool:
+    """True if the mean is one ratio over all users, not the plain mean of users' values."""
+    return is_pooled(label, conventions) or mean_weight(label, conventions) is not None
+
+
+def _with_effects(
+    checks: Sequence[AuditCheck],
+    labels: Sequence[Label],
+    evidence: Evidence,
+    touched: Mapping[str, Flags],
+) -> Iterable[AuditCheck]:
+    """Return the checks with the effects of leaving touched users out; the values of a label are read once."""
+    config, by_name = evidence.asked, {check.name: check for check in checks}
+    for label in labels:
+        undefined = label.conventions(config.conventions).undefined
+        values = evidence.aligned.values(str(label), undefined)
+        for name, flags in touched.items():
+            if not flags.any():
+                continue
+            check = by_name[name]
+            effects = leave_out_effects(name, str(label), values, flags, config.confidence)
+            reversals = find_reversals(name, str(label), values, flags, config.confidence)
+            by_name[name] = replace(
+                check,
+                effects=(*check.effects, *effects),
+                reversals=(*check.reversals, *reversals),
+            )
+    return by_name.values()
+
+
+def _run_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
+    """Yield every check; one that could not be made touches nobody."""
+    yield from _time_checks(evidence, tables)
+    both = find_rows(tables, TRUTH_IN_TRAIN)
+    yield _warned(both, tables, truth_in_train(both.rows, both.of_rows, both.users))
+    yield _copies(tables, "item")
+    yield _copies(tables, "user")
+    cold_users = find_rows(tables, COLD_USERS)
+    if cold_users.users == tables.n_users:
+        yield _warned(cold_users, tables, unrelated_train(evidence.asked.settings))
+    else:
+        yield _noticed(cold_users, tables)
+    yield _noticed(find_rows(tables, COLD_ITEMS), tables)
+    yield _drift(tables)
+
+
+def _time_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
+    if not tables.has_times:
+        yield from map(_not_made, _TIME_CHECKS)
+        return
+    before = find_rows(tables, TRUTH_BEFORE_TRAIN)
+    yield _warned(before, tables, truth_before_train(before.users))
+    after = find_rows(tables, TRAIN_AFTER_TRUTH)
+    check, touched = _noticed(after, tables)
+    share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
+    yield replace(check, train_share_after=share), touched
+    yield _future_items(evidence, tables)
+    for kind, query in (("item", ITEMS_BORN_AFTER), ("user", USERS_BORN_AFTER)):
+        born = find_rows(tables, query)
+        warning = born_after(kind, born.rows, born.of_rows, users=born.users, items=born.items)
+        yield _warned(born, tables, warning)
+
+
+def _future_items(evidence: Evidence, tables: AuditTables) -> Checked:
+    k = evidence.asked.main_k
+    at_k = {name: single.at_cutoff(k) for name, single in lists_of(evidence.models).items()}
+    if any(counts.get("future") is None for counts in at_k.values()):
+        return _not_made("future_items")
+    found = find_future_items(tables, k)
+    if not found.rows:
+        return _check(found, tables, None)
+    shares = {
+        name: counts["future"] / counts["shown"] for name, counts in at_k.items() if counts["shown"]
+    }
+    return _warned(found, tables, future_items(shares, k))
+
+
+def _copies(tables: AuditTables, kind: Kind) -> Checked:
+    copies, pairs = find_copies(tables, kind)
+    found = find_rows(tables, ITEM_COPIES if kind == "item" else USER_COPIES)
+    severity: Severity | None = "notice" if copies.n_ids else None
+    if found.rows:
+        severity = severity_of_rows(found.rows, found.of_rows)
+    else:
+        found = replace(found, examples=pairs)
+    check, touched = _check(found, tables, severity)
+    return replace(check, copies=copies), touched
+
+
+def _drift(tables: AuditTables) -> Checked:
+    drift = measure_drift(tables)
+    risen = replace(find_rows(tables, RISEN), examples=drift.examples)
+    check, touched = _check(risen, tables, "notice" if drift.exceeds_chance else None)
+    count = replace(check.count, bits=drift.bits, bits_by_chance=drift.mean_by_chance)
+    return replace(check, count=count), touched
+
+
+def _warned(found: CheckedRows, tables: AuditTables, warning: Warned) -> Checked:
+    """Return a check with the severity and the warning of a comparison; without them if no row was found."""
+    if not found.rows:
+        return _check(found, tables, None)
+    check, touched = _check(found, tables, warning.severity)
+    return replace(check, warning=warning), touched
+
+
+def _noticed(found: CheckedRows, tables: AuditTables) -> Checked:
+    return _check(found, tables, "notice" if found.rows else None)
+
+
+def _check(found: CheckedRows, tables: AuditTables, severity: Severity | None) -> Checked:
+    count = CheckCount(
+        check=found.name,
+        made=True,
+        severity=severity,
+        rows=found.rows,
+        of_rows=found.of_rows,
+        users=found.users,
+        of_users=tables.n_users,
+        items=found.items,
+        of_items=found.of_items,
+    )
+    return AuditCheck(count, found.examples), found.touched
+
+
+def _not_made(name: str) -> Checked:
+    count = CheckCount(name, made=False, severity=None)
+    return AuditCheck(count), pl.Series([], dtype=pl.String)

@@ -1,0 +1,218 @@
+"""The result of `audit`: what each check of a split counted, and what the touched users contribute to the means."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from concord.metrics_core.comparison.parts import PinnedConventions, Severity, Warned
+from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.base import BaseResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MIN_USERS = 10  # touched users, and others: with fewer there is no interval and no reversal
+MIN_SET_SIZE = 10  # users of an item, items of a user: smaller sets are not compared for copies
+RISEN_FACTOR = (
+    2  # an item has risen if its share in the truth is that many times its share in train
+)
+
+Example = Mapping[str, str | float]  # ids as text, times and shares as numbers
+
+
+@dataclass(frozen=True)
+class CheckCount:
+    """What a check counted; a number that does not exist is None.
+
+    Attributes
+    ----------
+    made : bool
+        False if the check needs times, and train or truth has none.
+    severity : {'serious', 'notice'} or None
+        None if nothing was found.
+    rows, of_rows : int
+        Rows that were found, of how many: of the truth, or for some checks of train or of the lists.
+    users, of_users : int
+        Touched users, without whom the means are computed again, of how many in the truth.
+    items, of_items : int
+        Items of these rows, of how many in the table of the rows.
+    bits, bits_by_chance : float
+        Of `popularity_drift`: the divergence, and its mean if all rows are divided at random.
+    """
+
+    check: str
+    made: bool
+    severity: Severity | None
+    rows: int | None = None
+    of_rows: int | None = None
+    users: int | None = None
+    of_users: int | None = None
+    items: int | None = None
+    of_items: int | None = None
+    bits: float | None = None
+    bits_by_chance: float | None = None
+
+
+@dataclass(frozen=True)
+class LeaveOutEffect:
+    """The mean of a model on a label with all users, and without those that a check touched.
+
+    Attributes
+    ----------
+    mean, n_users : float, int
+        Over all users who have a value.
+    mean_without, n_without : float or None, int
+        Over those who are not touched; None if nobody is left.
+    shift : float or None
+        mean_without - mean.
+    ci_low, ci_high : float or None
+        Interval of the shift; None with fewer than `MIN_USERS` touched users, or others.
+    """
+
+    check: str
+    label: str
+    model: str
+    mean: float | None
+    n_users: int
+    mean_without: float | None
+    n_without: int
+    shift: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """Two models that change places if touched users are left out.
+
+    Attributes
+    ----------
+    difference, ci_low, ci_high : float, float or None
+        Of a - b with all users who have a value for both.
+    difference_without, low_without, high_without : float, float or None
+        The same without touched users.
+    sure : bool
+        True if neither interval contains 0.
+    """
+
+    check: str
+    label: str
+    a: str
+    b: str
+    difference: float
+    ci_low: float | None
+    ci_high: float | None
+    difference_without: float
+    low_without: float | None
+    high_without: float | None
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Items, or users, that look like copies of others.
+
+    Attributes
+    ----------
+    n_ids : int
+        Ids that have a copy.
+    pairs : dict
+        Pairs that were found by each sign: `title`, `vector`, `users` (the same users in train) or `items`.
+    """
+
+    n_ids: int
+    pairs: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class AuditCheck:
+    """One check of the split.
+
+    Attributes
+    ----------
+    examples : tuple of dict
+        Up to five rows that were found.
+    warning : Warned or None
+        The warning by which a comparison reports the same.
+    train_share_after : float or None
+        Of `train_after_truth`: the share of train that is still to come when the truth of the median user begins.
+    copies : Copies or None
+        Of `item_copies` and `user_copies`.
+    effects : tuple of LeaveOutEffect
+        One for each label and model; empty if nobody is touched.
+    reversals : tuple of Reversal
+        One for each label and pair of models that changes places.
+    """
+
+    count: CheckCount
+    examples: tuple[Example, ...] = ()
+    warning: Warned | None = None
+    train_share_after: float | None = None
+    copies: Copies | None = None
+    effects: tuple[LeaveOutEffect, ...] = ()
+    reversals: tuple[Reversal, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the check."""
+        return self.count.check
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(BaseResult):
+    """Checks of a split, and the means of the models with and without the users that each check touches.
+
+    Attributes
+    ----------
+    primary : tuple of str
+        Labels that are evaluated with and without touched users.
+    pooled : tuple of str
+        Those of them that are one ratio over all users, so they have no value without some users.
+    higher_is_better : dict
+        Maps each primary label to its direction.
+    n_users : int
+        Users who are evaluated.
+    checks : tuple of AuditCheck
+        Every check, in the order in which they are made.
+    times_fix : str
+        How to give times to train and truth.
+    """
+
+    models: tuple[str, ...]
+    primary: tuple[str, ...]
+    pooled: tuple[str, ...]
+    higher_is_better: Mapping[str, bool]
+    confidence: float
+    n_users: int
+    checks: tuple[AuditCheck, ...]
+    times_fix: str
+    conventions: PinnedConventions
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per check, columns as the fields of `CheckCount`."""
+        return frame_of(CheckCount, (check.count for check in self.checks))
+
+    @property
+    def effects(self) -> "pl.DataFrame":
+        """One row per check, label and model, columns as the fields of `LeaveOutEffect`."""
+        return frame_of(LeaveOutEffect, (each for check in self.checks for each in check.effects))
+
+    @property
+    def reversals(self) -> "pl.DataFrame":
+        """One row per check, label and pair of models that changes places, columns as the fields of `Reversal`."""
+        return frame_of(Reversal, (each for check in self.checks for each in check.reversals))
+
+    @property
+    def findings(self) -> tuple[AuditCheck, ...]:
+        """The checks that found something, the most serious first."""
+        positive = [check for check in self.checks if check.count.severity is not None]
+        return tuple(sorted(positive, key=lambda check: check.count.severity != "serious"))
+
+    @property
+    def not_made(self) -> tuple[AuditCheck, ...]:
+        """The checks that need times which train or truth lacks."""
+        return tuple(check for check in self.checks if not check.count.made)
+
+    def __getitem__(self, check: str) -> AuditCheck:
+        """Return a check by its name; KeyError if there is none."""
+        return {each.name: each for each in self.checks}[check]

@@ -1,0 +1,353 @@
+"""An audit as text: one line per check, then what each finding means, what it contributes and what to do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.comparison.words import listed, number, one_line, percent
+from concord.metrics_core.results.audit import (
+    MIN_SET_SIZE,
+    MIN_USERS,
+    RISEN_FACTOR,
+    Audit,
+    AuditCheck,
+    Copies,
+    LeaveOutEffect,
+    Reversal,
+)
+from concord.reports.text.blocks import Block, TextTable
+from concord.reports.writing.numbers import MISSING, signed, signed_interval
+
+SCHEMA = 1  # of the content of `concord audit --json`
+_DIGITS = 4
+_SOURCES: Mapping[str, str] = {
+    "truth_before_train": "Meng et al. 2020; Ji et al. 2023",
+    "train_after_truth": "Ji et al. 2023; Hidasi & Czapp 2023; Gusak et al. 2025",
+    "future_items": "Ji et al. 2023",
+    "items_born_after": "Ji et al. 2023; Sun 2023",
+    "users_born_after": "Ji et al. 2023; Sun 2023",
+    "truth_in_train": "Kaufman et al. 2012",
+    "item_copies": "Kaufman et al. 2012; Broder 1997",
+    "user_copies": "Kaufman et al. 2012; Broder 1997",
+    "cold_users": "Schein et al. 2002",
+    "cold_items": "Schein et al. 2002",
+    "popularity_drift": "Sun 2023; Lin 1991",
+}
+_EXAMPLES: Mapping[str, str] = {
+    "truth_before_train": "user {user}: train has item {item} at {train_time}, the user's truth begins at {truth_time}",
+    "train_after_truth": "train has item {item} of user {user} at {train_time}, the truth begins at {truth_time}",
+    "future_items": (
+        "a list of user {user} holds item {item}, which train first has at {train_time}, "
+        "after the user's last row of the truth at {truth_time}"
+    ),
+    "items_born_after": "item {item} is in the truth of user {user} at {truth_time}, and in train from {train_time} on",
+    "users_born_after": "user {user} is in the truth (item {item}) at {truth_time}, and in train from {train_time} on",
+    "truth_in_train": "user {user}, item {item}: in train and in the truth",
+    "item_copies": "user {user}: the truth has item {item}, train has its copy {copy}",
+    "user_copies": "user {user}: the truth has item {item}, train has it of {copy}, who is a copy",
+    "cold_users": "train lacks user {user}, who has item {item} in the truth",
+    "cold_items": "train lacks item {item}, which is in the truth of user {user}",
+}
+_SIGNS = {
+    "title": "the same title",
+    "vector": "the same vector",
+    "users": "nearly the same users in train",
+    "items": "nearly the same items in train",
+}
+_NOTES = (
+    "The change of a mean shows what the touched users contribute to it. They may differ from the others in more than a "
+    "leak: what the models would reach without it takes another split and another training.",
+    "Touched users and others are different people, so a change has the interval of two independent means (Welch's). Two "
+    "models are compared on the same users, by paired t intervals. No interval is corrected for the number of checks.",
+)
+_NO_TIMES = "train or truth has no times"
+
+
+def describe(audit: Audit) -> Iterator[Block]:
+    """Yield the table of checks, the findings, what could not be checked, and notes."""
+    made = [check for check in audit.checks if check.count.made]
+    users = in_words(audit.n_users, "user")
+    yield f"{len(audit.findings)} of {in_words(len(made), 'check')} found something, {users}"
+    labels = list(dict.fromkeys(each.label for check in made for each in check.effects))
+    header = ("check", "rows", "users", "items", *labels)
+    yield TextTable(header, [_row(check, labels) for check in made])
+    if labels:
+        yield ""
+        yield (
+            "Under a metric: how much a mean changes without these users, of the model that changes most. "
+            "turns: the order of models turns, too; turns?: these users do not settle whether it does."
+        )
+    for check in audit.findings:
+        yield ""
+        yield f"{check.name} ({check.count.severity})"
+        yield from _finding_lines(audit, check)
+    if audit.not_made:
+        yield ""
+        names = listed([check.name for check in audit.not_made])
+        yield f"Not checked, as {_NO_TIMES}: {names}. {_capitalised(audit.times_fix)}."
+    yield ""
+    yield from (f"Note: {note}" for note in _notes(audit))
+
+
+def to_content(audit: Audit) -> dict[str, Any]:
+    """Return the content of `concord audit --json`: the result with its sentences."""
+    content = audit.to_dict()
+    checks = zip(audit.checks, content["checks"], strict=True)
+    unchanged = ("models", "primary", "confidence", "n_users")
+    return {
+        "schema": SCHEMA,
+        **{name: content[name] for name in unchanged},
+        "findings": [_finding_content(audit, check, values) for check, values in checks],
+        "notes": _notes(audit),
+        "conventions": content["conventions"],
+    }
+
+
+def _finding_content(
+    audit: Audit, check: AuditCheck, values: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    sentence, fix = _sentence_and_fix(audit, check)
+    return {
+        "count": values["count"],
+        "sentence": sentence,
+        "fix": fix,
+        "source": _SOURCES[check.name],
+        "examples": list(_examples(check)),
+        "weighs": list(_effect_sentences(audit, check)),
+        "effects": values["effects"],
+        "turns": values["reversals"],
+    }
+
+
+def _notes(audit: Audit) -> list[str]:
+    pooled = (
+        f"{label} is one ratio over all users: it has no value without some of them."
+        for label in audit.pooled
+    )
+    return [*_NOTES, *pooled]
+
+
+def _row(check: AuditCheck, labels: Sequence[str]) -> tuple[str, ...]:
+    count = check.count
+    return (
+        check.name,
+        _share(count.rows, count.of_rows),
+        _share(count.users, count.of_users),
+        _share(count.items, count.of_items),
+        *(_change(check, label) for label in labels),
+    )
+
+
+def _share(n: int | None, total: int | None) -> str:
+    return f"{n:,} ({percent(n / total)})" if n and total else "0"
+
+
+def _change(check: AuditCheck, label: str) -> str:
+    """Return `−0.0123 (als), turns`."""
+    shifts = [
+        (each.shift, each.model)
+        for each in check.effects
+        if each.label == label and each.shift is not None and each.n_without >= MIN_USERS
+    ]
+    if not shifts:
+        return MISSING if check.count.users and check.count.severity else ""
+    shift, model = max(shifts, key=lambda each: abs(each[0]))
+    reversals = [each for each in check.reversals if each.label == label]
+    is_sure = any(each.sure for each in reversals)
+    turns = ", turns" if is_sure else ", turns?" if reversals else ""
+    return f"{signed(shift, _DIGITS)} ({one_line(model)}){turns}"
+
+
+def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:
+    sentence, fix = _sentence_and_fix(audit, check)
+    yield sentence
+    yield from _effect_sentences(audit, check)
+    if fix:
+        yield f"do: {fix}"
+    yield from (f"e.g. {example}" for example in _examples(check))
+    yield f"see: {_SOURCES[check.name]}"
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _sentence_and_fix(audit: Audit, check: AuditCheck) -> tuple[str, str]:
+    """Return what a check found, or why it was not made, and what to do; empty if nothing is to be done."""
+    if not check.count.made:
+        return f"Not checked: {_NO_TIMES}.", audit.times_fix
+    if check.warning is not None:
+        return check.warning.sentence, check.warning.fix
+    if check.copies is not None:
+        return _about_copies(check, check.copies)
+    if check.count.bits is not None:
+        return _about_drift(check)
+    if check.count.severity is None:
+        return "Nothing was found.", ""
+    return _about_notice(check)
+
+
+def _about_notice(check: AuditCheck) -> tuple[str, str]:
+    count = check.count
+    if check.train_share_after is not None:
+        rows, verb = _rows(check, "train"), _verb(count.rows, "is", "are")
+        sentence = (
+            f"{rows} {verb} later than the first row of the truth. When the truth of the median user begins, "
+            f"{percent(check.train_share_after)} of train is still to come: models learned from what happened after it."
+        )
+        return (
+            sentence,
+            "train on what happened before the truth, with one split time for all users",
+        )
+    if check.name == "cold_users":
+        users = in_words(count.users or 0, "user")
+        share = _percent_of(count.users, count.of_users)
+        sentence = (
+            f"{users} of the truth ({share}) have no row in train: a model knows nothing of them."
+        )
+        return sentence, "evaluate them apart, as a segment by activity with the edge 0"
+    rows, verb = _rows(check, "the truth"), _verb(count.rows, "holds", "hold")
+    items, share = in_words(count.items or 0, "item"), _percent_of(count.items, count.of_items)
+    sentence = (
+        f"{rows} {verb} {items}, {share} of its items, that train lacks: no model that learns from train alone finds "
+        "them."
+    )
+    return sentence, "read means as lower bounds, or give models what is known of new items"
+
+
+def _about_copies(check: AuditCheck, copies: Copies) -> tuple[str, str]:
+    kind = _kind(check)
+    pairs = ", ".join(f"{_SIGNS[sign]}: {in_words(n, 'pair')}" for sign, n in copies.pairs.items())
+    signs = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
+    if not copies.n_ids:
+        return f"No {kind}s look like copies: {signs}.", ""
+    found = f"{in_words(copies.n_ids, kind)} look like copies of others ({signs})"
+    if not check.count.rows:
+        fix = f"if these {kind}s are the same, give them one id"
+        return f"{found}; no row of the truth leaks through them.", fix
+    leak = (
+        "of an item whose copy their user has in train"
+        if kind == "item"
+        else "in train under a copy of their user"
+    )
+    rows, verb = _rows(check, "the truth"), _verb(check.count.rows, "is", "are")
+    sentence = f"{found}. {rows} {verb} {leak}: the answer is there under another id."
+    return sentence, f"give copies one id before the split, or leave such {kind}s out of the truth"
+
+
+def _about_drift(check: AuditCheck) -> tuple[str, str]:
+    count = check.count
+    by_chance = ""
+    if count.bits_by_chance is not None:
+        by_chance = f"; divided at random, these rows would have {count.bits_by_chance:.3f}"
+    sentence = (
+        f"The items' shares in the truth are {count.bits:.3f} bits from those in train (0: alike, 1: no item in common)"
+        f"{by_chance}."
+    )
+    if count.rows:
+        items = in_words(count.items or 0, "item")
+        sentence += f" {items} took at least {RISEN_FACTOR} times their share of train."
+    fix = "train on recent rows, and let popularity be counted up to the split"
+    return sentence, fix if count.severity else ""
+
+
+def _kind(check: AuditCheck) -> str:
+    return check.name.removesuffix("_copies")
+
+
+def _rows(check: AuditCheck, table: str) -> str:
+    """Return `2 rows of the truth (1 %)`."""
+    share = _percent_of(check.count.rows, check.count.of_rows)
+    return f"{in_words(check.count.rows or 0, 'row')} of {table} ({share})"
+
+
+def _percent_of(n: int | None, total: int | None) -> str:
+    return percent((n or 0) / (total or 1))
+
+
+def _verb(n: int | None, singular: str, plural: str) -> str:
+    return singular if n == 1 else plural
+
+
+def _examples(check: AuditCheck) -> Iterator[str]:
+    for example in check.examples:
+        texts = {name: _value(value) for name, value in example.items()}
+        if check.name == "popularity_drift":
+            train, truth = (100 * float(example[name]) for name in ("train_share", "truth_share"))
+            yield f"item {texts['item']}: {train:.3g} % of train, {truth:.3g} % of the truth"
+        elif check.copies is not None and not check.count.rows:
+            kind = _kind(check)
+            yield f"{kind}s {texts[kind]} and {texts['copy']} are copies"
+        else:
+            yield _EXAMPLES[check.name].format_map(texts)
+
+
+def _value(value: str | float) -> str:
+    """Return a time in full, an id in quotes."""
+    return f"{value:.15g}" if isinstance(value, float) else repr(value)
+
+
+def _effect_sentences(audit: Audit, check: AuditCheck) -> Iterator[str]:
+    """Yield for each label how the means change without the touched users, and whether the order of models turns."""
+    for label in dict.fromkeys(each.label for each in check.effects):
+        effects = [each for each in check.effects if each.label == label]
+        reversals = [each for each in check.reversals if each.label == label]
+        yield f"{label}: {_effect_sentence(audit, label, effects, reversals)}."
+
+
+def _effect_sentence(
+    audit: Audit, label: str, effects: Sequence[LeaveOutEffect], reversals: Sequence[Reversal]
+) -> str:
+    n_users = max(each.n_users for each in effects)
+    n_left = max(each.n_without for each in effects)
+    known = [each for each in effects if each.shift is not None]
+    if n_left < MIN_USERS or not known:
+        left = f"all but {n_left:,} of" if n_left else "all of"
+        users = in_words(n_users, "user")
+        return f"{left} {users} are touched, so nothing can be said without them"
+    most = max(known, key=lambda each: abs(each.shift or 0.0))
+    without = f"without {n_users - n_left:,} of {in_words(n_users, 'user')},"
+    if not most.shift:
+        return f"{without} no mean changes"
+    means = f"from {number(most.mean, _DIGITS)} to {number(most.mean_without, _DIGITS)}"
+    shift = _with_interval(audit, most.shift, most.ci_low, most.ci_high)
+    if len(effects) == 1:
+        return f"{without} {most.model} changes {means} ({shift})"
+    order = _order_clause(audit, label, reversals)
+    return f"{without} {most.model} changes most, {means} ({shift}); {order}"
+
+
+def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> str:
+    if not reversals:
+        return "the order of the models stays"
+    chosen = next((each for each in reversals if each.sure), reversals[0])
+    leader, other, sign = chosen.a, chosen.b, 1
+    if (chosen.difference > 0) != audit.higher_is_better[label]:
+        leader, other, sign = chosen.b, chosen.a, -1
+    with_all = _difference(audit, sign, chosen.difference, chosen.ci_low, chosen.ci_high)
+    without = _difference(
+        audit, sign, chosen.difference_without, chosen.low_without, chosen.high_without
+    )
+    certainty = "neither interval contains 0" if chosen.sure else "these users do not settle it"
+    n_more = len(reversals) - 1
+    more = f"; {in_words(n_more, 'other pair')} {_verb(n_more, 'turns', 'turn')}" if n_more else ""
+    return (
+        f"the order of the models turns: {leader} is ahead of {other} with them ({with_all}) "
+        f"and behind without them ({without}); {certainty}{more}"
+    )
+
+
+def _difference(
+    audit: Audit, sign: int, difference: float, low: float | None, high: float | None
+) -> str:
+    """Return a difference with its interval, both turned around if the sign is -1."""
+    if low is not None and high is not None and sign < 0:
+        low, high = -high, -low
+    return _with_interval(audit, sign * difference, low, high)
+
+
+def _with_interval(audit: Audit, value: float, low: float | None, high: float | None) -> str:
+    text = signed(value, _DIGITS)
+    if low is None or high is None:
+        return text
+    return f"{text}, {percent(audit.confidence)} interval {signed_interval(low, high, _DIGITS)}"
