@@ -248,7 +248,7 @@ def _with_effects(
 
 
 def _run_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
-    """Yield every check; one that could not be made touches nobody."""
+    """Yield every check; one that is not made touches nobody."""
     yield from _time_checks(evidence, tables)
     both = find_rows(tables, TRUTH_IN_TRAIN)
     yield _warned(both, tables, truth_in_train(both.rows, both.of_rows, both.users))
