@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "results.audit",
     "Calibration": "calibrating.calibration",
-    "Cases": "comparison.cases",
+    "Cases": "results.error_analysis",
     "Comparison": "comparison.comparison",
     "ConventionMatch": "results.reconcile",
     "Conventions": "conventions.conventions",
@@ -31,7 +31,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "audit": "analyses.audit",
     "calibrate": "calibrate",
     "check_metric": "analyses.check_metric",
-    "cases": "cases.cases",
+    "cases": "analyses.error_analysis",
     "compare": "compare",
     "compare_values": "compare_values",
     "evaluate": "evaluate",
@@ -49,6 +49,7 @@ __all__ = sorted(_MODULES)
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord.metrics_core.analyses.audit import audit as audit
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
+    from concord.metrics_core.analyses.error_analysis import cases as cases
     from concord.metrics_core.analyses.explain import explain as explain
     from concord.metrics_core.analyses.plan import plan as plan
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
@@ -56,11 +57,9 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.study import study as study
     from concord.metrics_core.calibrate import calibrate as calibrate
     from concord.metrics_core.calibrating.calibration import Calibration as Calibration
-    from concord.metrics_core.cases.cases import cases as cases
     from concord.metrics_core.checking.problems import InputError as InputError
     from concord.metrics_core.compare import compare as compare
     from concord.metrics_core.compare_values import compare_values as compare_values
-    from concord.metrics_core.comparison.cases import Cases as Cases
     from concord.metrics_core.comparison.comparison import Comparison as Comparison
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.conventions.presets import preset as preset
@@ -72,6 +71,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.audit import Audit as Audit
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
+    from concord.metrics_core.results.error_analysis import Cases as Cases
     from concord.metrics_core.results.explain import Derivation as Derivation
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
     from concord.metrics_core.results.plan import Plan as Plan

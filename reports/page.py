@@ -12,8 +12,8 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.error_analysis import Cases
 from concord.reports.charts import distributions, palette, tradeoffs
 from concord.reports.charts.bump import bump_chart, has_chart
 from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
@@ -33,7 +33,7 @@ from concord.reports.sections import (
     warnings,
     wins,
 )
-from concord.reports.writing import cases as written
+from concord.reports.text import error_analysis
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS, verdicts_seen
 
@@ -41,17 +41,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
-    """The page of a comparison, with the cases of two models, if some are asked for."""
+    """Return the page of a comparison, with an error analysis if one is given."""
     shown = folding.folded(comparison, (cases.a, cases.b) if cases else ())
     return render_page(
         "report.html.j2",
-        scripts=("sort.js", "interact.js", *(("cases.js",) if cases else ())),
-        styles=("style.css", *(("cases.css",) if cases else ())),
+        scripts=("sort.js", "interact.js", *(("error_analysis.js",) if cases else ())),
+        styles=("style.css", *(("error_analysis.css",) if cases else ())),
         comparison=comparison,
         folded=shown,
         fold_note=folding.fold_note(comparison, shown),
         cases=cases,
-        written=written,
+        text=error_analysis,
         difference_chart=difference_chart,
         training_chart=training_chart,
         distribution_chart=distributions.distribution_chart,
@@ -63,6 +63,17 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
         curve_stems=curve_stems(comparison),
         curve_ks=curve_ks(comparison),
         curve_labels=curve_labels,
+    )
+
+
+def render_cases(cases: Cases) -> str:
+    """Return the page of an error analysis: example users in a table and side by side, items, and a filter."""
+    return render_page(
+        "error_analysis_page.html.j2",
+        scripts=("sort.js", "error_analysis.js"),
+        styles=("style.css", "error_analysis.css"),
+        cases=cases,
+        text=error_analysis,
     )
 
 

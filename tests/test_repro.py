@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.cases.found import Question
+from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.metrics_core.comparison.stored import read_cases, to_json
-from concord.pipeline.comparing.cases import cases_between
+from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
 from tests.library import cases_as_pinned, compared_as_pinned
@@ -106,7 +106,7 @@ def test_the_library_gives_the_same_cases(demo: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(demo)
     params = read_params()
 
-    stored = cases_between(params, asked_of(params), Question(("als", "ease"), 20))
+    stored = load_cases(params, asked_of(params), ExampleSelection(("als", "ease"), 20))
 
     assert cases_as_pinned(demo, "als", "ease") == stored
 

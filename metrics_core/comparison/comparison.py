@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.gate import Decision
 from concord.metrics_core.comparison.parts import (
     LEFT_OUT,
@@ -34,6 +33,7 @@ from concord.metrics_core.comparison.precision import (
 from concord.metrics_core.comparison.rendering import rendered
 from concord.metrics_core.comparison.replicates import ReplicatedDifference, Replicates
 from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.results.error_analysis import Cases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +91,7 @@ class Comparison:
     def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
         """The report as one HTML page that needs no network; written to `path`, if one is given.
 
-        cases : those of two models, by `concord.cases`, shown in the report; none by default
+        cases : error analysis of two models, by `concord.cases`, that the report shows; none by default
         """
         page = rendered(self, "html", cases)
         if path is not None:

@@ -11,7 +11,7 @@ from concord.metrics_core.checking.extras import extra_named
 _RENDERERS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
-    "cases": ("concord.reports.cases_page", "render_cases"),
+    "cases": ("concord.reports.page", "render_cases"),
     "study": ("concord.reports.study_page", "render_study"),
     "notebook": ("concord.reports.notebook", "render_notebook"),
 }

@@ -10,8 +10,8 @@ from typing import Any
 from concord.metrics_core.checking.extras import extra_named
 from concord.metrics_core.checking.json_files import load_json
 from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
 SCHEMA = 5
@@ -32,7 +32,7 @@ def to_json(comparison: Comparison) -> str:
 
 
 def cases_to_json(cases: Cases) -> str:
-    """The text of cases.json."""
+    """Return the text of cases.json."""
     return _text({"schema": SCHEMA, **plain(cases)})
 
 
@@ -74,7 +74,7 @@ def read_comparison(path: Path) -> Comparison:
 
 
 def read_cases(path: Path) -> Cases:
-    """The cases of a file; raises as `read_comparison`."""
+    """Return the error analysis of a file; raise as `read_comparison`."""
     content = load_json(path, _AGAIN)
     _refuse_another_version(content, str(path), (SCHEMA,))
     given = {key: part for key, part in content.items() if key != "schema"}

@@ -73,12 +73,12 @@ def call_explain(chosen: argparse.Namespace) -> None:
 
 
 def call_cases(chosen: argparse.Namespace) -> None:
-    from concord.metrics_core.cases.found import Question
-    from concord.pipeline.commands.asking.cases import tell_cases
+    from concord.metrics_core.analyses.error_analysis import ExampleSelection
+    from concord.pipeline.commands.asking.cases import print_cases
 
     models = (chosen.model, chosen.other)
-    question = Question(models, chosen.worst, chosen.segment, chosen.item)
-    tell_cases(question, chosen.metric, chosen.html, force=chosen.force)
+    selection = ExampleSelection(models, chosen.worst, chosen.segment, chosen.item)
+    print_cases(selection, chosen.metric, chosen.html, force=chosen.force)
 
 
 def call_reconcile(chosen: argparse.Namespace) -> int:

@@ -116,11 +116,11 @@ def _add_results(commands: Any) -> None:
     said = "the users and items for which two models differ most"
     cases = _add(commands, "cases", called.call_cases, said)
     cases.add_argument("model", metavar="MODEL", help="a model of params.yaml")
-    cases.add_argument("--versus", required=True, dest="other", metavar="OTHER", help="the model beside it")  # fmt: skip
-    cases.add_argument("--worst", type=int, default=20, metavar="N", help="so many users, those first whom MODEL serves worst against the other (20)")  # fmt: skip
+    cases.add_argument("--versus", required=True, dest="other", metavar="OTHER", help="the model to compare it with")  # fmt: skip
+    cases.add_argument("--worst", type=int, default=20, metavar="N", help="number of users, those first for whom MODEL is furthest behind OTHER (20)")  # fmt: skip
     cases.add_argument("--metric", metavar="LABEL", help="sort users by this instead of the first primary metric")  # fmt: skip
     cases.add_argument("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")  # fmt: skip
-    cases.add_argument("--item", metavar="ID", help="only users who wanted this item or were shown it")  # fmt: skip
+    cases.add_argument("--item", metavar="ID", help="only users with this item in the ground truth or in a list")  # fmt: skip
     cases.add_argument("--html", metavar="FILE", help="a page that can be filtered")
     _add_force(cases)
     said = "which definition gives this number?"

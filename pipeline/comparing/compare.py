@@ -10,7 +10,7 @@ from concord.metrics_core.comparing.evidence.replicated import with_replicates
 from concord.metrics_core.comparison.exports import exports
 from concord.metrics_core.comparison.stored import CASES, cases_to_json, to_json
 from concord.metrics_core.scoring.accumulator import panels_of
-from concord.pipeline.comparing.cases import cases_to_report
+from concord.pipeline.comparing.error_analysis import cases_for_report
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.params.asked import asked_of
@@ -43,7 +43,7 @@ def compare(params: Params) -> str:
         comparison = compared(Evidence(asked, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
-    cases = cases_to_report(params, asked, comparison)
+    cases = cases_for_report(params, asked, comparison)
     if cases is None:
         (folder / CASES).unlink(missing_ok=True)
     else:

@@ -244,7 +244,7 @@ def _case_findings(params: Params) -> Iterator[Finding]:
     if len(asked) != len({*asked}):
         yield ("comparison", "cases"), f"{asked[0]!r} is named twice", "name another model"
     elif asked and len(asked) != 2:  # noqa: PLR2004
-        fix = "name two models, such as [als, ease]: where does als do worst against ease?"
+        fix = "name two models, such as [als, ease]"
         yield ("comparison", "cases"), f"names {in_words(len(asked), 'model')}", fix
 
 

@@ -212,9 +212,9 @@ Trainings = Annotated[
 class Comparison(_Section):
     """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}.
 
-    `cases`: the users that the report shows. [als, ease]: those for whom the first model does worst against the second.
+    `cases`: example users in the report. [als, ease]: those for whom the first model is furthest behind the second.
+    [] or null: none. Not set: five for whom the leader is furthest behind the baseline, and five where it is ahead.
     `max_missing_lists`: share of the evaluated users without a list, above which a model is not compared.
-    [] or null: none. Not set: five for whom the leader does worst against the baseline, and five for whom it does best.
     """
 
     baseline: str

@@ -27,6 +27,7 @@ Block = str | TextTable  # a line, or a table; an empty line separates paragraph
 
 _VIEWS = {  # class of a result -> the module here that describes it
     "Audit": "audit",
+    "Cases": "error_analysis",
     "Derivation": "explain",
     "ExplanationDiff": "explain",
     "MetricCheck": "check_metric",

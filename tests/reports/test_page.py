@@ -19,7 +19,7 @@ from tests.metrics_core.chosen_means import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
-from tests.reports.samples.sample_cases import cases
+from tests.reports.samples.sample_error_analysis import cases
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 from tests.reports.samples.sample_study import MEANS
 from tests.reports.samples.trained import trained

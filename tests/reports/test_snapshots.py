@@ -19,8 +19,8 @@ from concord.reports.page import render_html
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, latex, markdown
-from tests.reports.samples.sample_cases import cases, in_a_report, one_user
 from tests.reports.samples.sample_comment import comment
+from tests.reports.samples.sample_error_analysis import cases, in_a_report, one_user
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
 from tests.reports.samples.sample_study import study
 from tests.reports.samples.trained import trained
@@ -46,13 +46,15 @@ TEXTS: dict[str, Callable[[], str]] = {
     "trained.notebook": lambda: Markup(render_notebook(trained())).lines(),
     "trained.md": lambda: render_markdown(trained()),
     "trained.comment.md": lambda: render_comment(Comment("", trained(), None)),
-    "cases.page": lambda: Markup(cases().to_html()).lines(),
-    "cases.one_item.page": lambda: Markup(
+    "error_analysis.page": lambda: Markup(cases().to_html()).lines(),
+    "error_analysis.one_item.page": lambda: Markup(
         cases(segment="channel=app", item="iu1").to_html()
     ).lines(),
-    "cases.one_user.page": lambda: Markup(one_user().to_html()).lines(),
-    "cases.in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=2)}").lines(),
-    "cases.ahead_in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=0)}").lines(),
+    "error_analysis.one_user.page": lambda: Markup(one_user().to_html()).lines(),
+    "error_analysis.in_a_report.page": lambda: Markup(f"<section>{in_a_report(behind=2)}").lines(),
+    "error_analysis.ahead_in_a_report.page": lambda: Markup(
+        f"<section>{in_a_report(behind=0)}"
+    ).lines(),
     "study.page": lambda: Markup(study().to_html()).lines(),
     "history.page": lambda: Markup(render_history(HISTORY)).lines(),
     "history.gone.page": lambda: Markup(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.cases.found import Question
+from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.pipeline.commands.asking import cases as command
 from concord.pipeline.commands.declared import parser_of
-from concord.pipeline.comparing.cases import cases_between
+from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
@@ -45,19 +45,19 @@ def test_terminal_and_page_show_the_same_cases(
     params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = replace(asked_of(params), primary=["RR@2", "R@2"])
-    expected = cases_between(params, asked, Question(("als", "ease"), 1, item="i2"))
+    expected = load_cases(params, asked, ExampleSelection(("als", "ease"), 1, item="i2"))
 
     _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip
 
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == expected.to_html()
     told = " ".join(capsys.readouterr().out.split())
     for text in (
-        "1 of 3 users have less RR@2 with als than with ease",
-        "1 the other way round, 1 the same",
-        "users where item i2 was wanted or shown",
+        "1 of 3 users have a lower RR@2 with als than with ease",
+        "1 have a higher one, 1 the same",
+        "Only users with item i2 in the ground truth or in a list",
         "1. user 1: RR@2 \N{MINUS SIGN}0.5000",
         "als 0.0000 hit at 1; RR = 1 / 1",
-        "i1 grade 1 1 1",
+        "i1 1 1 1",
         "1 \N{BLACK CIRCLE} i1",
         "wrote page.html",
     ):
@@ -70,7 +70,7 @@ def test_terminal_and_page_show_the_same_cases(
         (("alz", "--versus", "ease"), "MODEL", "did you mean 'als'?"),
         (("als", "--versus", "als"), "--versus", "is the model itself"),
         (("als", "--versus", "ease", "--worst", "0"), "--worst", "write a whole number from 1 on"),
-        (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "no segments of users"),
+        (("als", "--versus", "ease", "--segment", "a=b"), "--segment", "add some to `segments:`"),
         (("als", "--versus", "ease", "--metric", "Coverage@2"), "--metric", "one number over all"),
         (("als", "--versus", "ease", "--html", "lists"), "--html", "is a folder"),
         (

@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from concord.metrics_core.comparison.cases import Cases
 from concord.metrics_core.comparison.stored import read_cases
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.scoring.panel import Definition, panel
 from concord.metrics_core.scoring.summary import summarise
 from concord.pipeline.comparing.compare import compare

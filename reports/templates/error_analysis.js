@@ -1,5 +1,5 @@
 "use strict";
-// The cases can be filtered by words and by segment. Without this script all of them stand on the page.
+// Filters users and items by words and by segment. Without this script the page shows all of them.
 (() => {
   const form = document.getElementById("filter");
   const cases = [...document.querySelectorAll(".case")];

@@ -1,4 +1,4 @@
-"""The page of cases: what stands on it with and without scripts, the filter, and that nothing in it is obeyed."""
+"""The page of an error analysis: what stands on it with and without scripts, the filter, and that nothing in it is obeyed."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import concord as cc
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
-from tests.reports.samples.sample_cases import cases
+from tests.reports.samples.sample_error_analysis import cases
 
 HOSTILE = '<script>alert("x")</script>'
 LONG = "A_very_long_name_that_no_column_was_ever_made_for_and_that_has_no_space_in_it"

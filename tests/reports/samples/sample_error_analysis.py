@@ -26,17 +26,17 @@ def cases(name: str = "als", title: str = "Blue lamp", **how: Any) -> cc.Cases:
 
 
 def one_user() -> cc.Cases:
-    """Return cases in which nobody has less with `a`, and without features of users and items."""
+    """Return an error analysis in which nobody has less with `a`, and without features of users and items."""
     lists = {"a": {"u": ["x"]}, "b": {"u": ["y"]}}
     return cc.cases(lists, {"u": ["x"]}, model="a", versus="b", metrics=["R@1"], conventions="standard")  # fmt: skip
 
 
 def in_a_report(*, behind: int) -> str:
-    """Return the section of a report with cases of both sides, of a model with replicates."""
+    """Return the section of a report with example users of both sides, of a model with replicates."""
     parts: dict[str, Any] = {"item_cases": (), "jaccard": None, "rbo": None}
     both = replace(
         cases(worst=2), model_a="mf", both_sides=True, n_behind=behind, n_ahead=1, **parts
     )
     page = typed(sample.two_models()).to_html(cases=both)
-    assert '<a href="#cases">Cases</a>' in page
-    return page.split('<section id="cases">')[1].split('<section id="definitions">')[0]
+    assert '<a href="#error_analysis">Error analysis</a>' in page
+    return page.split('<section id="error_analysis">')[1].split('<section id="definitions">')[0]

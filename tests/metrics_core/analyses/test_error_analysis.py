@@ -1,5 +1,6 @@
-"""The cases behind a difference: by hand, against plain Python on random worlds, and what is refused."""
+"""Error analysis: by hand, against plain Python on random worlds, and what is refused."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.cases import Case
 from concord.metrics_core.comparison.stored import cases_to_json, read_cases
+from concord.metrics_core.results.error_analysis import ExampleUser
 
 STARS = cc.preset("standard", relevance_threshold=4, err_max_grade=5, overrides={"nDCG": {"relevance_threshold": 1}})  # fmt: skip
 LISTS = {
@@ -30,7 +31,7 @@ def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **how: Any) -> cc.Cases
     return cc.cases(given.pop("models", LISTS), given.pop("truth", TRUTH), metrics=metrics, **given)
 
 
-def _of(cases: tuple[Case, ...], user: str) -> list[Case]:
+def _of(cases: tuple[ExampleUser, ...], user: str) -> list[ExampleUser]:
     return [case for case in cases if case.user == user]
 
 
@@ -48,7 +49,7 @@ def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_u
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
-def test_each_metric_tells_what_it_saw() -> None:
+def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
     (bob,) = _of(_cases(("RR@2", "R@2", "nDCG@1")).cases, "bob")
 
     assert [(seen.label, seen.value_a, seen.value_b) for seen in bob.seen] == [
@@ -74,7 +75,7 @@ def test_values_are_those_of_evaluate() -> None:
     assert {seen.reason_a for case in found.cases for seen in case.seen if seen.label == "Novelty@2"} == {""}  # fmt: skip
 
 
-def test_what_is_wanted_below_the_threshold_says_so() -> None:
+def test_items_below_the_threshold_of_a_metric_name_it() -> None:
     (ann,) = _of(_cases(("RR@2", "nDCG@3")).cases, "ann")
     by_rr, by_ndcg = (_of(_cases(metrics).cases, "ann")[0] for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2")))  # fmt: skip
 
@@ -87,14 +88,20 @@ def test_what_is_wanted_below_the_threshold_says_so() -> None:
     assert _cases(("RR@2", "nDCG@3")).thresholds == {"RR@2": 4, "nDCG@3": 1}
 
 
-def test_lists_ranks_and_titles_stand_side_by_side() -> None:
+def test_lists_have_ranks_grades_and_titles() -> None:
     found = _cases(("RR@2",), items=TITLES)
     (dan,) = _of(found.cases, "dan")
 
     assert [(x.rank, x.item, x.title, x.grade) for x in dan.list_b] == [(1, "e", "Earth", None), (2, "x", "X", 5.0)]  # fmt: skip
     assert [(x.item, x.title, x.rank_a, x.rank_b) for x in dan.judged] == [("x", "X", None, 2)]
     assert dan.jaccard == 1 / 2
-    assert found.users.columns == ["user", "difference", "Jaccard@2", "RBO(p=0.9)@2", "n_train"]
+    assert found.to_frame().columns == [
+        "user",
+        "difference",
+        "Jaccard@2",
+        "RBO(p=0.9)@2",
+        "n_train",
+    ]
     assert found.lists.filter(user="dan", list="ease")["item"].to_list() == ["e", "x"]
 
 
@@ -107,7 +114,7 @@ def test_items_have_recall_and_exposure() -> None:
     ]
 
 
-def test_an_item_asks_for_whoever_wanted_it_or_was_shown_it() -> None:
+def test_an_item_selects_users_with_it_in_truth_or_list() -> None:
     assert {case.user for case in _cases(("R@2",), item="a").cases} == {"ann", "cyd"}
     assert {case.user for case in _cases(("R@2",), item="x").cases} == {"bob", "dan"}
 
@@ -118,10 +125,10 @@ def test_a_segment_restricts_to_its_users() -> None:
     assert [case.user for case in found.cases] == ["ann", "bob"]
     assert (found.n_users, found.segment) == (2, "channel=app")
     assert found.cases[0].segments == {"channel": "app"}
-    assert found.users["channel"].to_list() == ["app", "app"]
+    assert found.to_frame()["channel"].to_list() == ["app", "app"]
 
 
-def test_of_a_model_with_replicates_the_first_training_stands_for_it() -> None:
+def test_the_first_replicate_represents_its_model() -> None:
     models = {"als": {"replicates": {1: LISTS["als"], 2: LISTS["ease"]}}, "ease": LISTS["ease"]}
 
     found, second = _cases(("RR@2",), models=models), _cases(("RR@2",), models=models, model="als-2")  # fmt: skip
@@ -139,7 +146,7 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
 
     assert found.n_users == 1
     assert (found.n_behind, found.n_ahead) == (0, 1)
-    with pytest.raises(cc.InputError, match="als-1 by that of fold 1 and ease-2 by that of fold 2"):  # fmt: skip
+    with pytest.raises(cc.InputError, match="als-1 on fold 1 and ease-2 on fold 2"):  # fmt: skip
         _cases(("RR@2",), models=models, truth=truth, versus="ease-2")
 
 
@@ -148,8 +155,8 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
     [
         ({"model": "alz"}, "model", "did you mean 'als'?"),
         ({"worst": 0}, "worst", "write a whole number from 1 on"),
-        ({"item": "zebra"}, "item", "nobody wanted 'zebra', and no list shows it"),
-        ({"segment": "channel=app"}, "segment", "there are no segments of users"),
+        ({"item": "zebra"}, "item", "'zebra' is in no ground truth and in no list"),
+        ({"segment": "channel=app"}, "segment", "add some to `segments`"),
         (
             {"segment": "channel=tv", "users": USERS, "segments": SEGMENTS},
             "segment",
@@ -164,11 +171,11 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
                 "metrics": ("RR@2",),
             },
             "cases",
-            "has a value of RR@2 from both",
+            "no requested user has a value of RR@2 from both models",
         ),
     ],
 )
-def test_what_cannot_be_told_is_refused(how: dict[str, Any], where: str, what: str) -> None:
+def test_invalid_arguments_are_refused(how: dict[str, Any], where: str, what: str) -> None:
     with pytest.raises(cc.InputError) as refused:
         _cases(**how)
 
@@ -214,7 +221,7 @@ def _plainly(world: World, k: int) -> dict[str, Any]:
 
 
 @given(worlds(), st.sampled_from([1, 3, 10]))
-def test_random_worlds_are_told_as_in_loops(world: World, k: int) -> None:
+def test_random_worlds_give_the_same_as_loops(world: World, k: int) -> None:
     lists, truth = world
     conventions = replace(STARS, user_empty_truth="zero", user_both_empty="zero")
 
@@ -259,7 +266,7 @@ def test_neither_the_order_of_rows_nor_the_type_of_ids_changes_anything(
     assert _cases(**shuffled, items=TITLES) == _cases(**_frames(pl.String), items=TITLES)
 
 
-def test_an_item_that_stands_twice_is_told_at_its_first_rank() -> None:
+def test_a_repeated_item_counts_at_its_first_rank() -> None:
     twice = {"als": {"ann": ["a", "a", "b"]}, "ease": {"ann": ["b", "a", "c"]}}
     keeping = replace(STARS, duplicates="keep")
 
@@ -270,7 +277,17 @@ def test_an_item_that_stands_twice_is_told_at_its_first_rank() -> None:
     assert ann.jaccard == 2 / 3
 
 
-def test_a_file_of_cases_is_read_back_as_the_same(tmp_path: Path) -> None:
+def test_an_error_analysis_reads_alike_as_text_and_in_a_notebook() -> None:
+    found = _cases(("RR@2",), items=TITLES)
+
+    assert json.loads(json.dumps(found.to_dict()))["n_behind"] == 3
+    for text in (found.summary, repr(found), found._repr_html_()):
+        assert "3 of 4 users have a lower RR@2 with als than with ease" in text
+    assert "<td" in found._repr_html_()
+    assert len(repr(found).splitlines()) == 20 < len(found.summary.splitlines())
+
+
+def test_cases_json_is_read_back_as_the_same(tmp_path: Path) -> None:
     file, found = tmp_path / "cases.json", _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"})  # fmt: skip
     file.write_text(cases_to_json(found), encoding="utf-8")
 

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.cases.overlap import Shared, jaccard, rbo
+from concord.metrics_core.analyses.error_analysis_overlap import (
+    SharedItems,
+    jaccard,
+    rank_biased_overlap,
+)
 from tests.parity.cases import list_pairs
 from tests.parity.measure import stored
 
@@ -17,14 +21,14 @@ Pair = tuple[Sequence[str], Sequence[str]]
 LISTS = st.permutations("abcdefgh").flatmap(lambda x: st.integers(0, 8).map(lambda n: x[:n]))
 
 
-def _shared(pairs: Sequence[Pair]) -> Shared:
+def _shared(pairs: Sequence[Pair]) -> SharedItems:
     user, depth = [], []
     for number, (a, b) in enumerate(pairs):
         common = [max(a.index(item), b.index(item)) + 1 for item in a if item in b]
         user += [number] * len(common)
         depth += sorted(common)
     length_a, length_b = (np.array([len(pair[side]) for pair in pairs]) for side in (0, 1))
-    return Shared(
+    return SharedItems(
         length_a, length_b, np.array(user, dtype=np.int64), np.array(depth, dtype=np.int64)
     )
 
@@ -76,18 +80,18 @@ def test_jaccard_by_hand(a: str, b: str, expected: float) -> None:
     ],
 )  # fmt: skip
 def test_rank_biased_overlap_by_hand(a: str, b: str, expected: float) -> None:
-    assert rbo(_shared([(a, b)]), 0.9)[0] == pytest.approx(expected, nan_ok=True)
+    assert rank_biased_overlap(_shared([(a, b)]), 0.9)[0] == pytest.approx(expected, nan_ok=True)
 
 
 @given(st.lists(st.tuples(LISTS, LISTS), min_size=1, max_size=5), st.sampled_from([0.5, 0.9, 0.98]))
 def test_all_users_at_once_are_as_each_by_definition(pairs: list[Pair], p: float) -> None:
     expected = [_rbo(a, b, p) for a, b in pairs]
 
-    assert rbo(_shared(pairs), p) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    assert rank_biased_overlap(_shared(pairs), p) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_values_are_those_of_the_package_rbo() -> None:
     (case,) = list_pairs()
     values = {int(user): value for user, value in stored("rbo").select("user", "value").rows()}
 
-    assert dict(enumerate(rbo(_shared(case["pairs"]), case["p"]))) == pytest.approx(values, abs=1e-12)  # fmt: skip
+    assert dict(enumerate(rank_biased_overlap(_shared(case["pairs"]), case["p"]))) == pytest.approx(values, abs=1e-12)  # fmt: skip

@@ -1,0 +1,328 @@
+"""`cases`: error analysis of two models, by the users and items for which their lists differ most."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concord.metrics_core.analyses.error_analysis_examples import (
+    ExampleBuilder,
+    PairValues,
+    item_difference,
+)
+from concord.metrics_core.analyses.error_analysis_overlap import jaccard, rank_biased_overlap
+from concord.metrics_core.analyses.error_analysis_tables import SIDES, Tables, open_tables
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.checking.settings import Arguments
+from concord.metrics_core.comparing.evidence.asked import (
+    Asked,
+    Finding,
+    baseline_findings,
+    choice_findings,
+    label_findings,
+    model_findings,
+)
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparing.evidence.folds import truths_of
+from concord.metrics_core.comparing.evidence.replicating import Named, unfolded
+from concord.metrics_core.comparing.evidence.segmentations import (
+    ByPopularity,
+    segment_findings,
+    segmentations_of,
+)
+from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
+from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.inputs import refuse_unit
+from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.model_tables import evaluations, given_of
+from concord.metrics_core.reading.formats.frames import Data
+from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.results.error_analysis import Cases, ItemDifference
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.numerics.exact import exact_sum
+from concord.metrics_core.scoring.result import CONFIDENCE
+
+WORST = 20
+P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
+
+
+class NoSharedValuesError(InputError):
+    """No requested user has a value from both models, or the models were evaluated on different folds."""
+
+
+@dataclass(frozen=True)
+class ExampleSelection:
+    """Which example users an error analysis shows.
+
+    models     : names of the two models that the lists are of
+    worst      : number of users for whom the first model is furthest behind, and of items
+    segment    : such as `channel=app`; None for all users
+    item       : only users with this item in their ground truth or in a list
+    both_sides : True to add `worst` users for whom the first model is furthest ahead. Only the lists of the example
+                 users are read then, so there are no items and no mean overlap.
+    """
+
+    models: tuple[str, str]
+    worst: int = WORST
+    segment: str | None = None
+    item: str | None = None
+    both_sides: bool = False
+
+
+def cases(
+    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
+    truth: Data | Mapping[str, Mapping[Any, Data]],
+    *,
+    model: str,
+    versus: str,
+    metrics: Sequence[str],
+    conventions: Chosen,
+    worst: int = WORST,
+    segment: str | None = None,
+    item: Any = None,
+    train: Data | None = None,
+    items: Data | None = None,
+    users: Data | None = None,
+    segments: Mapping[str, Mapping[str, Any]] | None = None,
+    columns: Columns | None = None,
+    input: Mapping[str, Any] | None = None,
+    unit: Sequence[str] = (),
+    title: str = "Comparison",
+) -> Cases:
+    """Return the users for whom `model` is furthest behind `versus`, with both lists, and the items that it finds less often.
+
+    The other arguments are those of `compare`.
+
+    Parameters
+    ----------
+    models : dict
+        Model -> recommendations, as for `compare`; only two of them are read.
+    model, versus : str
+        A model, or a replicate of it such as `als-2`. A model with replicates is represented by the first.
+    metrics : list of str
+        Labels to show; users are sorted by the first.
+    worst : int, default=20
+        Number of users, and of items.
+    segment : str, optional
+        Only users of this segment, such as `channel=app`; one of those that `segments` defines.
+    item : optional
+        Only users with this item in their ground truth or in a list.
+
+    Returns
+    -------
+    Cases
+
+    Raises
+    ------
+    InputError
+        An argument is invalid, or no requested user has a value from both models.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> models = {"als": {"ann": ["a", "b"]}, "ease": {"ann": ["b", "a"]}}
+    >>> found = cc.cases(
+    ...     models, {"ann": ["b"]}, model="als", versus="ease", metrics=["RR@2"], conventions="standard"
+    ... )
+    >>> found.cases[0].user, found.cases[0].difference
+    ('ann', -0.5)
+    """
+    pinned, labels = pinned_by(conventions), labels_of(metrics)
+    refuse_unit(unit, pinned)
+    settings, names = Arguments("truth"), [str(label) for label in labels]
+    background = {"train": train, "items": items, "users": users}
+    segmentations = segmentations_of(segments or {})
+    _raise_problems([*model_findings(models), *label_findings(names, names)])
+    metric_problems = choice_findings(names, "0%", names, settings)
+    _raise_problems(("metrics", problem, fix) for _, problem, fix in metric_problems)
+    _raise_problems(segment_findings(segmentations, given_of(background), settings))
+    if type(worst) is not int or worst < 1:
+        raise refuse("worst", f"is {worst!r}", "write a whole number from 1 on")
+    lists, replicates = unfolded(models)
+    pair = resolve_pair((model, versus), lists, replicates)
+    truths = truths_of(truth)
+    config = Asked(
+        title=title,
+        conventions=pinned,
+        labels=labels,
+        ks=sorted({label.k for label in labels if label.k is not None}),
+        primary=[spelled(text) for text in names],
+        min_effects={},
+        baseline=pair[1],
+        confidence=CONFIDENCE,
+        adjustment="holm",
+        wilcoxon=False,
+        resamples=0,
+        seed=0,
+        panel=False,
+        settings=settings,
+        segments=segmentations,
+        replicates=replicates,
+    )
+    results, ground = evaluations(
+        config, lists, truths, background, columns=columns, input=input, unit=unit, names=pair
+    )
+    selection = ExampleSelection(
+        (model, versus), worst, segment, None if item is None else str(item)
+    )
+    return analyze_errors(Evidence(config, results, ground), selection)
+
+
+def resolve_pair(
+    models: tuple[str, str], lists: Collection[str], replicates: Named
+) -> tuple[str, str]:
+    """Return the names of two lists; of a model with replicates the first.
+
+    Raises
+    ------
+    InputError
+        A name is unknown, or both names stand for the same list.
+    """
+    a, b = models
+    pair = _list_name(a, "model", lists, replicates), _list_name(b, "versus", lists, replicates)
+    if pair[0] == pair[1]:
+        raise refuse("versus", f"{pair[1]!r} is the model itself", "name another one")
+    return pair
+
+
+def _list_name(name: str, argument: str, lists: Collection[str], replicates: Named) -> str:
+    if name in replicates:
+        return next(iter(replicates[name].values()))
+    for _, problem, fix in baseline_findings(name, [*lists, *replicates]):
+        raise refuse(argument, problem, fix)
+    return name
+
+
+def _raise_problems(findings: Iterable[Finding]) -> None:
+    if problems := [Problem(*each) for each in findings]:
+        raise InputError(problems)
+
+
+def analyze_errors(evidence: Evidence, selection: ExampleSelection) -> Cases:
+    """Return the error analysis of the first of two lists against the second, on the primary labels.
+
+    Raises
+    ------
+    NoSharedValuesError
+        The lists were evaluated on different folds, or no requested user has a value from both.
+    InputError
+        The segment or the item is unknown.
+    """
+    _raise_if_folds_differ(evidence)
+    config = evidence.asked
+    values, segments = _pair_values(evidence), _segments(evidence)
+    label, n_users = values.labels[0], len(values.users)
+    lists = dict(zip(SIDES, evidence.models.values(), strict=True))
+    pool = ~np.isnan(values.gains)
+    if selection.segment is not None:
+        pool &= _in_segment(evidence, segments, selection.segment)
+    with open_tables(evidence, lists, label, config.main_k) as tables:
+        if selection.item is not None:
+            pool &= _has_item(tables, selection.item, n_users)
+        if not pool.any():
+            problem = f"no requested user has a value of {label} from both models"
+            fix = "request another segment, item or metric"
+            raise NoSharedValuesError([Problem("cases", problem, fix)])
+        behind = pool if selection.item is not None else pool & (values.gains < 0)
+        numbers = values.select(behind, selection.worst)
+        if selection.both_sides:
+            ahead = values.select(pool & (values.gains > 0), selection.worst, ahead=True)
+            numbers = np.concatenate([numbers, ahead])
+        is_example = np.isin(np.arange(n_users), numbers)
+        tables.select_pool(is_example if selection.both_sides else pool)
+        tables.select_examples(numbers)
+        shared = tables.shared_items(n_users)
+        overlap = {"jaccard": jaccard(shared), "rbo": rank_biased_overlap(shared, P)}
+        background = Background(evidence.ground.train, evidence.ground.items)
+        builder = ExampleBuilder(values, tables, background, segments, overlap)
+        examples = tuple(builder.build(numbers))
+        item_differences: tuple[ItemDifference, ...] = ()
+        mean_jaccard, mean_rbo = None, None
+        if not selection.both_sides:
+            rows = tables.items(values.threshold(label), selection.worst, selection.item)
+            titles = tables.titles([row[0] for row in rows])
+            item_differences = tuple(item_difference(row, titles, int(pool.sum())) for row in rows)
+            mean_jaccard, mean_rbo = (_mean(each[pool]) for each in overlap.values())
+    a, b = evidence.models
+    return Cases(
+        title=config.title,
+        a=a,
+        b=b,
+        model_a=selection.models[0],
+        model_b=selection.models[1],
+        labels=tuple(map(str, values.labels)),
+        higher_is_better=label.metric.higher_is_better,
+        thresholds={str(each): values.threshold(each) for each in values.labels},
+        k=config.main_k,
+        p=P,
+        segment=selection.segment,
+        item=selection.item,
+        who="requests" if config.of_requests else "users",
+        n_users=int(pool.sum()),
+        n_behind=int((values.gains[pool] < 0).sum()),
+        n_ahead=int((values.gains[pool] > 0).sum()),
+        jaccard=mean_jaccard,
+        rbo=mean_rbo,
+        cases=examples,
+        item_cases=item_differences,
+        both_sides=selection.both_sides,
+    )
+
+
+def _raise_if_folds_differ(evidence: Evidence) -> None:
+    folds = {name: each.quality.get("fold") for name, each in evidence.models.items()}
+    if len(set(folds.values())) > 1:
+        names = " and ".join(f"{name} on fold {fold}" for name, fold in folds.items())
+        problem = f"the models were evaluated on different ground truths: {names}"
+        raise NoSharedValuesError([Problem("cases", problem, "name replicates of one fold")])
+
+
+def _pair_values(evidence: Evidence) -> PairValues:
+    config, aligned = evidence.asked, evidence.aligned
+    a, b = evidence.models
+    by_label = {}
+    for label in config.of_primary:
+        undefined = label.conventions(config.conventions).undefined
+        values = aligned.values(str(label), "zero" if undefined == "zero" else "skip")
+        by_label[str(label)] = (values[a], values[b])
+    return PairValues(aligned.users, config.of_primary, config.conventions, by_label)
+
+
+def _segments(evidence: Evidence) -> dict[str, UserGroups]:
+    return {
+        name: user_groups(evidence, name, segmentation)
+        for name, segmentation in evidence.asked.segments.items()
+        if not isinstance(segmentation, ByPopularity)
+    }
+
+
+def _in_segment(evidence: Evidence, segments: Mapping[str, UserGroups], segment: str) -> Bools:
+    """(users,) True if the user is in the segment, named as `channel=app`."""
+    masks = {
+        f"{name}={value}": groups.of_user == number
+        for name, groups in segments.items()
+        for number, value in enumerate(groups.names)
+    }
+    if segment not in masks:
+        add = f"there are no segments of users: add some to {evidence.asked.settings.segments()}"
+        fix = f"name one of: {', '.join(masks)}" if masks else add
+        raise refuse("segment", f"{segment!r} is unknown", fix)
+    return masks[segment]
+
+
+def _has_item(tables: Tables, item: str, n_users: int) -> Bools:
+    mask = tables.has_item(item, n_users)
+    if not mask.any():
+        problem = f"{item!r} is in no ground truth and in no list"
+        raise refuse("item", problem, "write the id of an item as the files have it")
+    return mask
+
+
+def _mean(values: Floats) -> float | None:
+    defined = values[~np.isnan(values)]
+    return or_none(exact_sum(defined) / len(defined) if len(defined) else math.nan)

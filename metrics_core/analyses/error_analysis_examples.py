@@ -1,0 +1,215 @@
+"""The selected users and items of an error analysis with their values, lists and ground truth."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from concord.metrics_core.analyses.error_analysis_tables import SIDES, Row, Tables
+from concord.metrics_core.checking.locked import in_memory
+from concord.metrics_core.comparing.segments.users import UserGroups
+from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.explaining.derivation import One, alone, one_of, steps
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints
+from concord.metrics_core.results.error_analysis import (
+    ExampleUser,
+    ItemDifference,
+    JudgedItem,
+    MetricValues,
+    RankedItem,
+)
+from concord.metrics_core.scoring.background import Background
+from concord.metrics_core.scoring.judge import judge
+from concord.metrics_core.scoring.partition import Task
+
+MAX_RANKS = 10  # of hits
+
+
+@dataclass(frozen=True)
+class PairValues:
+    """Per-user values of two lists.
+
+    by_label : label -> (users,) values with a and with b, NaN where undefined
+    """
+
+    users: pl.Series
+    labels: list[Label]
+    conventions: Conventions
+    by_label: Mapping[str, tuple[Floats, Floats]]
+
+    @cached_property
+    def differences(self) -> Floats:
+        """(users,) a minus b on the first label."""
+        values_a, values_b = self.by_label[str(self.labels[0])]
+        return values_a - values_b
+
+    @cached_property
+    def gains(self) -> Floats:
+        """(users,) differences with the sign turned where lower is better: negative where a is behind."""
+        return self.differences if self.labels[0].metric.higher_is_better else -self.differences
+
+    def select(self, pool: Bools, n: int, *, ahead: bool = False) -> Ints:
+        """Return the numbers of the n users of a pool for whom a is furthest behind (or ahead); ties by id."""
+        numbers = np.flatnonzero(pool)
+        users = self.users.gather(numbers).cast(pl.String)
+        frame = pl.DataFrame({"gain": self.gains[numbers], "user": users, "number": numbers})
+        return frame.sort("gain", "user", descending=[ahead, False]).head(n)["number"].to_numpy()
+
+    def threshold(self, label: Label) -> float | None:
+        """Return the smallest relevant grade; None if every grade is relevant or the metric does not need relevance."""
+        if not label.metric.asks_relevance:
+            return None
+        return label.conventions(self.conventions).relevance_threshold
+
+    def is_relevant(self, grade: float, label: Label) -> bool:
+        """True if the metric counts the grade as relevant."""
+        threshold = self.threshold(label)
+        return threshold is None or grade >= threshold
+
+
+@dataclass(frozen=True)
+class ExampleBuilder:
+    """Builds the example users that are selected in `tables`.
+
+    segments : segmentation -> its segments
+    overlap  : `jaccard` and `rbo` -> (users,) values
+    """
+
+    values: PairValues
+    tables: Tables
+    background: Background
+    segments: Mapping[str, UserGroups]
+    overlap: Mapping[str, Floats]
+
+    def build(self, numbers: Ints) -> Iterator[ExampleUser]:
+        """Yield the example users in the order of their numbers."""
+        judged, n_train = self.tables.judged(), self.tables.n_train()
+        lists = [self.tables.ranked_items(side) for side in SIDES]
+        items = _column(judged, 0).union(*(_column(rows, 1) for rows in lists))
+        titles = self.tables.titles(sorted(items))
+        users = self.values.users.gather(numbers).cast(pl.String).to_list()
+        for number, user in zip(numbers.tolist(), users, strict=True):
+            list_a, list_b = (
+                tuple(self._ranked(row, titles) for row in rows.get(number, [])) for rows in lists
+            )
+            yield ExampleUser(
+                user=user,
+                difference=float(self.values.differences[number]),
+                n_train=None if n_train is None else n_train.get(number, 0),
+                segments={
+                    name: groups.names[groups.of_user[number]]
+                    for name, groups in self.segments.items()
+                },
+                seen=tuple(self._metric_values(x, number, user) for x in self.values.labels),
+                judged=tuple(self._judged(row, titles) for row in judged.get(number, [])),
+                list_a=list_a,
+                list_b=list_b,
+                jaccard=or_none(float(self.overlap["jaccard"][number])),
+                rbo=or_none(float(self.overlap["rbo"][number])),
+            )
+
+    @cached_property
+    def _reasons(self) -> dict[tuple[str, str], dict[str, str]]:
+        """(label, side) -> user -> how the value comes about."""
+        truth = self.tables.rows_of_examples("truth")
+        rows = {side: self.tables.rows_of_examples(f"all_{side}") for side in SIDES}
+        task = Task(self.values.labels, self.values.conventions)
+        item_columns = self.background.shelved(task).shelf
+        return {
+            (str(label), side): compute_reasons(
+                rows[side], truth, label, self.values.conventions, item_columns
+            )
+            for label in self.values.labels
+            for side in SIDES
+        }
+
+    def _metric_values(self, label: Label, number: int, user: str) -> MetricValues:
+        text = str(label)
+        value_a, value_b = (or_none(float(side[number])) for side in self.values.by_label[text])
+        reason_a, reason_b = (self._reasons[text, side].get(user, "") for side in SIDES)
+        return MetricValues(text, value_a, value_b, reason_a, reason_b)
+
+    def _judged(self, row: Row, titles: Mapping[str, str]) -> JudgedItem:
+        item, grade, rank_a, rank_b = row
+        labels = self.values.labels
+        below = tuple(str(label) for label in labels if not self.values.is_relevant(grade, label))
+        relevant = self.values.is_relevant(grade, labels[0])
+        return JudgedItem(item, titles.get(item), grade, relevant, below, rank_a, rank_b)
+
+    def _ranked(self, row: Row, titles: Mapping[str, str]) -> RankedItem:
+        rank, item, grade = row
+        relevant = grade is not None and self.values.is_relevant(grade, self.values.labels[0])
+        return RankedItem(rank, item, titles.get(item), grade, relevant)
+
+
+def item_difference(row: Row, titles: Mapping[str, str], n_users: int) -> ItemDifference:
+    """Return recall and exposure of an item from its counts among n users."""
+    item, n_wanted, found_a, found_b, shown_a, shown_b = row
+    return ItemDifference(
+        item=item,
+        title=titles.get(item),
+        n_wanted=n_wanted,
+        found_a=found_a,
+        found_b=found_b,
+        recall_a=found_a / n_wanted if n_wanted else None,
+        recall_b=found_b / n_wanted if n_wanted else None,
+        shown_a=shown_a,
+        shown_b=shown_b,
+        exposure_a=shown_a / n_users,
+        exposure_b=shown_b / n_users,
+    )
+
+
+def _column(rows: Mapping[int, list[Row]], index: int) -> set[str]:
+    return {row[index] for rows_of_user in rows.values() for row in rows_of_user}
+
+
+def compute_reasons(
+    lists: pl.DataFrame,
+    truth: pl.DataFrame,
+    label: Label,
+    conventions: Conventions,
+    item_columns: pa.Table | None,
+) -> dict[str, str]:
+    """Return user -> ranks of the hits and last line of the derivation; empty if the label reads more than that.
+
+    item_columns : propensities of items, if the conventions have some
+    """
+    if label.metric.family == "beyond":
+        return {}
+    own = label.conventions(conventions)
+    if "ranking" in lists.columns:
+        number = label.ranking_number(conventions)
+        lists = lists.filter(pl.col("ranking") == number).drop("ranking")
+    with in_memory() as connection:
+        connection.register("lists", lists.to_arrow())
+        connection.register("truth", truth.to_arrow())
+        connection.register("known", truth.select("user").to_arrow())
+        judged = judge(
+            connection,
+            only_known=False,
+            ranking=own.ranking,
+            shelf=item_columns,
+            propensity=own.propensity,
+        )
+    return {
+        str(user): _reason(one_of(alone(judged, number), label, own))
+        for number, user in enumerate(judged.users.tolist())
+    }
+
+
+def _reason(one: One) -> str:
+    return one.policy or "; ".join([_hits(one), *steps(one).lines[-1:]])
+
+
+def _hits(one: One) -> str:
+    if not one.ranks:
+        return "no hit" if one.k is None else f"no hit in the top {one.k}"
+    ranks = ", ".join(map(str, one.ranks[:MAX_RANKS]))
+    more = f" and {len(one.ranks) - MAX_RANKS} more" if len(one.ranks) > MAX_RANKS else ""
+    return f"hit{'s' * (len(one.ranks) > 1)} at {ranks}{more}"

@@ -1,0 +1,219 @@
+"""DuckDB queries of an error analysis: lists, ground truth, train and items of the selected users, from files or frames."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.analyses.error_analysis_overlap import SharedItems
+from concord.metrics_core.checking.id_types import share_id_types
+from concord.metrics_core.checking.relations import Table, files, schema, view
+from concord.metrics_core.checking.units import owner_sql
+from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.judged import Bools, Ints
+
+Row = tuple[Any, ...]
+SIDES = ("a", "b")
+
+# The users of the pool and the top of their lists: each item once, at its first rank. Positions are ranks
+# without gaps.
+_POOL = """
+CREATE OR REPLACE TEMP TABLE pool AS
+SELECT user, CAST(number AS INTEGER) AS number FROM evaluated JOIN selected USING (number) WHERE is_selected
+"""
+_TOP = """
+CREATE OR REPLACE TEMP TABLE top_{side} AS
+SELECT number, item, CAST({position} AS INTEGER) AS position FROM {ranked} JOIN pool USING (user) WHERE rank <= {k}
+"""
+_ONCE = " GROUP BY number, item"
+_POSITION = "row_number() OVER (PARTITION BY number ORDER BY min(rank))"
+_LENGTHS = "SELECT number, count(*) AS length FROM top_{side} GROUP BY number"
+_SHARED = """
+SELECT number, greatest(top_a.position, top_b.position) AS depth
+FROM top_a JOIN top_b USING (number, item) ORDER BY number, depth
+"""
+_ITEMS = """
+WITH relevant_items AS (SELECT number, item FROM truth JOIN pool USING (user) WHERE {is_relevant}),
+     relevant AS (SELECT item, count(*) AS n FROM relevant_items GROUP BY item),
+     found_a AS (SELECT item, count(*) AS n FROM top_a SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     found_b AS (SELECT item, count(*) AS n FROM top_b SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     shown_a AS (SELECT item, count(*) AS n FROM top_a GROUP BY item),
+     shown_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item),
+     counted AS (
+         SELECT item, coalesce(relevant.n, 0) AS n_relevant, coalesce(found_a.n, 0) AS a, coalesce(found_b.n, 0) AS b,
+                coalesce(shown_a.n, 0) AS by_a, coalesce(shown_b.n, 0) AS by_b
+         FROM relevant FULL JOIN shown_a USING (item) FULL JOIN shown_b USING (item)
+         LEFT JOIN found_a USING (item) LEFT JOIN found_b USING (item))
+SELECT CAST(item AS VARCHAR), n_relevant, a, b, by_a, by_b FROM counted
+WHERE {condition} ORDER BY a - b, n_relevant DESC, counted.item LIMIT {n}
+"""
+_USERS_OF_ITEM = """
+SELECT DISTINCT number FROM evaluated JOIN (
+    SELECT user FROM truth WHERE CAST(item AS VARCHAR) = $item
+    UNION ALL SELECT user FROM {a} WHERE CAST(item AS VARCHAR) = $item AND rank <= {k}
+    UNION ALL SELECT user FROM {b} WHERE CAST(item AS VARCHAR) = $item AND rank <= {k}) USING (user)
+"""
+_EXAMPLES = """
+CREATE OR REPLACE TEMP TABLE examples AS
+SELECT user, number FROM evaluated JOIN example_numbers USING (number)
+"""
+_EXAMPLE_LIST = """
+CREATE OR REPLACE TEMP TABLE list_{side} AS
+SELECT number, item, min(rank) AS rank FROM {ranked} JOIN examples USING (user) GROUP BY number, item
+"""
+_EXAMPLE_TRUTH = "CREATE OR REPLACE TEMP TABLE example_truth AS SELECT number, item, grade FROM truth JOIN examples USING (user)"
+_JUDGED = """
+SELECT number, CAST(item AS VARCHAR), grade, list_a.rank, list_b.rank
+FROM example_truth LEFT JOIN list_a USING (number, item) LEFT JOIN list_b USING (number, item)
+ORDER BY number, grade DESC, item
+"""
+_RANKED_ITEMS = """
+SELECT number, rank, CAST(item AS VARCHAR), grade
+FROM list_{side} LEFT JOIN example_truth USING (number, item) WHERE rank <= {k} ORDER BY number, rank
+"""
+_ROWS_OF_EXAMPLES = "SELECT {table}.* FROM {table} JOIN examples USING (user)"
+_TITLES = """
+SELECT CAST(item AS VARCHAR), any_value(title) FROM items
+WHERE title IS NOT NULL AND CAST(item AS VARCHAR) IN (SELECT item FROM example_items) GROUP BY ALL
+"""
+_TRAIN = "SELECT number, count(*) FROM train JOIN examples ON CAST(train.user AS VARCHAR) = {owner} GROUP BY number"
+_NO_CUTOFF = 1 << 62
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A connection with the views all_a, all_b, truth, evaluated [, train, items], whose ids have one type.
+
+    ranked : side -> SQL of the lists as a label ranks them: user, item, rank
+    copies : True if an item may occur more than once in a list
+    owner  : SQL of the user, as text, of a row of `examples`
+    """
+
+    connection: DuckDBPyConnection
+    ranked: Mapping[str, str]
+    copies: bool
+    owner: str
+    k: int
+
+    def select_pool(self, is_selected: Bools) -> None:
+        """Select the users of overlap and items, and keep the top of their lists."""
+        numbers = pl.DataFrame({"number": np.arange(len(is_selected)), "is_selected": is_selected})
+        self.connection.register("selected", numbers.to_arrow())
+        self.connection.execute(_POOL)
+        position, once = (_POSITION, _ONCE) if self.copies else ("rank", "")
+        for side in SIDES:
+            top = _TOP.format(side=side, position=position, ranked=self.ranked[side], k=self.k)
+            self.connection.execute(top + once)
+
+    def has_item(self, item: str, n_users: int) -> Bools:
+        """(users,) True if the user's ground truth, or the top of a list, holds the item."""
+        query = _USERS_OF_ITEM.format(**self.ranked, k=self.k)
+        rows = self.connection.execute(query, {"item": item}).fetchall()
+        mask = np.zeros(n_users, dtype=bool)
+        mask[np.array([number for (number,) in rows], dtype=np.int64)] = True
+        return mask
+
+    def shared_items(self, n_users: int) -> SharedItems:
+        """Return the items that the tops of both lists hold."""
+        rows = self.connection.sql(_SHARED).pl()
+        number, depth = rows["number"].to_numpy(), rows["depth"].to_numpy()
+        length_a, length_b = (self._lengths(side, n_users) for side in SIDES)
+        return SharedItems(length_a, length_b, number, depth)
+
+    def _lengths(self, side: str, n_users: int) -> Ints:
+        rows = self.connection.sql(_LENGTHS.format(side=side)).pl()
+        lengths = np.zeros(n_users, dtype=np.int64)
+        lengths[rows["number"].to_numpy()] = rows["length"].to_numpy()
+        return lengths
+
+    def items(self, threshold: float | None, n: int, item: str | None) -> list[Row]:
+        """Return (item, n_wanted, found_a, found_b, shown_a, shown_b) of one item, or of those that a finds less often."""
+        is_relevant = "TRUE" if threshold is None else f"grade >= {threshold!r}"
+        condition = "a < b" if item is None else "CAST(item AS VARCHAR) = $item"
+        query = _ITEMS.format(is_relevant=is_relevant, condition=condition, n=n)
+        parameters = None if item is None else {"item": item}
+        return self.connection.execute(query, parameters).fetchall()
+
+    def select_examples(self, numbers: Ints) -> None:
+        """Select the example users, and keep their lists and ground truth."""
+        frame = pl.DataFrame({"number": numbers})
+        self.connection.register("example_numbers", frame.to_arrow())
+        self.connection.execute(_EXAMPLES)
+        self.connection.execute(_EXAMPLE_TRUTH)
+        for side in SIDES:
+            self.connection.execute(_EXAMPLE_LIST.format(side=side, ranked=self.ranked[side]))
+
+    def judged(self) -> dict[int, list[Row]]:
+        """Return example user -> (item, grade, rank by a, rank by b), best grade first."""
+        return _by_user(self.connection.execute(_JUDGED).fetchall())
+
+    def ranked_items(self, side: str) -> dict[int, list[Row]]:
+        """Return example user -> (rank, item, grade) up to the cutoff."""
+        query = _RANKED_ITEMS.format(side=side, k=self.k)
+        return _by_user(self.connection.execute(query).fetchall())
+
+    def rows_of_examples(self, table: str) -> pl.DataFrame:
+        """Return the rows of the example users."""
+        return self.connection.sql(_ROWS_OF_EXAMPLES.format(table=table)).pl()
+
+    def n_train(self) -> dict[int, int] | None:
+        """Return example user -> interactions in train, for a request those of its user; None without train."""
+        if not self._has("train"):
+            return None
+        return dict(self.connection.execute(_TRAIN.format(owner=self.owner)).fetchall())
+
+    def titles(self, items: Sequence[str]) -> dict[str, str]:
+        """Return item -> title, for items that have one."""
+        if not self._has("items") or "title" not in self.connection.view("items").columns:
+            return {}
+        frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
+        self.connection.register("example_items", frame.to_arrow())
+        return dict(self.connection.execute(_TITLES).fetchall())
+
+    def _has(self, table: str) -> bool:
+        query = "SELECT count(*) FROM duckdb_views() WHERE view_name = ?"
+        return bool(self.connection.execute(query, [table]).fetchall()[0][0])
+
+
+@contextmanager
+def open_tables(
+    evidence: Evidence, lists: Mapping[str, Evaluated], label: Label, k: int | None
+) -> Iterator[Tables]:
+    """Open the tables behind two lists, {"a": …, "b": …}, as `label` ranks them; both have the same ground truth."""
+    ground, conventions = evidence.ground, evidence.asked.conventions
+    tables: dict[str, Table | None] = {
+        **{f"all_{side}": each.lists for side, each in lists.items()},
+        "truth": ground.truth_of(lists["a"]),
+        "train": ground.train,
+        "items": ground.items,
+        "evaluated": evidence.aligned.users.to_frame("user").with_row_index("number"),
+    }
+    present = {name: table for name, table in tables.items() if table is not None}
+    with ground.connecting(files(present.values())) as connection:
+        for name, table in present.items():
+            view(connection, f"{name}_file", table)
+        share_id_types(connection, {name: f"{name}_file" for name in present})
+        number = label.ranking_number(conventions)
+        ranked = {side: _ranked(side, present[f"all_{side}"], number) for side in SIDES}
+        copies = label.conventions(conventions).duplicates != "error"
+        user = "CAST(examples.user AS VARCHAR)"
+        owner = user if conventions.unit_mean is None else owner_sql(user)
+        yield Tables(connection, ranked, copies, owner, _NO_CUTOFF if k is None else k)
+
+
+def _ranked(side: str, lists: Table, number: int) -> str:
+    condition = f" AND ranking = {number}" if "ranking" in schema(lists) else ""
+    return f"(SELECT user, item, rank FROM all_{side} WHERE item IS NOT NULL{condition})"
+
+
+def _by_user(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    users: dict[int, list[Row]] = {}
+    for number, *row in rows:
+        users.setdefault(number, []).append(tuple(row))
+    return users
