@@ -97,7 +97,7 @@ def counts(cases: Cases) -> str:
     """Return how many users have a better or an equal value, and the mean overlap if all lists were read."""
     better = "higher" if cases.higher_is_better else "lower"
     n_equal = cases.n_users - cases.n_behind - cases.n_ahead
-    text = f"{cases.n_ahead:,} have a {better} one, {n_equal:,} the same"
+    text = f"{cases.n_ahead:,} a {better} one, {n_equal:,} the same"
     if cases.both_sides:
         return text
     jaccard, rbo = (numbers.number(each, 2) for each in (cases.jaccard, cases.rbo))

@@ -6,11 +6,10 @@ from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.comparing.evidence.asked import Asked
 from concord.metrics_core.metrics.catalogue import parse
-from concord.pipeline.commands.asking.stale import told_stale
+from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.announce import LOG
 from concord.pipeline.terminal.arguments import PLACE, as_options, evaluated_label
 from concord.pipeline.terminal.named_files import refuse_folder, write_named
 from concord.pipeline.terminal.table import console, print_result
@@ -38,8 +37,7 @@ def print_cases(
         cases = load_cases(params, config, selection)
     except InputError as error:
         raise as_options(error, OPTIONS) from None
-    if stale := told_stale(params):
-        LOG.warning("beware, %s", stale)
+    warn_if_stale(params)
     if html is not None:
         write_named("--html", html, cases.to_html(), force=force)
     print_result(cases)

@@ -53,7 +53,7 @@ def test_terminal_and_page_show_the_same_cases(
     told = " ".join(capsys.readouterr().out.split())
     for text in (
         "1 of 3 users have a lower RR@2 with als than with ease",
-        "1 have a higher one, 1 the same",
+        "1 a higher one, 1 the same",
         "Only users with item i2 in the ground truth or in a list",
         "1. user 1: RR@2 \N{MINUS SIGN}0.5000",
         "als 0.0000 hit at 1; RR = 1 / 1",
