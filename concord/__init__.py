@@ -6,6 +6,7 @@ Each public name is imported when it is first used, so that a program loads only
 import os
 from functools import wraps
 from importlib import import_module
+from traceback import walk_tb
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +100,10 @@ else:
         return value
 
     def _raising_at_the_call(function: Any) -> Any:
-        """Return the function with a traceback that ends where it is called, unless `CONCORD_DEBUG` is set.
+        """Return the function with a traceback that ends at its call, unless `CONCORD_DEBUG` is set.
 
-        Of what it refuses (ValueError, a wrong signature) the message tells all; other errors keep their traceback.
+        The message of a refusal (a ValueError that Concord raises, a wrong signature) is enough; other errors keep
+        their traceback.
         """
 
         @wraps(function)
@@ -109,8 +111,11 @@ else:
             try:
                 return function(*arguments, **options)
             except (ValueError, TypeError) as error:
-                below = error.__traceback__ and error.__traceback__.tb_next
-                is_refusal = isinstance(error, ValueError) or below is None
+                frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+                origin = frames[-1].f_globals.get("__name__", "")
+                is_refusal = len(frames) == 1 or (
+                    isinstance(error, ValueError) and origin.startswith(f"{__name__}.")
+                )
                 if is_refusal and not os.environ.get("CONCORD_DEBUG"):
                     error.__traceback__ = None
                     error.__suppress_context__ = True

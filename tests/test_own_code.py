@@ -66,6 +66,18 @@ def test_no_own_metric_changes_another_metric(tmp_path: Path, name: str) -> None
         assert after.per_user[other].equals(before.per_user[other])
 
 
+def test_an_own_metric_cannot_change_the_conventions_of_another(tmp_path: Path) -> None:
+    code = "import concord\n@concord.metric()\ndef f(lists, k, *, discount):\n    'f@k'\n    discount.clear()\n    discount['geometric'] = 0.5\n    return lists.count(k)\n"
+    (tmp_path / "m.py").write_text(code, encoding="utf-8")
+    before = cc.evaluate(RECS, TRUTH, metrics=["nDCG@2"], conventions="standard")
+
+    after = cc.evaluate(
+        RECS, TRUTH, metrics=[f"{tmp_path}/m.py:f@2", "nDCG@2"], conventions="standard"
+    )
+
+    assert after["nDCG@2"] == before["nDCG@2"]
+
+
 @pytest.mark.fault(25, "writing is refused: change a copy; `concord check-metric` finds it")
 @pytest.mark.parametrize("name", ["cached", "weights", "places", "ties", "lengths", "shared"])
 def test_what_writes_to_lists_is_refused_and_check_metric_finds_it(tmp_path: Path, name: str) -> None:  # fmt: skip

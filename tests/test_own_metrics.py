@@ -155,6 +155,14 @@ def test_a_metric_depends_on_its_file_without_the_metrics_that_it_does_not_use(t
     assert [x for x in "abc" if code_digest(HELPED, x) != code_digest(other, x)] == [*changed]
 
 
+def test_the_digest_of_code_is_that_of_every_version_of_python() -> None:
+    code = "def f(lists, k):\n    return f\"{lists!r:>{k}} {'a' 'b'}\""
+
+    assert (
+        code_digest(code, "f") == "42d4c9ff65eaee7b24e82524afb2df9f6a052ff5b9b5eadf901ef01298c06aca"
+    )
+
+
 def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
     found = cc.explain(RECS, TRUTH, user="u", metric=f"{file}:revenue@3", **HOW)
 

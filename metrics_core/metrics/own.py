@@ -12,6 +12,7 @@ import textwrap
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib.machinery import SourceFileLoader
@@ -297,7 +298,7 @@ def _checked(function: Function, low: float, high: float) -> Callable[..., Float
     def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
         try:
             with np.errstate():  # which it may set
-                result = np.asanyarray(function(lists.copied(), k, **conventions))
+                result = np.asanyarray(function(lists.copied(), k, **deepcopy(conventions)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -20,7 +20,22 @@ def code_digest(source: bytes | str, name: str) -> str:
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
     _remove_other_metrics(module, name)
-    return hashlib.sha256(ast.unparse(module).encode()).hexdigest()
+    return hashlib.sha256(repr(_structure(module)).encode()).hexdigest()
+
+
+def _structure(node: object) -> object:
+    """Return the syntax tree as plain values, without fields that only some versions of Python have."""
+    if isinstance(node, list):
+        return [_structure(each) for each in node if not _is_empty_text(each)]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    filled = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
+    return type(node).__name__, [(name, _structure(value)) for name, value in filled]
+
+
+def _is_empty_text(node: object) -> bool:
+    """True for the empty text that Python 3.12 adds to some f-strings."""
+    return isinstance(node, ast.Constant) and node.value == ""
 
 
 def _remove_other_metrics(module: ast.Module, name: str) -> None:

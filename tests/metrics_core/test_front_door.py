@@ -302,6 +302,17 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
     assert "metrics_core/evaluate.py" not in shown
 
 
+def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "concord.metrics_core.evaluate.labels_of", lambda _: np.arange(3).reshape(2, 2)
+    )
+
+    with pytest.raises(ValueError) as raised:
+        cc.evaluate(LISTS, TRUTH, metrics=["P@1"], conventions="standard")
+
+    assert len(extract_tb(raised.value.__traceback__)) > 2
+
+
 def test_a_refusal_keeps_its_traceback_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORD_DEBUG", "1")
     with pytest.raises(ValueError, match="preset") as raised:
