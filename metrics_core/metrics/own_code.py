@@ -24,18 +24,16 @@ def code_digest(source: bytes | str, name: str) -> str:
 
 
 def _structure(node: object) -> object:
-    """Return the syntax tree as plain values, without fields that only some versions of Python have."""
+    """Return the syntax tree as plain values, without what only some versions of Python have."""
     if isinstance(node, list):
-        return [_structure(each) for each in node if not _is_empty_text(each)]
+        return [_structure(each) for each in node]
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 adds empty texts to some f-strings
+        parts = (_structure(part) for part in node.values)
+        return "JoinedStr", [part for part in parts if part != _structure(ast.Constant(""))]
     filled = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
     return type(node).__name__, [(name, _structure(value)) for name, value in filled]
-
-
-def _is_empty_text(node: object) -> bool:
-    """True for the empty text that Python 3.12 adds to some f-strings."""
-    return isinstance(node, ast.Constant) and node.value == ""
 
 
 def _remove_other_metrics(module: ast.Module, name: str) -> None:
