@@ -36,7 +36,7 @@ def write_named(option: str, path: str, text: str, *, force: bool) -> None:
     """
     file = Path(path)
     if not force and file.is_file() and not is_stream(file) and not _is_own(file, text):
-        what = f"{path!r} was not written by Concord"
+        what = f"{path!r} is not a file that this command writes"
         raise refuse(f"{PLACE}: {option}", what, "name another file, or add --force to overwrite it")  # fmt: skip
     write_text(file, text)
 

@@ -17,7 +17,10 @@ class _Unfollowed(HTTPRedirectHandler):
 
 
 def refuse_redirect(address: Address, server: str, timeout: float) -> None:
-    """Ask the server for the object, without credentials.
+    """Refuse a named object whose server redirects an unsigned request for it to another server.
+
+    pyarrow cannot be told to follow no redirects, so two cases remain: a server that redirects signed requests only, and
+    objects that are found by listing a folder.
 
     Raises
     ------

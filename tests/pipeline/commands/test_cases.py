@@ -76,7 +76,7 @@ def test_terminal_and_page_show_the_same_cases(
         (
             ("als", "--versus", "ease", "--html", "lists/als.parquet"),
             "--html",
-            "was not written by Concord",
+            "is not a file that this command writes",
         ),
     ],
 )

@@ -185,7 +185,7 @@ def test_calibrate_writes_no_formula_and_not_over_the_experiments(project: Path)
     assert "'=cmd()" in (project / "all.csv").read_text()
     assert "\n=cmd()" not in (project / "all.csv").read_text()
     assert failed.returncode == 2
-    assert "--csv: 'ab.csv' was not written by Concord" in failed.stderr
+    assert "--csv: 'ab.csv' is not a file that this command writes" in failed.stderr
     assert (project / "ab.csv").read_text() == experiments
 
 

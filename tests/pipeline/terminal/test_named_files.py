@@ -43,7 +43,7 @@ def test_a_foreign_file_stays_unless_forced(kind: str, foreign: str, tmp_path: P
     message = refusal_of(lambda: write_named("--html", str(file), text, force=False))
 
     assert message.startswith("command line: --html: ")
-    assert "was not written by Concord" in message
+    assert "is not a file that this command writes" in message
     assert "--force" in message
     assert file.read_text() == foreign
     write_named("--html", str(file), text, force=True)
