@@ -37,7 +37,7 @@ from concord.pipeline.running.connections import workspace
 from tests.pipeline.loading.load_project import params_of
 
 BATCH = 400  # cases a process
-PATIENCE = 100  # seconds a case may take
+PATIENCE = 300  # seconds a case may take; the first of `results` makes a project
 FINE = {"refused", "right", "unchecked"}
 
 

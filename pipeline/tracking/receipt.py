@@ -1,10 +1,11 @@
 """What the stage leaves for DVC: a receipt that is the same on every machine; ids of runs lie beside it."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from concord.metrics_core.checking.json_files import load_json
+from concord.metrics_core.checking.problems import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.content.comparison_content import Contents
@@ -42,8 +43,8 @@ def read_receipt(params: Params) -> Json | None:
     if not file.is_file():
         return None
     try:
-        content: Json = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:  # cut off, or a merge conflict
+        content = load_json(file, AGAIN)
+    except InputError:  # cut off, or a merge conflict
         return None
     return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
 

@@ -47,3 +47,14 @@ def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path,
             assert f"{file}: is damaged" in ended.err, told
             assert "fix: run `dvc repro" in ended.err, told
     Path(file).write_bytes(sound)
+
+
+@pytest.mark.parametrize("content", [b"", b"3", b'{"logged": ', b"\xff"])
+def test_a_damaged_receipt_is_none(project: Path, content: bytes) -> None:
+    receipt = project / "results/mlflow/receipt.json"
+    receipt.parent.mkdir(parents=True, exist_ok=True)
+    receipt.write_bytes(content)
+    ended = run_command("log")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("not logged: run `dvc repro`")
