@@ -7,7 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.conventions.presets import only_another_scale
 from concord.pipeline.params.model import PARAMS
@@ -39,9 +39,8 @@ def pin(name: str) -> None:
         if key not in pinned
         or (pinned[key] != value and not only_another_scale(key, pinned[key], value))
     }
-    if changed:
-        _write(_edited(text, changed, list(wanted)))
-    _tell(name, pinned, changed)
+    problems = _write(_edited(text, changed, list(wanted))) if changed else []
+    _tell(name, pinned, changed, problems)
 
 
 def _read() -> str:
@@ -119,25 +118,31 @@ def _allowed(key: str) -> str:
     return f" # {KNOB[key].allowed()}" if key in KNOB else ""
 
 
-def _write(text: str) -> None:
-    """Puts the text in place once it is accepted; before that params.yaml is not touched."""
+def _write(text: str) -> list[Problem]:
+    """Put the text in place if its conventions are accepted; return the problems of other sections."""
     with whole(PARAMS) as beside:
         beside.write_text(text, encoding="utf-8", newline="")
         params, refusal = examined(beside)
         problems = [
             replace(each, where=_renamed(each.where, beside))
             for each in (refusal.problems if refusal else ())
-            if params is None or f", {SECTION}." in each.where  # the others are for the stages
         ]
-        if problems:
-            raise InputError(problems)
+        refused = [each for each in problems if params is None or f", {SECTION}." in each.where]
+        if refused:
+            raise InputError(refused)
+        return problems
 
 
 def _renamed(where: str, beside: Path) -> str:
     return where.replace(str(beside), str(PARAMS))
 
 
-def _tell(name: str, pinned: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+def _tell(
+    name: str,
+    pinned: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    problems: Sequence[Problem],
+) -> None:
     out = console()
     if not changed:
         out.print(f"{PARAMS} already has every value of {name}.")
@@ -145,7 +150,10 @@ def _tell(name: str, pinned: Mapping[str, Any], changed: Mapping[str, Any]) -> N
     for key, value in changed.items():
         before = _shown(pinned[key]) if key in pinned else "(was missing)"
         out.print(f"{key}: {before} → {_shown(value)}", soft_wrap=True)
-    out.print(f"pinned {name} in {PARAMS}; next: dvc repro")
+    next_step = "correct what follows" if problems else "dvc repro"
+    out.print(f"pinned {name} in {PARAMS}; next: {next_step}")
+    for problem in problems:
+        out.print(str(problem), soft_wrap=True)
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ import concord as cc
 from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.pipeline.commands.pin import pin
-from concord.pipeline.params.read import read_params
+from concord.pipeline.params.read import examined, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
@@ -46,17 +46,23 @@ def _around_value(line: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", cc.presets())
 def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_bytes(
-    start: Start, name: str
+    start: Start, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(REAL)
 
     pin(name)
+    out = capsys.readouterr().out
 
     before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
     others = [line for line in before if line.strip().split(":")[0] not in {*KNOB, "preset", "overrides"}]  # fmt: skip
     assert [line for line in after if line in others] == others
-    pinned, wanted = read_params().pinned, cc.preset(name)
+    params, refusal = examined()
+    assert params is not None
+    problems = refusal.problems if refusal else ()  # metrics that the preset rules out
+    assert all("evaluation.metrics" in each.where and str(each) in out for each in problems)
+    assert ("next: dvc repro" in out) is (not problems and bool(set(after) - set(before)))
+    pinned, wanted = params.pinned, cc.preset(name)
     own = {knob for knob in KNOB if KNOB[knob].scale and wanted.knobs()[knob] is not None}
     assert {k: v for k, v in pinned.as_dict().items() if k not in own} == {
         k: v for k, v in wanted.as_dict().items() if k not in own
