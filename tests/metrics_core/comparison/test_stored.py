@@ -190,10 +190,12 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
 
 
-# Keys that are there only where requests are the unit, a model lacks the lists of most users, or a new one is held
-# against the baseline.
-OPTIONAL = {"unit", "n_requests", "n_unlisted", "reference"}
-OF_GAPS = {*("ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted")}  # where compared
+# Keys that are there only where requests are the unit, or a model lacks the lists of most users.
+OPTIONAL = {"unit", "n_requests", "n_unlisted"}
+OPTIONAL_OF = {
+    "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
+    "ModelDecision": {"reference"},  # of new models that are held against the baseline
+}
 
 
 def of_requests() -> Comparison:
@@ -231,7 +233,7 @@ def _named(content: Any, schema: Content, parts: Mapping[str, Content], met: set
             _named(each, prefix[n] if prefix else schema["items"], parts, met)
     elif isinstance(content, dict) and "properties" in schema:
         absent = [key for key in schema["properties"] if key not in content]
-        left_out = OPTIONAL | (OF_GAPS if schema["title"] == "Gap" else set())
+        left_out = OPTIONAL | OPTIONAL_OF.get(schema["title"], set())
         assert set(absent) <= left_out
         assert list(content) == [key for key in schema["properties"] if key not in absent]
         assert set(schema["required"]) <= set(content)
