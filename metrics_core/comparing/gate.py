@@ -79,13 +79,21 @@ def joined(decision: Decision, new: Decision) -> Decision:
 
 
 def with_unmatched(
-    decision: Decision, vanished: Sequence[str], new: Sequence[str], example: str
+    decision: Decision,
+    vanished: Sequence[str],
+    new: Sequence[str],
+    example: str,
+    *,
+    has_former_baseline: bool,
 ) -> Decision:
     """The decision where new models may be vanished ones by another name: undecided, unless a model is worse.
 
-    example : the setting that says so of the first two
+    example             : the setting that says so of the first two
+    has_former_baseline : True if the revision has the baseline, so that new models may be held against it
     """
-    lines = unmatched_lines(decision, vanished, new, example)
+    lines = unmatched_lines(
+        decision, vanished, new, example, has_former_baseline=has_former_baseline
+    )
     outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
     return replace(decision, outcome=outcome, lines=tuple(lines))
 
@@ -161,9 +169,9 @@ def _outcome(
     against: Kind,
     undecided_passes: bool,
 ) -> Outcome:
-    if any(each.n_unlisted is not None for each in (*guardrails, *success)):
-        return "undecided"  # whatever is let pass: the model did not run
     found = _worst(each.outcome for each in guardrails)
+    if not all(each.is_comparable for each in (*guardrails, *success)):
+        return "worse" if found == "worse" else "undecided"  # whatever is let pass
     if found == "undecided" and undecided_passes:
         found = "pass"
     as_it_was = against == "revision" and all(each.identical for each in success)

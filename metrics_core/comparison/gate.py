@@ -47,6 +47,7 @@ class Measured:
     n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
     n_requests            : of these users, that have a value with both, where requests are the unit
     n_unlisted            : users without a list of either, where they are too many for a comparison
+    departed              : True if the reference has the label under other conventions or code of an own metric
     test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
                             there can be no interval
     p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
@@ -68,12 +69,18 @@ class Measured:
     p: float | None
     n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
     n_unlisted: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    departed: bool | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
 
     @property
     def identical(self) -> bool:
         """Has every user the same value, or the same list, with both?"""
         same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
         return same and self.n_users > 0 and self.n_unlisted is None
+
+    @property
+    def is_comparable(self) -> bool:
+        """False if `undecided: pass` must not waive it: the model did not run, or the metric is another one."""
+        return self.n_unlisted is None and not self.departed
 
     @property
     def gain(self) -> float | None:

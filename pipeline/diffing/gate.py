@@ -18,7 +18,7 @@ from concord.metrics_core.comparing.gate_evidence import (
     decided,
     gate_differences,
 )
-from concord.metrics_core.comparison.gate import Decision, Gate, Guardrail, Measured
+from concord.metrics_core.comparison.gate import Decision, Gate, Measured
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import (
@@ -106,8 +106,10 @@ def _against_revision(
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
     vanished = before.vanished(evaluations)
-    unmatched = bool(new and vanished) and rule is None
-    added = [model for model in new if model != asked.baseline] if rule == "baseline" else []
+    can_apply_rule = rule == "ignore" or (rule == "baseline" and asked.baseline not in new)
+    unmatched = bool(new and vanished) and not can_apply_rule
+    others = [model for model in new if model != asked.baseline]
+    added = others if rule == "baseline" and not unmatched else []
     if gate.models and new and not unmatched and rule is None:
         fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
         raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
@@ -131,7 +133,13 @@ def _against_revision(
         decision = joined(decision, _of_new_models(asked, gate, evaluations, ground, added))
     if unmatched:
         now, then = _first(new[0], asked.replicates), _first(vanished[0], before.replicates)
-        decision = with_unmatched(decision, vanished, new, f"models.{now}.was: {then}")
+        decision = with_unmatched(
+            decision,
+            vanished,
+            new,
+            f"models.{now}.was: {then}",
+            has_former_baseline=asked.baseline not in new,
+        )
     left_out = [model for model in new if model not in added]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
     over_users = _over_users(asked, decision)
@@ -194,18 +202,17 @@ def _with_former_self(
     evidence = Evidence(replace(asked, baseline=THEN), models, ground)
     known = _without(gate, lacking)
     guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
-    guardrails += [
-        _unknown(label, margin, lacking[label])
-        for label, margin in gate.guardrails.items()
+    for name, margins in ((None, gate.guardrails), *gate.segments.items()):
+        for label in filter(lacking.__contains__, margins):
+            measured = _not_measured(label, name, departed=label in differing.labels)
+            guardrail = guarded(measured, margins[label], None)
+            guardrails.append(replace(guardrail, why=lacking[label]))
+    success += [
+        _not_measured(label, None, departed=label in differing.labels)
+        for label in gate.success
         if label in lacking
     ]
-    guardrails += [
-        _unknown(label, margin, lacking[label], segmentation=name)
-        for name, margins in gate.segments.items()
-        for label, margin in margins.items()
-        if label in lacking
-    ]
-    return guardrails, success + [_nothing(label) for label in gate.success if label in lacking]
+    return guardrails, success
 
 
 def _without(gate: Gate, labels: Container[str]) -> Gate:
@@ -220,14 +227,8 @@ def _without(gate: Gate, labels: Container[str]) -> Gate:
     )
 
 
-def _unknown(
-    label: str, margin: float | str, why: str, *, segmentation: str | None = None
-) -> Guardrail:
-    return replace(guarded(_nothing(label, segmentation), margin, None), why=why)
-
-
-def _nothing(label: str, segmentation: str | None = None) -> Measured:
-    """Of a label that has no value on the other side."""
+def _not_measured(label: str, segmentation: str | None, *, departed: bool) -> Measured:
+    """Return a label that has no value at the revision, or one under other conventions or code."""
     return Measured(
         label=label,
         higher_is_better=parse(label).metric.higher_is_better,
@@ -243,6 +244,7 @@ def _nothing(label: str, segmentation: str | None = None) -> Measured:
         n_lost=0,
         test="none",
         p=None,
+        departed=departed or None,
     )
 
 

@@ -70,7 +70,11 @@ def former(
     then = replicates_of(_mapping(content.get("comparison")).get(KEY), named)
     entries = {name: entry.model_dump() for name, entry in params.models.items()}
     renamed = renamed_lists(entries, known)
-    names = {model: own for model in models if (own := _lists(model, then, asked, named, renamed))}
+    current = models_of(entries, asked.replicates)
+    all_names = {
+        model: own for model in current if (own := _lists(model, then, asked, named, renamed))
+    }
+    names = {model: all_names[model] for model in models if model in all_names}
     every = [name for own in names.values() for name in own]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -87,8 +91,8 @@ def former(
             for model, own in names.items()
         }
         compared = models_of(named, {**asked.replicates, **then})
-        vanished = [name for name in compared if name not in models_of(entries, asked.replicates)]
-        owners = {model: _owners(own, then) for model, own in names.items()}
+        vanished = [name for name in compared if name not in current]
+        owners = {model: _owners(own, then) for model, own in all_names.items()}
         current_names = {former_name: name for name, former_name in renamed.items()}
         yield Former(
             name=revision,

@@ -84,7 +84,7 @@ def decision_lines(
         (m.model, g)
         for m in of_outcome
         for g in m.guardrails_that(outcome)
-        if not waived or g.n_unlisted is not None
+        if not waived or not g.is_comparable
     ]
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
@@ -96,13 +96,19 @@ def decision_lines(
 
 
 def unmatched_lines(
-    decision: Decision, vanished: Sequence[str], new: Sequence[str], example: str
+    decision: Decision,
+    vanished: Sequence[str],
+    new: Sequence[str],
+    example: str,
+    *,
+    has_former_baseline: bool,
 ) -> Iterator[str]:
     """The lines of a decision where models have vanished while others are new."""
     gone = f"{listed(vanished)} {_is(vanished)} gone while {listed(new)} {_is(new)} new"
+    baseline = "`gate.new_models: baseline` holds them against the baseline, and "
     fix = (
         f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
-        "`gate.new_models: baseline` holds them against the baseline, and `gate.new_models: ignore` leaves them out."
+        f"{baseline if has_former_baseline else ''}`gate.new_models: ignore` leaves them out."
     )
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     outcome = "worse" if decision.outcome == "worse" else "undecided"

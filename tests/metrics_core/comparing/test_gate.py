@@ -215,13 +215,29 @@ def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_ano
 ) -> None:
     models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
     found = decided(models, undecided_passes=undecided_passes)
-    unmatched = with_unmatched(found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr")
+    unmatched = with_unmatched(
+        found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr", has_former_baseline=True
+    )
 
     assert unmatched.outcome == outcome
     assert unmatched.models == found.models
     assert unmatched.lines[0].startswith(f"{outcome}, against popularity: als ")
     assert unmatched.lines[0].endswith("; bpr is gone while slim and ease are new.")
     assert "Write `models.slim.was: bpr` if slim is the former bpr;" in unmatched.lines[2]
+
+
+@pytest.mark.parametrize(
+    ("other", "outcome"), [((0.0, 0.001), "undecided"), ((-0.01, -0.005), "worse")]
+)
+def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
+    other: tuple[float, float], outcome: str
+) -> None:
+    departed = measured(difference=None, n_users=0, n_nonzero=0, departed=True)
+    guardrails = [guarded(departed, 0.004, None), guarded(measured(*other), 0.004, 0.004)]
+
+    found = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
+
+    assert found.outcome == outcome
 
 
 def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:

@@ -194,6 +194,8 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {"unit", "n_requests", "n_unlisted"}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
+    "Guardrail": {"departed"},  # against a revision
+    "Success": {"departed"},
     "ModelDecision": {"reference"},  # of new models that are held against the baseline
 }
 

@@ -108,6 +108,27 @@ def test_if_every_model_is_new_the_gate_says_what_to_write(project: Path) -> Non
 
 
 @pytest.mark.whole
+def test_a_new_baseline_is_not_held_against_itself_while_models_are_gone(project: Path) -> None:
+    _call(project, path=OTHER_FILE)
+    change_params(project, {"comparison.baseline": "slim"})
+    code, lines, _ = _gate(project, new_models="baseline")
+    change_params(project, {"comparison.baseline": "knn"})
+
+    assert code == 3
+    assert "`gate.new_models: baseline`" not in lines[2]
+    assert "`gate.new_models: ignore` leaves them out" in lines[2]
+
+
+@pytest.mark.whole
+def test_a_renamed_model_beside_those_of_the_gate_has_not_vanished(project: Path) -> None:
+    _call(project, path=OTHER_FILE, was="ease")
+    code, lines, notes = _gate(project, models=["knn"])
+
+    assert (code, lines[0]) == (0, "pass, against v1: knn passes.")
+    assert "no longer a model: ease" not in notes
+
+
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("models", "words"),
     [
