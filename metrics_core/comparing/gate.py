@@ -84,16 +84,14 @@ def with_unmatched(
     new: Sequence[str],
     example: str,
     *,
-    has_former_baseline: bool,
+    rules: Sequence[str],
 ) -> Decision:
     """The decision where new models may be vanished ones by another name: undecided, unless a model is worse.
 
-    example             : the setting that says so of the first two
-    has_former_baseline : True if the revision has the baseline, so that new models may be held against it
+    example : the setting that says so of the first two
+    rules   : the values of `gate.new_models` that lead to a decision
     """
-    lines = unmatched_lines(
-        decision, vanished, new, example, has_former_baseline=has_former_baseline
-    )
+    lines = unmatched_lines(decision, vanished, new, example, rules)
     outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
     return replace(decision, outcome=outcome, lines=tuple(lines))
 

@@ -106,8 +106,12 @@ def _against_revision(
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
     vanished = before.vanished(evaluations)
-    can_apply_rule = rule == "ignore" or (rule == "baseline" and asked.baseline not in new)
-    unmatched = bool(new and vanished) and not can_apply_rule
+    known = {*before.models, *before.former_names, *before.evaluations}
+    rules = [
+        *(["baseline"] if asked.baseline in known else []),
+        *(["ignore"] if before.evaluations else []),
+    ]
+    unmatched = bool(new and vanished) and rule not in rules
     others = [model for model in new if model != asked.baseline]
     added = others if rule == "baseline" and not unmatched else []
     if gate.models and new and not unmatched and rule is None:
@@ -138,7 +142,7 @@ def _against_revision(
             vanished,
             new,
             f"models.{now}.was: {then}",
-            has_former_baseline=asked.baseline not in new,
+            rules=rules,
         )
     left_out = [model for model in new if model not in added]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip

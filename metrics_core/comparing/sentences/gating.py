@@ -95,21 +95,21 @@ def decision_lines(
     yield f"{_what_else(outcome, deciding, models)} Checked: {_checked(models)}."
 
 
+_RULES = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
+
+
 def unmatched_lines(
     decision: Decision,
     vanished: Sequence[str],
     new: Sequence[str],
     example: str,
-    *,
-    has_former_baseline: bool,
+    rules: Sequence[str],
 ) -> Iterator[str]:
     """The lines of a decision where models have vanished while others are new."""
     gone = f"{listed(vanished)} {_is(vanished)} gone while {listed(new)} {_is(new)} new"
-    baseline = "`gate.new_models: baseline` holds them against the baseline, and "
-    fix = (
-        f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
-        f"{baseline if has_former_baseline else ''}`gate.new_models: ignore` leaves them out."
-    )
+    effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in rules]
+    other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
+    fix = f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, {other}."
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     outcome = "worse" if decision.outcome == "worse" else "undecided"
     yield f"{outcome}, against {decision.reference}: {'; '.join(groups)}."

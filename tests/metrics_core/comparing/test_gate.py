@@ -215,8 +215,9 @@ def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_ano
 ) -> None:
     models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
     found = decided(models, undecided_passes=undecided_passes)
+    rules = ["baseline", "ignore"]
     unmatched = with_unmatched(
-        found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr", has_former_baseline=True
+        found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr", rules=rules
     )
 
     assert unmatched.outcome == outcome

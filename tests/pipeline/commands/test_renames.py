@@ -105,6 +105,7 @@ def test_if_every_model_is_new_the_gate_says_what_to_write(project: Path) -> Non
 
     assert code == 3
     assert lines[0] == "undecided, against v1: ease and knn are gone while slim is new."
+    assert "if new models are other ones, compare with the baseline: `concord gate`." in lines[2]
 
 
 @pytest.mark.whole
