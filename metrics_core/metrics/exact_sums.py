@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _BITS = 53  # of a float64
-_HIGHEST = 1000  # power of two of a step: above it sums could be infinite
+_HIGHEST = 1022  # power of two of the largest step: a value plus a larger one could be infinite
 _LARGEST_DIVISOR = 1 << 26  # times half of the bits of a float64 it is exact
 _HIGH_BITS = np.int64(-1 << 27)  # mask of the upper 26 of 53 bits
 _DOUBT = 1e-15  # relative error of a second quotient, with room to spare

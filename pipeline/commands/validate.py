@@ -18,6 +18,7 @@ from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.scoring.background import catalogue_of, refuse_missing, with_shelf
 from concord.metrics_core.scoring.partition import Task
+from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.evaluating.model_data import check_grades, check_model_ids
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
@@ -81,9 +82,9 @@ def _damaged_dvc_files() -> Iterator[Problem]:
     """DVC writes these files in place; `kill -9` cuts them off, and then `dvc repro` does not start."""
     lock = Path("dvc.lock")
     text = lock.read_text(encoding="utf-8", errors="replace") if lock.is_file() else None
-    if text is not None and "<<<<<<< " in text:
+    if text is not None and (conflict := DvcLock(text).conflict):
         fix = "resolve it: `git checkout --ours dvc.lock`, then `dvc repro`"
-        yield Problem(str(lock), "holds a merge conflict", fix)
+        yield Problem(str(lock), conflict, fix)
     elif text is not None and not _is_dvc_lock(text):
         fix = "restore it by `git checkout dvc.lock`; if git has none, delete it"
         yield Problem(str(lock), "is cut off, so `dvc repro` cannot read it", fix)

@@ -81,13 +81,20 @@ class DvcLock:
         """Return a stage; an empty one if there is none of this name."""
         return _stage(self.stages.get(name, ""))
 
+    @property
+    def conflict(self) -> str | None:
+        """Return where the first merge conflict marker is; None without one."""
+        marker = _CONFLICT.search(self.text)
+        if marker is None:
+            return None
+        line = self.text.count("\n", 0, marker.start()) + 1
+        return f"has merge conflict markers: line {line} starts with {marker[0]!r}"
+
     @cached_property
     def fault(self) -> str | None:
         """Return why the comparison cannot be read; None if it can be, or if there is none."""
-        conflict = _CONFLICT.search(self.text)
-        if conflict is not None:
-            line = self.text.count("\n", 0, conflict.start()) + 1
-            return f"has merge conflict markers: line {line} starts with {conflict[0]!r}"
+        if self.conflict is not None:
+            return self.conflict
         is_lock = not self.text.strip() or _SCHEMA.search(self.text) is not None
         if not is_lock or ("compare" in self.stages and self.comparison is None):
             return f"is no valid {LOCK}"

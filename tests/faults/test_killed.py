@@ -128,7 +128,7 @@ def test_files_of_dvc_that_cannot_be_read_are_named(project: Path) -> None:
         ".dvc/tmp/rwlock: is cut off, so `dvc repro` cannot read it\n"
         "  fix: delete it, while no `dvc` runs\n"
     )
-    assert in_conflict.err.startswith("dvc.lock: holds a merge conflict\n  fix: resolve it: ")
+    assert in_conflict.err.startswith("dvc.lock: has merge conflict markers: line ")
 
 
 @pytest.mark.fault(4, "a signal while Python is still importing ends the stage with the same code")

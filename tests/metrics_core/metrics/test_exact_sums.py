@@ -1,12 +1,13 @@
 """Sums by user and means with one rounding."""
 
 import math
+import random as randoms
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from concord.metrics_core.metrics.exact_sums import UserSums, mean_of
@@ -30,6 +31,7 @@ def test_the_mean_of_equal_numbers_is_that_number(value: float, n: int) -> None:
     assert mean_of([np.array([value])] * n, n)[0] == value
 
 
+@example([[0.0, 1.0, 0.1, -1.0], [6.696928794914171e299]], randoms.Random(1))
 @given(st.lists(st.lists(NUMBERS, max_size=8), min_size=1, max_size=4), st.randoms())
 def test_sums_by_user_are_rounded_once_in_any_order(users: list[list[float]], random: object) -> None:  # fmt: skip
     rows = [(user, value) for user, values in enumerate(users) for value in values]
