@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.comparing.differences import differences
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.differences import differences
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.errors import Arguments
 from concord.metrics_core.metrics.catalogue import expand
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.per_user_file import per_user_writer

@@ -26,16 +26,16 @@ def concord(
     import polars as pl
 
     from concord.metrics_core.conventions.presets import preset
-    from concord.metrics_core.evaluate import mean_of
-    from concord.metrics_core.metrics.catalogue import expand, parse
-    from concord.metrics_core.scoring.evaluate_model import (
+    from concord.metrics_core.evaluation.evaluate import mean_of
+    from concord.metrics_core.evaluation.evaluate_model import (
         Executor,
         ModelData,
         execute_in_memory,
     )
-    from concord.metrics_core.scoring.panel import panel
-    from concord.metrics_core.scoring.partition import Task
-    from concord.metrics_core.scoring.summary import summarise
+    from concord.metrics_core.evaluation.panel import panel
+    from concord.metrics_core.evaluation.partition import Task
+    from concord.metrics_core.evaluation.summary import summarise
+    from concord.metrics_core.metrics.catalogue import expand, parse
     from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
     from concord.pipeline.running.connections import reading
 
@@ -134,9 +134,9 @@ def load(files: Files) -> Callable[[], float]:
 
 def bare_load(files: Files) -> Callable[[], float]:
     """The same file read by the same reader, sorted and written: no check, no hash."""
-    from concord.metrics_core.checking.settings import Arguments
-    from concord.metrics_core.reading.columns.input_table import InputTable
-    from concord.metrics_core.reading.formats.source import read_source
+    from concord.metrics_core.data.input_table import InputTable
+    from concord.metrics_core.data.source import read_source
+    from concord.metrics_core.errors import Arguments
     from concord.pipeline.loading.sorted_parquet import write_query
     from concord.pipeline.running.connections import workspace
 

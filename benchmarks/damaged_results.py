@@ -16,7 +16,7 @@ import polars as pl
 
 from benchmarks.broken_files import stroke
 from benchmarks.fuzz_cases import Case, Row, kind
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.errors import InputError, Problem
 from tests.faults.small import small_project
 from tests.pipeline.revisions import commit, git, without_code
 from tests.project import ROOT, attempt, change_params, commit_results, run_all_stages

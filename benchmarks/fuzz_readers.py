@@ -27,7 +27,7 @@ from pathlib import Path
 from benchmarks import damaged_results, held_data, odd_files, odd_history, odd_metrics, odd_types  # noqa: F401 - they add their kinds
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth

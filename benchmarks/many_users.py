@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks.measured import HERE, replaced
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import table_of
-from concord.metrics_core.scoring.accumulator import panels_of
+from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.fuzz_cases import Case, Row, kind
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.errors import InputError, Problem
 from tests.faults.small import small_project
 from tests.pipeline.revisions import IDENTITY, commit, git, without_code
 from tests.project import ROOT, attempt, change_params, commit_results, run_all_stages

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 import concord as cc
 from benchmarks.fuzz_cases import Case, Row, kind
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from tests.in_process import run_concord
 from tests.pipeline.params_content import params_content
 

@@ -7,14 +7,14 @@ from scipy.special import ndtri
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
-from concord.metrics_core.calibrating.agreement import (
+from concord.metrics_core.analyses.calibrate_statistics import (
     FEWEST_FOR_TAU,
+    by_permutation,
     chance,
     sign_interval,
     tau_b,
     tau_interval,
 )
-from concord.metrics_core.calibrating.permuted import by_permutation
 
 CONFIDENCE = 0.95
 SIZES = (5, 10, 20, 40)

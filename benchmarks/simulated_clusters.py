@@ -10,10 +10,10 @@ from scipy.special import stdtrit
 import concord
 from benchmarks.simulated import Floats, pair
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.comparison.parts import Difference
 from concord.metrics_core.metrics.judged import Bools
-from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
-from concord.metrics_core.statistics.paired import Column, paired
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.stats.clusters import Clusters, Ratio
+from concord.metrics_core.stats.paired import Column, paired
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 RUNS = 4_000

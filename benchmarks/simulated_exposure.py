@@ -14,9 +14,9 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
+from concord.metrics_core.evaluation.summary import Summary
 from concord.metrics_core.metrics.judged import Bools
-from concord.metrics_core.scoring.numerics.clusters import Ratio
-from concord.metrics_core.scoring.summary import Summary
+from concord.metrics_core.stats.clusters import Ratio
 
 CONFIDENCE = 0.95
 RUNS = 200

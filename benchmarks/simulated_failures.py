@@ -9,7 +9,7 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.statistics.outliers import LEVEL, outlier
+from concord.metrics_core.stats.replicates import LEVEL, outlier
 
 USERS, MODELS, COUNTS = 1_000, 10, (3, 5, 10)
 RUNS = {3: 36, 5: 24, 10: 12}  # comparisons of ten models each

@@ -10,8 +10,8 @@ from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics import fairness
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items, Listed
-from concord.metrics_core.statistics.bootstrap import interval, two_sided, weighted_means
-from concord.metrics_core.statistics.paired import compare
+from concord.metrics_core.stats.bootstrap import interval, two_sided, weighted_means
+from concord.metrics_core.stats.paired import compare
 
 ALPHA = 0.05
 ITEMS, MINORITY, K = 200, 60, 10

@@ -7,7 +7,7 @@ import numpy as np
 import concord
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 
 RUNS = 1_000
 ALPHA = 0.05

@@ -7,14 +7,13 @@ import numpy as np
 
 from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.comparing.gate import guarded
-from concord.metrics_core.comparison.gate import Measured, Outcome
-from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.comparison.gate import guarded
 from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.statistics.jackknife import jackknife_intervals
-from concord.metrics_core.statistics.paired import Column, paired
-from concord.metrics_core.statistics.swap import Shown
+from concord.metrics_core.results.comparison_parts import or_none
+from concord.metrics_core.results.gate import Measured, Outcome
+from concord.metrics_core.stats.list_swaps import Shown, jackknife_intervals
+from concord.metrics_core.stats.paired import Column, paired
 
 CONFIDENCE = 0.95
 OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")

@@ -11,9 +11,9 @@ from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
 from concord.metrics_core.results.plan import VarianceComponents
-from concord.metrics_core.scoring.numerics.student import half_width
-from concord.metrics_core.statistics.paired import Column, Paired, paired
-from concord.metrics_core.statistics.power import (
+from concord.metrics_core.stats.mean_interval import half_width
+from concord.metrics_core.stats.paired import Column, Paired, paired
+from concord.metrics_core.stats.power import (
     Claim,
     better,
     chance,
@@ -23,7 +23,7 @@ from concord.metrics_core.statistics.power import (
     seeds_needed,
     users_needed,
 )
-from concord.metrics_core.statistics.verdict import verdict
+from concord.metrics_core.stats.verdict import verdict
 
 ALPHA, POWER = 0.05, 0.8
 RUNS = 4_000

@@ -9,9 +9,9 @@ from scipy.stats import t as student
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.scoring.numerics.student import half_width
-from concord.metrics_core.statistics.paired import Column, paired
-from concord.metrics_core.statistics.replicates import OverTrainings, Part, Trained, mean_of_rows
+from concord.metrics_core.stats.mean_interval import half_width
+from concord.metrics_core.stats.paired import Column, paired
+from concord.metrics_core.stats.replicates import OverTrainings, Part, Trained, mean_of_rows
 
 CONFIDENCE, USERS, RUNS = 0.95, 200, 2_000
 RATIOS = (0.0, 0.3, 1.0, 10.0)  # variance due to trainings over that due to users

@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.statistics.paired import Column, paired
-from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
+from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
+from concord.metrics_core.stats.paired import Column, paired
 
 ALPHA = 0.05
 USERS, RUNS = 300, 1_000

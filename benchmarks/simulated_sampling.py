@@ -9,10 +9,16 @@ import numpy as np
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.evaluation.sampled_candidates import (
+    GAMMA,
+    bounds,
+    correction,
+    fit,
+    grid,
+    moments,
+)
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.scoring.sampled.bounds import bounds, fit, grid
-from concord.metrics_core.scoring.sampled.correction import GAMMA, correction, moments
-from concord.metrics_core.statistics.pairs import compare
+from concord.metrics_core.stats.verdict import compare
 
 USERS, K = 1_000, 10
 GAMMAS = (1.0, 0.1, GAMMA, 0.001)

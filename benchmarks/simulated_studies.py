@@ -12,17 +12,18 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.scoring.numerics.student import half_width
-from concord.metrics_core.statistics.adjust import holm
-from concord.metrics_core.statistics.random_effects import random_effects, weighted_mean
-from concord.metrics_core.statistics.rank_tests import (
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.stats.adjustment import holm
+from concord.metrics_core.stats.data_sets import (
     average_ranks,
     critical_difference,
     friedman,
+    random_effects,
     rank_intervals,
     signed_rank_p,
+    weighted_mean,
 )
+from concord.metrics_core.stats.mean_interval import half_width
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 NORMAL = 1.959963984540054  # of a two-sided interval at 95 %

@@ -15,9 +15,9 @@ import polars as pl
 import concord
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
-from concord.metrics_core.comparison.parts import Difference
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.stats.adjustment import max_t
 
 FOLDER = "CONCORD_TREC"  # environment variable
 ALPHA = 0.05

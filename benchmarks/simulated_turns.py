@@ -11,7 +11,7 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rng_of, table_of
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 
 USERS, MODELS, RUNS, AGAIN = 200, 10, 24, 400
 OF_TRAININGS = 0.03  # standard deviation; chance of users adds as much to the mean of a training

@@ -31,10 +31,11 @@ from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, tabl
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.statistics.bootstrap import interval, weighted_means
-from concord.metrics_core.statistics.max_t import max_t
-from concord.metrics_core.statistics.paired import CAUTION_BELOW
-from concord.metrics_core.statistics.pairs import (
+from concord.metrics_core.stats.adjustment import max_t
+from concord.metrics_core.stats.bootstrap import interval, weighted_means
+from concord.metrics_core.stats.list_swaps import Shown, swap_tests
+from concord.metrics_core.stats.paired import CAUTION_BELOW
+from concord.metrics_core.stats.verdict import (
     Paired,
     Verdict,
     benjamini_hochberg,
@@ -42,7 +43,6 @@ from concord.metrics_core.statistics.pairs import (
     holm,
     verdict,
 )
-from concord.metrics_core.statistics.swap import Shown, swap_tests
 
 ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)

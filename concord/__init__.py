@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "results.audit",
-    "Calibration": "calibrating.calibration",
+    "Calibration": "analyses.calibrate",
     "Cases": "results.error_analysis",
-    "Comparison": "comparison.comparison",
+    "Comparison": "results.comparison",
     "ConventionMatch": "results.reconcile",
     "Conventions": "conventions.conventions",
     "Derivation": "results.explain",
     "ExplanationDiff": "results.explain",
-    "InputError": "checking.problems",
+    "InputError": "errors",
     "Judged": "metrics.judged",
     "Plan": "results.plan",
     "MetricCheck": "results.check_metric",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
-    "Result": "evaluate",
+    "Result": "evaluation.evaluate",
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
     "audit": "analyses.audit",
-    "calibrate": "calibrate",
+    "calibrate": "analyses.calibrate",
     "check_metric": "analyses.check_metric",
     "cases": "analyses.error_analysis",
-    "compare": "compare",
-    "compare_values": "compare_values",
-    "evaluate": "evaluate",
+    "compare": "comparison.compare",
+    "compare_values": "comparison.compare_values",
+    "evaluate": "evaluation.evaluate",
     "explain": "analyses.explain",
     "metric": "metrics.own",
     "plan": "analyses.plan",
@@ -49,6 +49,8 @@ __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord.metrics_core.analyses.audit import audit as audit
+    from concord.metrics_core.analyses.calibrate import Calibration as Calibration
+    from concord.metrics_core.analyses.calibrate import calibrate as calibrate
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.error_analysis import cases as cases
     from concord.metrics_core.analyses.explain import explain as explain
@@ -56,22 +58,20 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.analyses.reconcile import reconcile as reconcile
     from concord.metrics_core.analyses.split import split as split
     from concord.metrics_core.analyses.study import study as study
-    from concord.metrics_core.calibrate import calibrate as calibrate
-    from concord.metrics_core.calibrating.calibration import Calibration as Calibration
-    from concord.metrics_core.checking.problems import InputError as InputError
-    from concord.metrics_core.compare import compare as compare
-    from concord.metrics_core.compare_values import compare_values as compare_values
-    from concord.metrics_core.comparison.comparison import Comparison as Comparison
+    from concord.metrics_core.comparison.compare import compare as compare
+    from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.conventions.presets import preset as preset
     from concord.metrics_core.conventions.presets import presets as presets
-    from concord.metrics_core.evaluate import Result as Result
-    from concord.metrics_core.evaluate import evaluate as evaluate
+    from concord.metrics_core.errors import InputError as InputError
+    from concord.metrics_core.evaluation.evaluate import Result as Result
+    from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
     from concord.metrics_core.results.audit import Audit as Audit
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
+    from concord.metrics_core.results.comparison import Comparison as Comparison
     from concord.metrics_core.results.error_analysis import Cases as Cases
     from concord.metrics_core.results.explain import Derivation as Derivation
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import concord as cc
-from concord.metrics_core.comparison.stored import json_schema
 from concord.metrics_core.conventions.candidates import FORM, SENTENCE
 from concord.metrics_core.conventions.conventions import (
     FAIR_SENTENCE,
@@ -25,11 +24,12 @@ from concord.metrics_core.conventions.conventions import (
     Knob,
 )
 from concord.metrics_core.conventions.presets import PRESETS, Preset
+from concord.metrics_core.evaluation.panel import differing, panel
+from concord.metrics_core.evaluation.sampled_candidates import CORRECTED
+from concord.metrics_core.evaluation.score import WEIGHED
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.scoring.panel import differing, panel
-from concord.metrics_core.scoring.sampled.corrected import CORRECTED
-from concord.metrics_core.scoring.score import WEIGHED
+from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.commands.study_file import study_schema
 from concord.pipeline.params.schema import params_schema
 from docs.errata import ERRATA, Erratum

@@ -1,6 +1,6 @@
 """The history of a project as one HTML page, in the manner of the report."""
 
-from concord.metrics_core.comparison.history import History
+from concord.metrics_core.results.history import History
 from concord.reports.charts import history as charts
 from concord.reports.page import render_page
 from concord.reports.writing import history as written

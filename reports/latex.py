@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.sections.summary import confidence, how_adjusted, means_over
 from concord.reports.sections.tables import main_labels
 from concord.reports.writing import numbers

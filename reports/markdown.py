@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.page import environment
 from concord.reports.writing.escaping import words
 from concord.reports.writing.fitting import fitting

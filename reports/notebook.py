@@ -1,6 +1,6 @@
 """A comparison in a cell of a notebook: leaderboard, verdicts and differences, without network, scripts or styles of a page."""
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.differences import difference_chart
 from concord.reports.page import environment
 

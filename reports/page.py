@@ -12,7 +12,7 @@ from altair.utils.schemapi import debug_mode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.reports.charts import distributions, palette, tradeoffs
 from concord.reports.charts.bump import bump_chart, has_chart

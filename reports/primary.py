@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.writing.verdicts import VERDICTS
 
 

@@ -10,9 +10,9 @@ import polars as pl
 from ruamel.yaml import YAML
 
 import concord as cc
-from concord.metrics_core.comparing.evidence.replicating import named_by
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.comparison.replicate_config import named_by
 from concord.metrics_core.metrics.catalogue import expand
+from concord.metrics_core.results.stored import to_json
 from tests.project import change_params, copied, run_all_stages
 
 COMPARISON = "results/comparison/comparison.json"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
 from tests import in_process
 from tests.in_process import run_concord, run_dvc

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.comparison.exports import exports
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.stored import to_json
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored

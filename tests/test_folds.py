@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.results.stored import read_comparison
 from tests.library import COMPARISON, assert_library_gives_the_same
 from tests.project import (
     change_params,

@@ -77,7 +77,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         ),
         ("concord.pipeline.reporting.report", {"polars", "duckdb"}),
         ("concord.pipeline.running.stage, concord.pipeline.params.read", {"pyarrow", "duckdb"}),
-        ("concord.metrics_core.compare", {"mlflow", "altair"}),
+        ("concord.metrics_core.comparison.compare", {"mlflow", "altair"}),
         ("concord.pipeline.commands.cli", {"numpy", "polars", "duckdb"}),
         ("concord", {"numpy", "polars", "duckdb"}),
     ],
@@ -100,7 +100,6 @@ def test_only_drawing_is_imported_by_name() -> None:
     }
 
     assert by_name == {
-        "metrics_core/comparison/rendering.py",
         "metrics_core/results/rendering.py",
         "reports/text/blocks.py",
     }
@@ -139,11 +138,11 @@ EVERY = {*LOADING, "evaluate", "compare", "report", "log"}
 RUN_AGAIN = {  # a changed file -> the stages that run their code again
     "metrics_core/metrics/accuracy.py": {"evaluate", "compare", "log"},
     "metrics_core/conventions/presets.py": EVERY - {"report"},
-    "metrics_core/checking/row_checks.py": EVERY,
-    "metrics_core/reading/ranking.py": {*LOADING, "compare"},
-    "metrics_core/comparing/differences.py": {"compare"},
-    "metrics_core/comparison/parts.py": {"compare", "report", "log"},
-    "metrics_core/scoring/score.py": {"evaluate", "compare"},
+    "metrics_core/errors.py": EVERY,
+    "metrics_core/data/ranking.py": {*LOADING, "evaluate", "compare"},
+    "metrics_core/comparison/differences.py": {"compare"},
+    "metrics_core/results/comparison_parts.py": {"compare", "report", "log"},
+    "metrics_core/evaluation/score.py": {"evaluate", "compare"},
     "pipeline/params/model.py": EVERY,
     "pipeline/running/outputs.py": EVERY,
     "pipeline/loading/load.py": LOADING,
@@ -164,7 +163,7 @@ def test_changed_file_reruns_the_stages_that_use_it(file: str) -> None:
     assert (ROOT / file).is_file()
     deps = {name: stage.get("do", stage)["deps"] for name, stage in STAGES.items()}
     concerned = {
-        name for name, folders in deps.items() if any(file.startswith(f"{f}/") for f in folders)
+        name for name, places in deps.items() if any(f"{file}/".startswith(f"{p}/") for p in places)
     }
 
     assert concerned == RUN_AGAIN[file]

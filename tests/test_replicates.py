@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.results.stored import read_comparison
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.metrics_core.test_compare_replicates import N_ITEMS, TRUTH, lists
 from tests.project import (

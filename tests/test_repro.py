@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
-from concord.metrics_core.comparison.stored import read_cases, to_json
+from concord.metrics_core.results.stored import read_cases, to_json
 from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
@@ -157,7 +157,7 @@ def test_a_convention_of_ranking_loads_again(project: Path) -> None:
 
 
 def test_code_that_changed_runs_the_stages_that_name_its_folder(project: Path) -> None:
-    with (project / "metrics_core/statistics/paired.py").open("a") as code:
+    with (project / "metrics_core/stats/paired.py").open("a") as code:
         code.write("# changed\n")
 
     assert stages_to_run(project) == {"compare"}

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
-from concord.metrics_core.checking.units import owners, parts_of, unit_id
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.data.units import owners, parts_of, unit_id
+from concord.metrics_core.results.stored import read_comparison
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.project import change_params, copied_from, params_refusal, run, run_stages
 

@@ -9,25 +9,29 @@ import polars as pl
 from concord.metrics_core.analyses.audit_checks import (
     COLD_ITEMS,
     COLD_USERS,
+    ITEM_COPIES,
     ITEMS_BORN_AFTER,
     TRAIN_AFTER_TRUTH,
     TRUTH_BEFORE_TRAIN,
     TRUTH_IN_TRAIN,
+    USER_COPIES,
     USERS_BORN_AFTER,
     AuditTables,
     CheckedRows,
+    Kind,
+    find_copies,
     find_future_items,
     find_rows,
     open_tables,
 )
-from concord.metrics_core.analyses.audit_copies import ITEM_COPIES, USER_COPIES, Kind, find_copies
-from concord.metrics_core.analyses.audit_drift import RISEN, measure_drift
-from concord.metrics_core.analyses.audit_effects import Flags, find_reversals, leave_out_effects
-from concord.metrics_core.checking.known_by import WHOLE
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.checking.row_checks import only_row
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.analyses.audit_effects import (
+    RISEN,
+    Flags,
+    find_reversals,
+    leave_out_effects,
+    measure_drift,
+)
+from concord.metrics_core.comparison.config import (
     Asked,
     Finding,
     choice_findings,
@@ -36,30 +40,36 @@ from concord.metrics_core.comparing.evidence.asked import (
     model_findings,
     number_findings,
 )
-from concord.metrics_core.comparing.evidence.evaluated import lists_of
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.folds import fold_findings, truths_of
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.replicating import replicate_findings, unfolded
-from concord.metrics_core.comparing.provenance import conventions as pinned_conventions
-from concord.metrics_core.comparing.warnings.data import (
+from concord.metrics_core.comparison.inputs import Evidence, lists_of
+from concord.metrics_core.comparison.model_tables import evaluations
+from concord.metrics_core.comparison.provenance import conventions as pinned_conventions
+from concord.metrics_core.comparison.replicate_config import (
+    fold_findings,
+    replicate_findings,
+    truths_of,
+    unfolded,
+)
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.warnings.base import severity_of_rows
+from concord.metrics_core.comparison.warnings.data import (
     born_after,
     truth_before_train,
     truth_in_train,
     unrelated_train,
 )
-from concord.metrics_core.comparing.warnings.lists import future_items
-from concord.metrics_core.comparing.warnings.warned import severity_of_rows
-from concord.metrics_core.comparison.parts import Severity, Warned
+from concord.metrics_core.comparison.warnings.lists import future_items
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen
-from concord.metrics_core.evaluate import labels_of, pinned_by
+from concord.metrics_core.data.arguments import Columns
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
+from concord.metrics_core.evaluation.score import mean_weight
+from concord.metrics_core.files import WHOLE
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.model_tables import evaluations
-from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
-from concord.metrics_core.scoring.score import mean_weight
+from concord.metrics_core.results.comparison_parts import Severity, Warned
 
 _TIMES_FIX = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
 _RESAMPLES, _SEED = 2000, 1  # an audit draws nothing that they decide

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
-from concord.metrics_core.evaluate import evaluate
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.metrics.own import FAMILY
 from concord.metrics_core.results.check_metric import MetricCheck, PropertyCheck

@@ -12,11 +12,14 @@ from concord.metrics_core.analyses.error_analysis_examples import (
     PairValues,
     item_difference,
 )
-from concord.metrics_core.analyses.error_analysis_overlap import jaccard, rank_biased_overlap
-from concord.metrics_core.analyses.error_analysis_tables import SIDES, Tables, open_tables
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.analyses.error_analysis_tables import (
+    SIDES,
+    Tables,
+    jaccard,
+    open_tables,
+    rank_biased_overlap,
+)
+from concord.metrics_core.comparison.config import (
     Asked,
     Finding,
     baseline_findings,
@@ -24,28 +27,28 @@ from concord.metrics_core.comparing.evidence.asked import (
     label_findings,
     model_findings,
 )
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.folds import truths_of
-from concord.metrics_core.comparing.evidence.replicating import Named, unfolded
-from concord.metrics_core.comparing.evidence.segmentations import (
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.model_tables import evaluations, given_of
+from concord.metrics_core.comparison.replicate_config import Named, truths_of, unfolded
+from concord.metrics_core.comparison.segment_groups import UserGroups, user_groups
+from concord.metrics_core.comparison.segmentation import (
     ByPopularity,
     segment_findings,
     segmentations_of,
 )
-from concord.metrics_core.comparing.segments.users import UserGroups, user_groups
-from concord.metrics_core.comparison.parts import or_none
 from concord.metrics_core.conventions.presets import Chosen
-from concord.metrics_core.evaluate import labels_of, pinned_by
-from concord.metrics_core.inputs import refuse_unit
+from concord.metrics_core.data.arguments import Columns
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
+from concord.metrics_core.evaluation.inputs import refuse_unit
+from concord.metrics_core.evaluation.result import CONFIDENCE
+from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Bools, Floats
-from concord.metrics_core.model_tables import evaluations, given_of
-from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns
+from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
-from concord.metrics_core.scoring.background import Background
-from concord.metrics_core.scoring.numerics.exact import exact_sum
-from concord.metrics_core.scoring.result import CONFIDENCE
+from concord.metrics_core.stats.exact_sums import exact_sum
 
 WORST = 20
 P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight

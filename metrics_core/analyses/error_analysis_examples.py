@@ -8,14 +8,17 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.analyses.derivation import One, alone, one_of, steps
 from concord.metrics_core.analyses.error_analysis_tables import SIDES, Row, Tables
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.comparing.segments.users import UserGroups
-from concord.metrics_core.comparison.parts import or_none
+from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.explaining.derivation import One, alone, one_of, steps
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.evaluation.judge import judge
+from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
+from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import (
     ExampleUser,
     ItemDifference,
@@ -23,9 +26,6 @@ from concord.metrics_core.results.error_analysis import (
     MetricValues,
     RankedItem,
 )
-from concord.metrics_core.scoring.background import Background
-from concord.metrics_core.scoring.judge import judge
-from concord.metrics_core.scoring.partition import Task
 
 MAX_RANKS = 10  # of hits
 

@@ -9,27 +9,25 @@ from typing import Any, overload
 import duckdb
 import polars as pl
 
-from concord.metrics_core.checking.id_types import share_id_types
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.relations import view
-from concord.metrics_core.checking.units import unit_id
+from concord.metrics_core.analyses.derivation import Steps, one_of, steps
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
-from concord.metrics_core.explaining.derivation import Steps, one_of, steps
-from concord.metrics_core.inputs import Opened, nobody, open_inputs
+from concord.metrics_core.data.arguments import Columns
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.relations import in_memory, share_id_types, view
+from concord.metrics_core.data.units import unit_id
+from concord.metrics_core.evaluation.inputs import Opened, nobody, open_inputs
+from concord.metrics_core.evaluation.judge import judge
+from concord.metrics_core.evaluation.listing import listed, number_items
+from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.side_data import NONE, Background, refuse_missing
 from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
-from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.results.explain import (
     ConventionPath,
     Derivation,
     ExplanationDiff,
     ListedItem,
 )
-from concord.metrics_core.scoring.background import NONE, Background, refuse_missing
-from concord.metrics_core.scoring.judge import judge
-from concord.metrics_core.scoring.listing import listed, number_items
-from concord.metrics_core.scoring.partition import Task, evaluate_partition
 
 MAX_DECISIVE = 4  # conventions that are tried together before all of them are named
 _LIST_METRICS = ("AWRF", "EED", "EER", "EEL")  # metrics beyond accuracy with a value per user

@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.aligned import Aligned, align
-from concord.metrics_core.comparing.evidence.asked import Effect, absolute
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference, Segmentation, SegmentCell
+from concord.metrics_core.comparison.aligned import Aligned, align
+from concord.metrics_core.comparison.config import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.data.frames import table_of
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.catalogue import parse
-from concord.metrics_core.reading.formats.frames import table_of
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
-from concord.metrics_core.scoring.numerics.clusters import Clusters
-from concord.metrics_core.scoring.numerics.student import half_width
-from concord.metrics_core.scoring.score import MEAN_WEIGHT
-from concord.metrics_core.statistics.paired import CAUTION_BELOW, Paired, compare
-from concord.metrics_core.statistics.pairs import pairs
-from concord.metrics_core.statistics.power import (
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.mean_interval import half_width
+from concord.metrics_core.stats.paired import CAUTION_BELOW, Paired, compare
+from concord.metrics_core.stats.power import (
     FEWEST,
     Claim,
     better,
@@ -33,6 +32,7 @@ from concord.metrics_core.statistics.power import (
     smallest_effect,
     users_needed,
 )
+from concord.metrics_core.stats.verdict import pairs
 
 PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or result of `evaluate`
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
-from concord.metrics_core.comparing.evidence.asked import Effect, absolute
-from concord.metrics_core.comparison.gate import Decision, Guardrail, Success
+from concord.metrics_core.comparison.config import Effect, absolute
+from concord.metrics_core.results.gate import Decision, Guardrail, Success
 from concord.metrics_core.results.plan import (
     Outlook,
     PlannedGuardrail,
     PlannedSuccess,
     VarianceComponents,
 )
-from concord.metrics_core.statistics.power import (
+from concord.metrics_core.stats.power import (
     chance,
     different,
     not_worse,

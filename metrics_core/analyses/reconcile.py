@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import refuse
 from concord.metrics_core.conventions.conventions import KNOBS, Conventions
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
-from concord.metrics_core.evaluate import mean_of
-from concord.metrics_core.inputs import open_inputs
+from concord.metrics_core.data.arguments import Columns
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.inputs import open_inputs
+from concord.metrics_core.evaluation.panel import Definition, differing, panel
+from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.score import why_not
 from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
-from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import Columns
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
-from concord.metrics_core.scoring.panel import Definition, differing, panel
-from concord.metrics_core.scoring.partition import Task, evaluate_partition
-from concord.metrics_core.scoring.score import why_not
 
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
 MAX_NEAREST = 5  # definitions that do not match

@@ -19,11 +19,11 @@ from concord.metrics_core.analyses.split_methods import (
     options_of,
 )
 from concord.metrics_core.analyses.split_rows import split_rows
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import InputError, Problem
 from concord.metrics_core.conventions.conventions import nearest
-from concord.metrics_core.reading.formats.frames import Data
-from concord.metrics_core.reading.given import INTERACTIONS, Columns, columns_named, table_given
+from concord.metrics_core.data.arguments import INTERACTIONS, Columns, columns_named, table_given
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -19,8 +19,8 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.checking.row_checks import only_row
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.results.split import is_in_seconds
 
 if TYPE_CHECKING:

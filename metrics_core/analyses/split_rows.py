@@ -19,15 +19,15 @@ from concord.metrics_core.analyses.split_methods import (
     SplitOptions,
     item_order,
 )
-from concord.metrics_core.checking.locked import beside
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.checking.row_checks import only_row
-from concord.metrics_core.reading.background import read_interactions
-from concord.metrics_core.reading.columns.input_table import InputTable
-from concord.metrics_core.reading.columns.numbers import as_arrow, as_numpy
-from concord.metrics_core.reading.formats.source import Watch, unwatched
-from concord.metrics_core.reading.quality import describe
-from concord.metrics_core.reading.whole_lists import WholeLists, whole_lists
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.numbers import as_arrow, as_numpy
+from concord.metrics_core.data.quality import describe
+from concord.metrics_core.data.relations import beside
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.side_data import read_interactions
+from concord.metrics_core.data.source import Watch, unwatched
+from concord.metrics_core.data.whole_lists import WholeLists, whole_lists
+from concord.metrics_core.errors import refuse
 
 _DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
 _TIES = "interactions of a user at one time are ordered by item: the shorter id first, then by its characters"

@@ -15,14 +15,14 @@ from concord.metrics_core.analyses.study_statistics import (
     models_ahead,
     pool_pairs,
 )
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.asked import Effect, absolute, wrong_effect
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.comparison.config import Effect, absolute, wrong_effect
 from concord.metrics_core.conventions.conventions import KNOBS, shown
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import GradeConvention, MissingModel, Study, StudyDataset
+from concord.metrics_core.results.words import listed
 
 MIN_COUNT = 2  # of data sets, and of models
 _GRADE_CONVENTIONS = {knob.name for knob in KNOBS if knob.scale}

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference, Verdict, or_nan, or_none
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, Verdict, or_nan, or_none
 from concord.metrics_core.results.study import (
     WAYS,
     Aggregation,
@@ -22,11 +22,10 @@ from concord.metrics_core.results.study import (
     Way,
     winners_by_way,
 )
-from concord.metrics_core.statistics import rank_tests
-from concord.metrics_core.statistics.adjust import holm
-from concord.metrics_core.statistics.random_effects import MIN_DATASETS, random_effects
-from concord.metrics_core.statistics.standard_error import standard_error
-from concord.metrics_core.statistics.verdict import of_interval
+from concord.metrics_core.stats import data_sets as rank_tests
+from concord.metrics_core.stats.adjustment import holm
+from concord.metrics_core.stats.data_sets import MIN_DATASETS, random_effects
+from concord.metrics_core.stats.verdict import of_interval, standard_error
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
@@ -237,7 +236,7 @@ def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> Fried
         rows.setdefault(cell.dataset, []).append(cell.rank)
     ranks = [[rank for rank in row if rank is not None] for row in rows.values() if None not in row]
     n, k = len(ranks), len(next(iter(rows.values())))
-    if k < rank_tests.MIN_MODELS or n < rank_tests.MIN_DATASETS:
+    if k < rank_tests.MIN_MODELS or n < rank_tests.MIN_FRIEDMAN_DATASETS:
         return FriedmanTest(label, n, k)
     test = rank_tests.friedman(ranks)
     return FriedmanTest(

@@ -1,178 +1,182 @@
-"""A gate: what must not get worse and what must be better, and what is decided of each model. Part of comparison.json."""
+"""What a gate decides of what was measured: a non-inferiority test a guardrail, and one success metric that is better."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from concord.metrics_core.comparison.parts import LEFT_OUT
+import numpy as np
 
-Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
-Outcome = Literal["pass", "worse", "undecided"]
-Kind = Literal["baseline", "revision"]
+from concord.metrics_core.comparison.sentences.gate import decision_lines, unmatched_lines, why
+from concord.metrics_core.results.gate import (
+    Decision,
+    Guardrail,
+    Kind,
+    Margin,
+    Measured,
+    ModelDecision,
+    Outcome,
+    Success,
+)
+from concord.metrics_core.stats.adjustment import holm
+from concord.metrics_core.stats.sign_flips import MarginTest
 
-MIN_EFFECT = "min_effect"
+_WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What is asked, labels in the spelling of those that are evaluated.
+def decide(
+    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[Measured]]],
+    *,
+    against: Kind,
+    reference: str,
+    confidence: float,
+    undecided_passes: bool,
+) -> Decision:
+    """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
+    `undecided` where there are success metrics and none is better; a model that is as it was at a revision has nothing
+    to be better at.
 
-    guardrails       : label -> by how much its mean over all users may be worse than the reference's
-    segments         : segmentation -> label -> the same in each of its segments
-    success          : labels of which at least one must be better; () where nothing has to be
-    undecided_passes : do guardrails that stay undecided let a model pass?
-    models           : who must pass; () for all
+    Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
+    easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
     """
+    tried = {
+        model: successes(success, confidence=confidence) for model, (_, success) in models.items()
+    }
+    decided = tuple(
+        ModelDecision(
+            model,
+            _outcome(guardrails, tried[model], against=against, undecided_passes=undecided_passes),
+            tuple(guardrails),
+            tuple(tried[model]),
+        )
+        for model, (guardrails, _) in models.items()
+    )
+    outcome = _worst(each.outcome for each in decided) if decided else "undecided"
+    return Decision(
+        against=against,
+        reference=reference,
+        confidence=confidence,
+        undecided_passes=undecided_passes,
+        outcome=outcome,
+        models=decided,
+        lines=tuple(
+            decision_lines(outcome, decided, reference, confidence, waives=undecided_passes)
+        ),
+    )
 
-    guardrails: Mapping[str, Margin] = field(default_factory=dict)
-    segments: Mapping[str, Mapping[str, Margin]] = field(default_factory=dict)
-    success: tuple[str, ...] = ()
-    undecided_passes: bool = False
-    models: tuple[str, ...] = ()
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Every label that it names, over all users or in segments, each once."""
-        inside = (label for of_labels in self.segments.values() for label in of_labels)
-        return tuple(dict.fromkeys([*self.guardrails, *inside, *self.success]))
+def joined(decision: Decision, new: Decision) -> Decision:
+    """The decision on the models of both; those that are new to a revision keep their own reference."""
+    added = (replace(each, reference=new.reference) for each in new.models)
+    models = (*decision.models, *added)
+    outcome = _worst(each.outcome for each in models)
+    lines = decision_lines(
+        outcome,
+        models,
+        decision.reference,
+        decision.confidence,
+        waives=decision.undecided_passes,
+    )
+    return replace(decision, outcome=outcome, models=models, lines=tuple(lines))
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Model minus reference on a label, over the users who have a value with both; None where a number does not exist.
+def with_unmatched(
+    decision: Decision,
+    vanished: Sequence[str],
+    new: Sequence[str],
+    example: str,
+    *,
+    rules: Sequence[str],
+) -> Decision:
+    """The decision where new models may be vanished ones by another name: undecided, unless a model is worse.
 
-    segmentation, segment : None over all users
-    ci_low, ci_high       : at the gate's confidence, two-sided
-    n_nonzero             : users with different values; of a number over all users, with different lists
-    n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
-    n_requests            : of these users, that have a value with both, where requests are the unit
-    n_unlisted            : users without a list of either, where they are too many for a comparison
-    departed              : True if the reference has the label under other conventions or code of an own metric
-    test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
-                            there can be no interval
-    p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
+    example : the setting that says so of the first two
+    rules   : the values of `gate.new_models` that lead to a decision
     """
-
-    label: str
-    higher_is_better: bool
-    segmentation: str | None
-    segment: str | None
-    mean: float | None
-    reference: float | None
-    difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_users: int
-    n_nonzero: int
-    n_lost: int
-    test: Literal["t", "sign_flips", "jackknife", "none"]
-    p: float | None
-    n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-    n_unlisted: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-    departed: bool | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-
-    @property
-    def identical(self) -> bool:
-        """Has every user the same value, or the same list, with both?"""
-        same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
-        return same and self.n_users > 0 and self.n_unlisted is None
-
-    @property
-    def is_comparable(self) -> bool:
-        """False if `undecided: pass` must not waive it: the model did not run, or the metric is another one."""
-        return self.n_unlisted is None and not self.departed
-
-    @property
-    def gain(self) -> float | None:
-        """The difference in the good direction."""
-        return _turned(self.difference, upwards=self.higher_is_better)
-
-    @property
-    def gain_low(self) -> float | None:
-        """The lower end of the interval of the gain."""
-        end = self.ci_low if self.higher_is_better else self.ci_high
-        return _turned(end, upwards=self.higher_is_better)
-
-    @property
-    def gain_high(self) -> float | None:
-        """The upper end of the interval of the gain."""
-        end = self.ci_high if self.higher_is_better else self.ci_low
-        return _turned(end, upwards=self.higher_is_better)
+    lines = unmatched_lines(decision, vanished, new, example, rules)
+    outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
+    return replace(decision, outcome=outcome, lines=tuple(lines))
 
 
-def _turned(number: float | None, *, upwards: bool) -> float | None:
-    return number if number is None or upwards else 0.0 - number
+def guarded(
+    measured: Measured,
+    asked: Margin,
+    margin: float | None,
+    test: MarginTest | None = None,
+) -> Guardrail:
+    """The guardrail of what was measured.
 
+    pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
+    worse     : its upper end lies below -margin
+    undecided : neither, or there is no interval, or it would pass, but a user has a value with the reference alone
 
-@dataclass(frozen=True)
-class Guardrail(Measured):
-    """A metric that must not be worse than the reference by `margin` or more.
-
-    asked  : the margin as it was asked for: `0.005`, `2%`, `min_effect`
-    margin : as a number; None if it is a share of a mean that does not exist
-    why    : what the outcome rests on, in words
+    Parameters
+    ----------
+    test : where few users differ: it has to show of -margin what the interval shows
     """
-
-    asked: str
-    margin: float | None
-    outcome: Outcome
-    why: str
-
-
-@dataclass(frozen=True)
-class Success(Measured):
-    """A metric of which one must be better; p is adjusted by Holm over the success metrics of the model."""
-
-    p_adjusted: float | None
-    better: bool
+    outcome = _guarded(measured, margin, test)
+    return Guardrail(
+        **vars(measured),
+        asked=str(asked),
+        margin=margin,
+        outcome=outcome,
+        why=why(measured, margin, outcome),
+    )
 
 
-@dataclass(frozen=True)
-class ModelDecision:
-    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own.
-
-    reference : the baseline, if the model is held against it and others against a revision
+def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
+    """One a success metric: better where it gained, its p, by Holm over these metrics, is below 1 - confidence, and
+    every user with a value with the reference has one with the model.
     """
-
-    model: str
-    outcome: Outcome
-    guardrails: tuple[Guardrail, ...]
-    success: tuple[Success, ...]
-    reference: str | None = field(default=None, metadata=LEFT_OUT)
-
-    def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
-        """Those with this outcome, as they were asked for."""
-        return [each for each in self.guardrails if each.outcome == outcome]
-
-    @property
-    def gains(self) -> list[Success]:
-        """The success metrics that are better."""
-        return [each for each in self.success if each.better]
+    p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
+    return [
+        Success(
+            **vars(each),
+            p_adjusted=None if np.isnan(adjusted) else float(adjusted),
+            better=bool(adjusted < 1 - confidence) and _gained(each) and not each.n_lost,
+        )
+        for each, adjusted in zip(measured, holm(p), strict=True)
+    ]
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
+def _gained(measured: Measured) -> bool:
+    """True if there is a gain, and its interval says so too where p is that of sign flips."""
+    end = measured.gain_low if measured.test == "sign_flips" else measured.gain
+    return (end or 0.0) > 0
 
-    reference        : the baseline, or the revision whose results each model is held against
-    undecided_passes : was it asked for that guardrails which stay undecided let a model pass?
-    models           : who must pass
-    lines            : the decision, what decided, and what else was checked or can be done: three sentences
-    """
 
-    against: Kind
-    reference: str
-    confidence: float
-    undecided_passes: bool
-    outcome: Outcome
-    models: tuple[ModelDecision, ...]
-    lines: tuple[str, ...]
+def _guarded(measured: Measured, margin: float | None, test: MarginTest | None) -> Outcome:
+    if measured.identical:
+        return "pass"
+    if measured.n_unlisted is not None:
+        return "undecided"
+    low, high = measured.gain_low, measured.gain_high
+    if margin is None or low is None or high is None:
+        return "undecided"
+    if low > -margin:
+        agreed = test is None or test.is_above(-margin)
+        return "pass" if agreed and not measured.n_lost else "undecided"
+    if high < -margin:
+        agreed = test is None or test.is_below(-margin)
+        return "worse" if agreed else "undecided"
+    return "undecided"
 
-    def models_that(self, outcome: Outcome) -> list[ModelDecision]:
-        """The models with this outcome."""
-        return [each for each in self.models if each.outcome == outcome]
 
-    @property
-    def waived(self) -> bool:
-        """Does a model pass with guardrails that stayed undecided?"""
-        return any(m.outcome == "pass" and m.guardrails_that("undecided") for m in self.models)
+def _outcome(
+    guardrails: Sequence[Guardrail],
+    success: Sequence[Success],
+    *,
+    against: Kind,
+    undecided_passes: bool,
+) -> Outcome:
+    found = _worst(each.outcome for each in guardrails)
+    if not all(each.is_comparable for each in (*guardrails, *success)):
+        return "worse" if found == "worse" else "undecided"  # whatever is let pass
+    if found == "undecided" and undecided_passes:
+        found = "pass"
+    as_it_was = against == "revision" and all(each.identical for each in success)
+    shown = as_it_was or any(each.better for each in success) or not success
+    return "undecided" if found == "pass" and not shown else found
+
+
+def _worst(outcomes: Iterable[Outcome]) -> Outcome:
+    found = set(outcomes)
+    return next((outcome for outcome in _WORST_FIRST if outcome in found), "pass")

@@ -1,114 +1,234 @@
-"""What is known of models that were trained several times: means and differences over new users and new trainings.
+"""Models that were trained several times: each mean and each difference over new users and new trainings."""
 
-A replicate is one training of a model, with another seed or on another fold. Numbers have the unit of their metric;
-None stands for a number that does not exist.
-"""
-
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-from concord.metrics_core.comparison.parts import MIRROR, Verdict, negated
+import numpy as np
 
-# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md), where effects of trainings are roughly symmetric:
-# 0.95 to 0.97 from 3 trainings on; with 2 down to 0.91, though up to five times as wide as with known variances, since
-# t on one degree of freedom is 12.7.
-FEWEST_TRAININGS = 3
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.sentences.phrases import digits
+from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.results.comparison_parts import Difference, Score, Warned, or_nan, or_none
+from concord.metrics_core.results.replicates import (
+    ReplicatedDifference,
+    ReplicatedScore,
+    Replicates,
+)
+from concord.metrics_core.stats.replicates import (
+    OverTrainings,
+    Part,
+    Trained,
+    outlier,
+    trainings_needed,
+    turned,
+    users_needed,
+)
+from concord.metrics_core.stats.verdict import adjust, of_interval, standard_error
+
+_NOBODY = Part(0.0, 2)  # users are not drawn anew
+
+
+def replicates(
+    evidence: Evidence, scores: Sequence[Score], pairs: Sequence[Difference]
+) -> tuple[Replicates | None, list[Warned]]:
+    """Return what other trainings would change, and warnings; None where every model was trained once."""
+    asked = evidence.asked
+    if not asked.replicates:
+        return None, []
+    told: list[ReplicatedScore] = []
+    found: list[ReplicatedDifference] = []
+    outlying: list[OutlyingTraining] = []
+    nested = False
+    for label in asked.labels:  # the values of one label are held at a time
+        of_label = _OfLabel(label, asked, _trained(evidence, label))
+        told += of_label.scores([each for each in scores if each.label == str(label)])
+        of_pairs = [each for each in pairs if each.label == str(label)]
+        found += of_label.pairs(of_pairs)
+        outlying += of_label.outlying(digits(of_pairs))
+        nested = nested or of_label.nested
+    over_trainings = Replicates(
+        models=asked.replicates,
+        paired=asked.paired,
+        nested=nested,
+        scores=tuple(told),
+        pairs=tuple(_judged(asked, found, pairs)),
+        answers=(),
+    )
+    return over_trainings, list(training_warnings(outlying))
+
+
+def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
+    """Model -> users' values in each training; a number over all users is as the value of a single user."""
+    asked, aligned = evidence.asked, evidence.aligned
+    if _over_all(label, asked):
+        means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
+        return {
+            m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
+        }
+    undefined = label.conventions(asked.conventions).undefined
+    whose = aligned.whose(label, asked.conventions)
+    return {m: Trained(aligned.trainings(m, str(label), undefined), whose) for m in evidence.models}
+
+
+def _over_all(label: Label, asked: Asked) -> bool:
+    """Is it a number over all users, which no user has a value of?"""
+    return label.metric.of_catalogue or is_pooled(label, asked.conventions)
 
 
 @dataclass(frozen=True)
-class ReplicatedScore:
-    """A model on a label, over its trainings; the mean itself stands in the leaderboard.
+class _OfLabel:
+    label: Label
+    asked: Asked
+    trained: Mapping[str, Trained]
 
-    means           : of each training, in their order
-    sd_trainings    : the standard deviation between trainings alone, without what chance of users adds to their means
-    ci_low, ci_high : for the mean over new users and new trainings; None with fewer than 3 trainings
-    """
+    @property
+    def nested(self) -> bool:
+        return self.over_users and any(each.nested for each in self.trained.values() if each.n > 1)
 
-    label: str
-    model: str
-    means: tuple[float | None, ...]
-    sd_trainings: float | None
-    ci_low: float | None
-    ci_high: float | None
+    @property
+    def over_users(self) -> bool:
+        return not _over_all(self.label, self.asked)
 
+    def scores(self, scores: Sequence[Score]) -> Iterator[ReplicatedScore]:
+        for score in scores:
+            trained = self.trained[score.model]
+            if trained.n > 1:
+                users = self._users(trained.standard_error, score.n_users, trained)
+                found = OverTrainings(or_nan(score.mean), users, (trained.part,))
+                low, high = found.interval(self.asked.confidence)
+                yield ReplicatedScore(
+                    label=score.label,
+                    model=score.model,
+                    means=tuple(map(or_none, trained.means)),
+                    sd_trainings=or_none(math.sqrt(trained.of_trainings)),
+                    ci_low=or_none(low),
+                    ci_high=or_none(high),
+                )
 
-@dataclass(frozen=True)
-class ReplicatedDifference:
-    """Model a minus model b on a label, over new users and new trainings; the interval over users alone is elsewhere.
+    def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
+        for pair in pairs:
+            a, b = self.trained[pair.a], self.trained[pair.b]
+            if max(a.n, b.n) > 1:
+                yield self._pair(pair, a, b)
 
-    trainings_a, trainings_b : how many; one: the model is taken as it is
-    trainings_df     : degrees of freedom of what trainings add to the variance; users have one less than they are
-    over_users       : does the interval cover new users, too? Not for a number over all users
-    share            : of the variance of the difference, the share that is due to trainings
-    turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
-    chance           : that the order is another with one new training of each on these users, by the t
-                       distribution of a prediction; None where no training differs from another
-    users_needed     : so many would keep the interval off 0, were difference and spreads as they are; None where it
-                       does so already, or no number would
-    trainings_needed : the same of the trainings of each model that was trained more than once
-    """
+    def outlying(self, places: int) -> Iterator[OutlyingTraining]:
+        """Trainings far from the others of their model on a primary label, in `places` digits.
 
-    label: str
-    a: str
-    b: str
-    vs_baseline: bool
-    primary: bool
-    trainings_a: int
-    trainings_b: int
-    over_users: bool
-    trainings_df: float | None
-    difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    p: float | None
-    p_adjusted: float | None
-    verdict: Verdict
-    share: float | None
-    turned: int
-    of: int
-    chance: float | None
-    users_needed: int | None
-    trainings_needed: int | None
+        A training that fails has a worse mean, so that side is looked at alone. Where trainings are paired, what seeds
+        or folds share cancels in the difference to the baseline, whose training may be the one that failed.
+        """
+        label, baseline = str(self.label), self.asked.baseline
+        if label not in self.asked.primary or not self.over_users:
+            return
+        worse = 1 if self.label.metric.higher_is_better else -1
+        for model, lists in self.asked.replicates.items():
+            trained, paired = self.trained[model], self._paired(model, baseline)
+            if paired and model == baseline:
+                continue
+            if paired:
+                trained = trained.minus(self.trained[baseline])
+            place = outlier(trained.means, (1, -1) if paired else (worse,), trained.of_chance)
+            if place is not None:
+                others = [mean for other, mean in enumerate(trained.means) if other != place]
+                yield OutlyingTraining(
+                    label=label,
+                    model=model,
+                    name=list(lists.values())[place],
+                    baseline=baseline if paired else None,
+                    value=trained.means[place],
+                    low=min(others),
+                    high=max(others),
+                    places=places,
+                )
 
-    def mirrored(self) -> "ReplicatedDifference":
-        """The same, told from b's side: b minus a."""
-        return replace(
-            self,
-            a=self.b,
-            b=self.a,
-            trainings_a=self.trainings_b,
-            trainings_b=self.trainings_a,
-            difference=negated(self.difference),
-            ci_low=negated(self.ci_high),
-            ci_high=negated(self.ci_low),
-            verdict=MIRROR.get(self.verdict, self.verdict),
+    def _paired(self, a: str, b: str) -> bool:
+        return self.asked.paired and self.trained[a].n == self.trained[b].n
+
+    def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
+        paired = self._paired(pair.a, pair.b)
+        gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
+        difference = or_nan(pair.difference)
+        error = standard_error(pair, self.asked.confidence)
+        found = OverTrainings(
+            difference, self._users(error, pair.n_users, *gaps), tuple(each.part for each in gaps)
+        )
+        low, high = found.interval(self.asked.confidence)
+        seen = turned(a, b, difference, paired=paired)
+        is_open = low <= 0 <= high
+        return ReplicatedDifference(
+            label=pair.label,
+            a=pair.a,
+            b=pair.b,
+            vs_baseline=pair.vs_baseline,
+            primary=pair.primary,
+            trainings_a=a.n,
+            trainings_b=b.n,
+            over_users=self.over_users,
+            trainings_df=or_none(found.of_trainings.n - 1),
+            difference=pair.difference,
+            ci_low=or_none(low),
+            ci_high=or_none(high),
+            p=or_none(found.p),
+            p_adjusted=None,
+            verdict="no_interval",
+            share=or_none(found.share),
+            turned=seen.times,
+            of=seen.of,
+            chance=or_none(seen.chance),
+            users_needed=users_needed(found, self.asked.confidence) if is_open else None,
+            trainings_needed=trainings_needed(found, self.asked.confidence) if is_open else None,
         )
 
+    def _users(self, error: float | None, n_users: int, *trained: Trained) -> Part:
+        """The users' part, from the standard error over users; none where they are fixed, or nested in trainings."""
+        if not self.over_users or any(each.nested for each in trained):
+            return _NOBODY
+        return Part(or_nan(error) ** 2, n_users)
 
-@dataclass(frozen=True)
-class Replicates:
-    """Models that were trained several times.
 
-    models   : model -> number of the training -> name of its lists
-    paired   : is the same number the same seed or fold in all models?
-    nested   : has each training users of its own?
-    scores   : one a label and model that was trained several times
-    pairs    : one a label and pair of which at least one was
-    answers  : sentences: would the order hold if the models were trained again?
-    """
+def _untested(pair: ReplicatedDifference) -> ReplicatedDifference:
+    """The pair of a model that lacks the lists of most users."""
+    return replace(
+        pair,
+        ci_low=None,
+        ci_high=None,
+        p=None,
+        share=None,
+        chance=None,
+        users_needed=None,
+        trainings_needed=None,
+        verdict="not_comparable",
+    )
 
-    models: Mapping[str, Mapping[str, str]]
-    paired: bool
-    nested: bool
-    scores: tuple[ReplicatedScore, ...]
-    pairs: tuple[ReplicatedDifference, ...]
-    answers: tuple[str, ...]
 
-    def score(self, model: str, label: str) -> ReplicatedScore | None:
-        """None for a model that was trained once."""
-        return self._scores.get((model, label))
-
-    @cached_property
-    def _scores(self) -> dict[tuple[str, str], ReplicatedScore]:
-        return {(each.model, each.label): each for each in self.scores}
+def _judged(
+    asked: Asked, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
+) -> Iterator[ReplicatedDifference]:
+    """With adjusted p values (Holm over the primary ones, Benjamini-Hochberg over the others) and verdicts."""
+    known = {(pair.label, pair.a, pair.b): pair for pair in pairs}
+    found = [
+        _untested(each) if known[each.label, each.a, each.b].verdict == "not_comparable" else each
+        for each in found
+    ]
+    primary = np.array([each.primary for each in found], dtype=bool)
+    p = np.array([or_nan(each.p) for each in found], dtype=np.float64)
+    labels = {str(label): label for label in asked.labels}
+    for each, p_adjusted in zip(found, adjust(p, primary).tolist(), strict=True):
+        pair = known[each.label, each.a, each.b]
+        sign = 1 if labels[each.label].metric.higher_is_better else -1
+        if each.ci_low is None or each.ci_high is None:
+            untested = pair.ci_low is None
+            yield replace(each, verdict=pair.verdict) if untested else each
+            continue
+        low, high = sorted((sign * each.ci_low, sign * each.ci_high))
+        said = of_interval(
+            sign * or_nan(each.difference),
+            low,
+            high,
+            significant=p_adjusted < asked.alpha,
+            min_effect=or_nan(pair.min_effect),
+        )
+        yield replace(each, p_adjusted=or_none(p_adjusted), verdict=said)

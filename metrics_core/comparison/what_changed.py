@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from concord.metrics_core.checking.known_by import WHOLE, mark_of
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.history import Changed
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.files import WHOLE, mark_of
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.history import Changed
+from concord.metrics_core.results.words import listed
 
 CONCORD = "concord-eval"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.checking.refused import Refusal, ScoringError
+from concord.metrics_core.errors import Refusal, ScoringError
 from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
 

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.checking.files import open_file
-from concord.metrics_core.checking.problems import InputError, Problem, in_words, refuse
 from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.own_code import code_digest

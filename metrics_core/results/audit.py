@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.comparison.parts import PinnedConventions, Severity, Warned
-from concord.metrics_core.comparison.tables import frame_of
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.comparison_parts import PinnedConventions, Severity, Warned
+from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.metrics_core.comparison.rendering import rendered
-from concord.metrics_core.comparison.tables import frame_of, schema_of
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.frames import frame_of, schema_of
+from concord.metrics_core.results.rendering import rendered
 
 if TYPE_CHECKING:
     import polars as pl

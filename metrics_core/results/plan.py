@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.comparison.tables import frame_of
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from concord.metrics_core.comparison.parts import Metric, PinnedConventions, Verdict
-from concord.metrics_core.comparison.rendering import rendered
-from concord.metrics_core.comparison.tables import frame_of
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.comparison_parts import Metric, PinnedConventions, Verdict
+from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.rendering import rendered
 
 if TYPE_CHECKING:
     import polars as pl

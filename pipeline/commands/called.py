@@ -7,7 +7,7 @@ def call_init(chosen: argparse.Namespace) -> None:
     from concord.pipeline.commands.init import init, upgrade
 
     if chosen.upgrade and (chosen.truth is not None or chosen.model):
-        from concord.metrics_core.checking.problems import refuse
+        from concord.metrics_core.errors import refuse
         from concord.pipeline.terminal.arguments import PLACE
 
         what = "--upgrade keeps the tables that params.yaml names, so --truth and --model ask for nothing"
@@ -38,7 +38,7 @@ def call_check_metric(chosen: argparse.Namespace) -> int:
 
 
 def call_presets(chosen: argparse.Namespace) -> None:
-    from concord.metrics_core.checking.problems import refuse
+    from concord.metrics_core.errors import refuse
     from concord.pipeline.commands.asking.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:

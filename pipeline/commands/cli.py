@@ -9,7 +9,7 @@ from concord.pipeline.commands.declared import DECIDING, OF_ONE, STAGE, STAGES, 
 from concord.pipeline.terminal.parser import PROGRAM
 
 if TYPE_CHECKING:
-    from concord.metrics_core.checking.problems import Problem
+    from concord.metrics_core.errors import Problem
 
 ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
 
@@ -35,8 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if chosen.name in DECIDING:
         _decide(chosen)
-    from concord.metrics_core.checking.extras import extra_named
-    from concord.metrics_core.checking.problems import InputError
+    from concord.metrics_core.errors import InputError, extra_named
 
     try:
         with extra_named():
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _decide(chosen: argparse.Namespace) -> NoReturn:
     """Leaves with the gate's decision; what goes wrong, even before it begins, does not look like one."""
     try:
-        from concord.metrics_core.checking.extras import extra_named
+        from concord.metrics_core.errors import extra_named
 
         with extra_named():
             from concord.pipeline.running.stage import leave
@@ -86,7 +85,7 @@ def _damaged_results(error: Exception) -> "list[Problem]":
 
 
 def _stage(chosen: argparse.Namespace) -> str:
-    from concord.metrics_core.checking.problems import refuse
+    from concord.metrics_core.errors import refuse
     from concord.pipeline.commands.stage import stage
     from concord.pipeline.running.signals import importing
 

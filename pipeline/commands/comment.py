@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.since import Since
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.history import Since
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparison.gate import Outcome
-from concord.metrics_core.comparison.stored import plain
-from concord.metrics_core.comparison.words import one_line
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.gate import Outcome
+from concord.metrics_core.results.stored import plain
+from concord.metrics_core.results.words import one_line
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.diffing.gate import gated

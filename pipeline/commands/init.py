@@ -9,8 +9,8 @@ from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.results.words import listed
 from concord.pipeline.params.checks import model_name_findings
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, repository

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.tracking.content.comparison_content import contents

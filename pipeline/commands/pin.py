@@ -7,9 +7,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.conventions.presets import only_another_scale
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.repository import where_to_run

@@ -11,14 +11,13 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.analyses.split import parse_options
 from concord.metrics_core.analyses.split_methods import HISTORY, TRAIN, TRUTH
 from concord.metrics_core.analyses.split_rows import SplitRows, split_rows
-from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.reading.background import INTERACTIONS_COLUMNS
-from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
-from concord.metrics_core.reading.formats.source import format_of, refuse_missing
-from concord.metrics_core.reading.given import INTERACTIONS, columns_named
-from concord.metrics_core.reading.hashes import hashes
-from concord.metrics_core.reading.stores.places import place_of
+from concord.metrics_core.data.arguments import INTERACTIONS, columns_named
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.input_table import InputTable, columns_of
+from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
+from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.errors import Arguments, InputError, refuse
 from concord.pipeline.loading.sorted_parquet import ROW_GROUP, write_rows
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.running.announce import say

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.analyses.study import study
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.comparison.tables import frame_of
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
 from concord.pipeline.commands.study_file import (
     StudyFile,

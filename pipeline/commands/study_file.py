@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from concord.metrics_core.checking.addresses import is_address
-from concord.metrics_core.checking.files import open_file
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.asked import Effect, wrong_effect
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.comparison.config import Effect, wrong_effect
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import is_address, open_file
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.diffing.revision import comparison_at
 from concord.pipeline.params.checks import shape_findings
 from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS

@@ -12,12 +12,12 @@ from duckdb import DuckDBPyConnection
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from concord.metrics_core.checking.problems import InputError, Problem, in_words
-from concord.metrics_core.comparing.segments.users import refuse_unknown_column
+from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.scoring.background import catalogue_of, refuse_missing, with_shelf
-from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.errors import InputError, Problem, in_words
+from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.side_data import catalogue_of, refuse_missing, with_shelf
 from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.evaluating.model_data import check_grades, check_model_ids
 from concord.pipeline.loading.load import load

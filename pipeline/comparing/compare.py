@@ -3,13 +3,13 @@
 from functools import partial
 from pathlib import Path
 
-from concord.metrics_core.comparing.compute import compared
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparison.exports import exports
-from concord.metrics_core.comparison.stored import CASES, cases_to_json, to_json
-from concord.metrics_core.scoring.accumulator import panels_of
+from concord.metrics_core.comparison.compute import compared
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.evaluation.accumulator import panels_of
+from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.comparing.error_analysis import cases_for_report
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.comparing.formulas import without_formulas

@@ -6,9 +6,9 @@ from concord.metrics_core.analyses.error_analysis import (
     analyze_errors,
     resolve_pair,
 )
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.model import Params

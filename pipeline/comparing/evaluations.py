@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.known_by import mark_of, told_mark
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from concord.metrics_core.comparing.evidence.replicating import in_order
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated, Ground
+from concord.metrics_core.comparison.replicate_config import in_order
 from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.files import load_json, mark_of, told_mark
 from concord.metrics_core.metrics.catalogue import Label, spelled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
 from concord.pipeline.params.model import PARAMS, Params

@@ -6,19 +6,18 @@ from typing import Protocol
 
 import numpy as np
 
-from concord.metrics_core.checking.known_by import mark_of, told_mark
-from concord.metrics_core.checking.problems import Problem
-from concord.metrics_core.checking.relations import schema
-from concord.metrics_core.comparing.evidence.aligned import align
-from concord.metrics_core.comparing.evidence.asked import Asked, Effect, absolute
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.evidence.unlisted import unlisted_models
-from concord.metrics_core.comparison.parts import or_nan, or_none
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.comparison.aligned import align
+from concord.metrics_core.comparison.config import Asked, Effect, absolute
+from concord.metrics_core.comparison.inputs import Evaluated, unlisted_models
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.relations import schema
+from concord.metrics_core.errors import Problem
+from concord.metrics_core.files import mark_of, told_mark
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
-from concord.metrics_core.statistics.pairs import Paired, adjust, compare, verdict
+from concord.metrics_core.results.comparison_parts import or_nan, or_none
+from concord.metrics_core.results.history import Change
+from concord.metrics_core.stats.verdict import Paired, adjust, compare, verdict
 from concord.pipeline.diffing.revision import Former
 from concord.pipeline.params.model import PARAMS
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import repository
 
 FOLDER = ".dir"  # suffix of the hash of a folder, whose file lists its files

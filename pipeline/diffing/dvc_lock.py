@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.evidence.asked import MAX_MISSING_LISTS
-from concord.metrics_core.comparing.evidence.replicating import Named, named_by
+from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
+from concord.metrics_core.comparison.replicate_config import Named, named_by
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.safe_yaml import refuse_excess
 

@@ -3,23 +3,22 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from concord.metrics_core.checking.known_by import mark_of
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground, Models
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.replicating import Named
-from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
-from concord.metrics_core.comparing.gate import decide, guarded, joined, with_unmatched
-from concord.metrics_core.comparing.gate_evidence import (
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.gate import decide, guarded, joined, with_unmatched
+from concord.metrics_core.comparison.gate_evidence import (
     Checked,
     checked,
     decided,
     gate_differences,
 )
-from concord.metrics_core.comparison.gate import Decision, Gate, Measured
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground, Models
+from concord.metrics_core.comparison.replicate_config import Named
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import mark_of
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.results.gate import Decision, Gate, Measured
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import (
     NOW,

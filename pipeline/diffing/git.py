@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 
 UNREADABLE = "git cannot read it: an object is missing or damaged"
 REPAIR = (

@@ -7,14 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.evidence.replicated import replicated
-from concord.metrics_core.comparing.evidence.replicating import KEY, Named, models_of
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated
+from concord.metrics_core.comparison.replicate_config import KEY, Named, models_of
+from concord.metrics_core.comparison.replicated_models import replicated
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import load_json
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.diffing.dvc_lock import replicates_of
 from concord.pipeline.diffing.renames import renamed_lists
 from concord.pipeline.diffing.revision_files import RevisionFiles

@@ -4,8 +4,8 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import Problem, refuse
-from concord.metrics_core.reading.hashes import hashes
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.errors import Problem, refuse
 from concord.pipeline.diffing.dvc_cache import FOLDER, DvcCache, files_of
 from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock
 from concord.pipeline.diffing.git import REPAIR, UNREADABLE, blobs_at, commit_of, files_at

@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.checking.known_by import told_mark
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparing.evidence.segmentations import ByPopularity
-from concord.metrics_core.comparing.segments.segments import segment_cells
-from concord.metrics_core.comparison.parts import SegmentCell
-from concord.metrics_core.comparison.since import SegmentChange, Setting, Since
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.comparison.segments import segment_cells
+from concord.metrics_core.files import told_mark
+from concord.metrics_core.results.comparison_parts import SegmentCell
+from concord.metrics_core.results.history import SegmentChange, Setting, Since
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.diffing.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
 from concord.pipeline.diffing.revision import Former, former

@@ -7,14 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.known_by import known_of
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
+from concord.metrics_core.evaluation.evaluate_model import Executor, ModelData, evaluate_model
+from concord.metrics_core.evaluation.partition import Part, Task, evaluated, one_ahead
+from concord.metrics_core.files import known_of, load_json
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.scoring.accumulator import panels_of, pinned_content, task_of
-from concord.metrics_core.scoring.evaluate_model import Executor, ModelData, evaluate_model
-from concord.metrics_core.scoring.partition import Part, Task, evaluated
-from concord.metrics_core.scoring.ranges import one_ahead
 from concord.pipeline.evaluating.engines.executors import executor_of
 from concord.pipeline.evaluating.model_data import check_grades, check_model_ids, model_data
 from concord.pipeline.params.labels import labels_of

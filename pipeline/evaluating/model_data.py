@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.id_match import Met
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.checking.row_checks import only_row
-from concord.metrics_core.scoring.evaluate_model import ModelData, check_ids
-from concord.metrics_core.scoring.grade_fit import misgraded
-from concord.metrics_core.scoring.score import names_users
+from concord.metrics_core.data.id_matching import Met
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.evaluation.evaluate_model import ModelData, check_ids
+from concord.metrics_core.evaluation.grade_fit import misgraded
+from concord.metrics_core.evaluation.score import names_users
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import Params

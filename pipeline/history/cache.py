@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.reading.hashes import hashes
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.errors import refuse
 from concord.pipeline.diffing.dvc_cache import FOLDER, DvcCache, files_of
 
 Cached = Callable[[str], Path | None]  # hash -> the file, where the cache has it

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.pipeline.diffing.dvc_lock import LOCK
 from concord.pipeline.diffing.git import commit_of, commits_of, git
 

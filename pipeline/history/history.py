@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from concord.metrics_core.checking.problems import in_words, refuse
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.history import Changed, History, Revision, Standing
-from concord.metrics_core.comparison.parts import Verdict
 from concord.metrics_core.comparison.what_changed import models_changed, what_changed
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.errors import in_words, refuse
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.history import Changed, History, Revision, Standing
+from concord.metrics_core.results.words import listed
 from concord.pipeline.diffing.dvc_lock import LOCK
 from concord.pipeline.history.cache import Cached, cache
 from concord.pipeline.history.commits import is_shallow, since

@@ -4,15 +4,15 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.evidence.asked import PERCENT, Effect
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.evidence.replicated import replicated
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.comparison.config import PERCENT, Effect
+from concord.metrics_core.comparison.inputs import Evaluated
+from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.files import load_json
 from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.history import Change
 from concord.pipeline.diffing.changes import changes, unlike
 from concord.pipeline.diffing.revision import Former
 from concord.pipeline.history.cache import Cached

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparing.evidence.replicating import Named, models_of
-from concord.metrics_core.comparison.history import Reuse
-from concord.metrics_core.comparison.words import percent
-from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
+from concord.metrics_core.comparison.replicate_config import Named, models_of
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.history import Reuse
+from concord.metrics_core.results.words import percent
+from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
 from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.history.states import State
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.history import WORKING_TREE
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.history import WORKING_TREE
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock
 from concord.pipeline.diffing.git import UNREADABLE, FileAtCommit, files_at
 from concord.pipeline.history.cache import Cached, in_folder

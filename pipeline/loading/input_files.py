@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
-from concord.metrics_core.checking.known_by import WHOLE
-from concord.metrics_core.reading import background, lists, truth
-from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
-from concord.metrics_core.reading.formats.source import format_of, refuse_missing
-from concord.metrics_core.reading.rules.policies import Policies
-from concord.metrics_core.reading.stores.places import place_of
+from concord.metrics_core.data import load_lists as lists
+from concord.metrics_core.data import side_data as background
+from concord.metrics_core.data import side_data as truth
+from concord.metrics_core.data.input_table import InputTable, columns_of
+from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.files import WHOLE
 from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.reading.loaded import keep_lists
-from concord.metrics_core.reading.quality import in_numbers
+from concord.metrics_core.data.loaded_tables import keep_lists
+from concord.metrics_core.data.quality import in_numbers
 from concord.pipeline.loading.input_files import lists_file, policies
 from concord.pipeline.loading.sorted_parquet import keeping
 from concord.pipeline.params.model import Params

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.reading.hashes import hashes
-from concord.metrics_core.reading.loaded import LOADERS
-from concord.metrics_core.reading.quality import in_numbers
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.loaded_tables import LOADERS
+from concord.metrics_core.data.quality import in_numbers
+from concord.metrics_core.errors import in_words
 from concord.pipeline.loading.input_files import background_file
 from concord.pipeline.loading.sorted_parquet import write_query
 from concord.pipeline.loading.unchanged import unchanged

@@ -8,10 +8,10 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.known_by import WHOLE
-from concord.metrics_core.reading.columns.input_table import InputTable
-from concord.metrics_core.reading.loaded import keep_truth, order_counts
-from concord.metrics_core.reading.quality import in_numbers, of_folds
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.loaded_tables import keep_truth, order_counts
+from concord.metrics_core.data.quality import in_numbers, of_folds
+from concord.metrics_core.files import WHOLE
 from concord.pipeline.loading.input_files import policies, truth_files
 from concord.pipeline.loading.sorted_parquet import keeping
 from concord.pipeline.params.model import Params

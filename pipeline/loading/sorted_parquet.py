@@ -11,9 +11,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.reading.loaded import Keep
-from concord.metrics_core.reading.stores.places import Place
-from concord.metrics_core.reading.whole_lists import WholeLists
+from concord.metrics_core.data.loaded_tables import Keep
+from concord.metrics_core.data.paths import Place
+from concord.metrics_core.data.whole_lists import WholeLists
 from concord.pipeline.loading.unchanged import unchanged
 from concord.pipeline.running.outputs import whole
 

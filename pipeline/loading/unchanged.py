@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePath
 
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.reading.files.folders import files_in
-from concord.metrics_core.reading.stores.places import Place, states_there
-from concord.metrics_core.reading.stores.remote import RemotePath
+from concord.metrics_core.data.paths import Place, RemotePath, states_there
+from concord.metrics_core.data.table_files import files_in
+from concord.metrics_core.errors import refuse
 
 _State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
 

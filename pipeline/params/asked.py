@@ -1,13 +1,13 @@
 """What params.yaml asks of the comparison."""
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.comparison.config import (
     Asked,
     choice_findings,
     effects_of,
     in_report_order,
 )
-from concord.metrics_core.comparing.evidence.replicating import Named, models_of, named_by
+from concord.metrics_core.comparison.replicate_config import Named, models_of, named_by
+from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of

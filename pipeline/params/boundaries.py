@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.repository import original_repository, repository
 
 if TYPE_CHECKING:
-    from concord.metrics_core.reading.stores.places import Place
+    from concord.metrics_core.data.paths import Place
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 

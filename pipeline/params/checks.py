@@ -9,18 +9,22 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.checking.units import mean_findings
-from concord.metrics_core.comparing.evidence.asked import baseline_findings
-from concord.metrics_core.comparing.evidence.folds import fold_findings, unpaired_folds
-from concord.metrics_core.comparing.evidence.gating import gate_findings
-from concord.metrics_core.comparing.evidence.replicating import KEY, replicate_findings
-from concord.metrics_core.comparing.evidence.segmentations import segment_findings
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.comparison.config import baseline_findings
+from concord.metrics_core.comparison.gate_config import gate_findings
+from concord.metrics_core.comparison.replicate_config import (
+    KEY,
+    fold_findings,
+    replicate_findings,
+    unpaired_folds,
+)
+from concord.metrics_core.comparison.segmentation import segment_findings
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
+from concord.metrics_core.data.units import mean_findings
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.metrics.catalogue import idle_overrides
-from concord.metrics_core.scoring.score import uncomputable
+from concord.metrics_core.results.words import listed
 from concord.pipeline.params.asked import asked_of, compared_models, replicates_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.label_checks import label_findings, metric_findings

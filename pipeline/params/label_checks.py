@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from concord.metrics_core.comparing.evidence.asked import choice_findings
+from concord.metrics_core.comparison.config import choice_findings
 from concord.metrics_core.metrics.catalogue import Label, expand, parse
 from concord.metrics_core.metrics.own import of_file
 from concord.metrics_core.metrics.spelling import label_meant

@@ -1,6 +1,6 @@
 """The labels that params.yaml asks for."""
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.catalogue import Label, expand
 from concord.pipeline.params.model import PARAMS, Params
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from concord.metrics_core.checking.units import unit_findings
-from concord.metrics_core.comparing.evidence import gating, segmentations
-from concord.metrics_core.comparing.evidence.asked import (
+from concord.metrics_core.comparison import gate_config as gating
+from concord.metrics_core.comparison import segmentation as segmentations
+from concord.metrics_core.comparison.config import (
     FEWEST_RESAMPLES,
     LEAST_CONFIDENCE,
     MAX_MISSING_LISTS,
@@ -19,11 +19,12 @@ from concord.metrics_core.comparing.evidence.asked import (
     Effect,
     wrong_effect,
 )
-from concord.metrics_core.comparing.evidence.segmentations import MOST_COUNT, MOST_END
-from concord.metrics_core.comparison import gate as gates
-from concord.metrics_core.comparison.gate import Margin
+from concord.metrics_core.comparison.segmentation import MOST_COUNT, MOST_END
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.units import unit_findings
 from concord.metrics_core.metrics.catalogue import MOST_K, name_in, with_own
+from concord.metrics_core.results import gate as gates
+from concord.metrics_core.results.gate import Margin
 
 PARAMS = Path("params.yaml")
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from concord.metrics_core.checking.addresses import address_of, is_address, is_remote
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.files import address_of, is_address, is_remote
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.yaml_lines import Finding
 

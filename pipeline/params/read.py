@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.own import declare, load
 from concord.pipeline.params.boundaries import refuse_outside, result_findings
 from concord.pipeline.params.checks import (
@@ -84,7 +84,7 @@ def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
 
 def refuse_unfit(params: Params, own_metrics: Path) -> None:
     """Refuses a file of one's own metrics that is not there, or lies outside the repository."""
-    from concord.metrics_core.reading.formats.source import refuse_missing
+    from concord.metrics_core.data.source import refuse_missing
 
     key = "background.metrics"
     refuse_outside(key, own_metrics, allow_outside=params.input.allow_outside)

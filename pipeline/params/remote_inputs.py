@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from concord.metrics_core.checking.addresses import address_of, is_remote
-from concord.metrics_core.checking.problems import Problem
+from concord.metrics_core.errors import Problem
+from concord.metrics_core.files import address_of, is_remote
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.places import input_paths
 

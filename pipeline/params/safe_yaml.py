@@ -9,7 +9,7 @@ from ruamel.yaml import YAML, events
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from concord.metrics_core.checking.problems import InputError, refuse
+from concord.metrics_core.errors import InputError, refuse
 
 BYTES = 1_000_000
 DEPTH = 30

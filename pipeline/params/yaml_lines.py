@@ -8,7 +8,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.safe_yaml import BYTES, load_yaml, too_large
 

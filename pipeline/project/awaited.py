@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from concord.metrics_core.checking.addresses import is_remote
+from concord.metrics_core.files import is_remote
 from concord.pipeline.params.model import Params, RunIdFile
 from concord.pipeline.params.places import input_paths
 from concord.pipeline.params.repository import repository

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.comparing.evidence.replicating import KEY
-from concord.metrics_core.comparing.warnings.grades import HIGHEST_STARS, least_liked
-from concord.metrics_core.comparison.replicates import FEWEST_TRAININGS
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.comparison.replicate_config import KEY
+from concord.metrics_core.comparison.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
+from concord.metrics_core.results.replicates import FEWEST_TRAININGS
+from concord.metrics_core.results.words import listed
 from concord.pipeline.params.repository import repository
 from concord.pipeline.project.found import Found
 from concord.pipeline.project.recognised import is_baseline

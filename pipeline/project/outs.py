@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import is_concords, repository
 
 

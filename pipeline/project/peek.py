@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.reading.formats.source import FORMATS
-from concord.metrics_core.reading.formats.text import DELIMITERS, first_line
+from concord.metrics_core.data.source import FORMATS
+from concord.metrics_core.data.text_files import DELIMITERS, first_line
 
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import polars as pl
 
-from concord.metrics_core.reading.formats.text import DELIMITERS
+from concord.metrics_core.data.text_files import DELIMITERS
 from concord.pipeline.project.peek import Peeked, parts_of
 
 _SCANNED = 1 << 30  # bytes; of larger files nothing is counted

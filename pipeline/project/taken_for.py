@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from concord.metrics_core.checking.files import refuse_special
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.files import refuse_special
 from concord.pipeline.project.peek import Peeked, peeked
 from concord.pipeline.project.recognised import columns_meant, list_meant, role_said
 

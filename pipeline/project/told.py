@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from concord.metrics_core.checking.files import open_file
+from concord.metrics_core.files import open_file
 from concord.pipeline.project.files import MOST_FILES
 from concord.pipeline.project.found import Found
 from concord.pipeline.project.taken_for import Table

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from concord.metrics_core.reading import lists
-from concord.metrics_core.reading.columns.input_table import InputTable, columns_of
-from concord.metrics_core.reading.requests import names_requests, units_of
+from concord.metrics_core.data import load_lists as lists
+from concord.metrics_core.data.input_table import InputTable, columns_of
+from concord.metrics_core.data.load_lists import names_requests, units_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.project.taken_for import Table
 from concord.pipeline.running.connections import workspace

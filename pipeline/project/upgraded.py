@@ -7,7 +7,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, where_to_run
 from concord.pipeline.params.yaml_lines import read_yaml

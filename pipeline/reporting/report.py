@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from concord.metrics_core.comparison.stored import CASES, read_cases, read_comparison
+from concord.metrics_core.results.stored import CASES, read_cases, read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.reporting.plots import made_beside

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.errors import refuse
 from concord.pipeline.running.temporary_files import spill_folder
 
 VARIABLE = "CONCORD_THREADS"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.files import load_json
 from concord.pipeline.params.model import Results
 from concord.pipeline.running.outputs import MAKE_AGAIN
 

@@ -5,8 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from concord.metrics_core.checking.extras import missing_extra
-from concord.metrics_core.checking.problems import InputError, Problem
+from concord.metrics_core.errors import InputError, Problem, missing_extra
 from concord.pipeline.running.disk import REFUSED, DiskError, full_disk
 
 DEBUG = "--debug"

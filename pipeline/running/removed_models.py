@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.errors import in_words
 from concord.pipeline.params.checks import BACKGROUND
 from concord.pipeline.params.model import MODEL_NAME, Params
 from concord.pipeline.running.announce import say

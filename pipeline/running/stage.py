@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running import announce
 from concord.pipeline.running.announce import LOG

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import InputError, refuse
 from concord.metrics_core.conventions.conventions import Conventions, nearest
 from concord.metrics_core.conventions.presets import preset, presets
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
 from concord.pipeline.params.model import PARAMS, Params

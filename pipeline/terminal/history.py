@@ -1,6 +1,6 @@
 """The history as text: a table a primary metric, one line a revision."""
 
-from concord.metrics_core.comparison.history import History, Revision
+from concord.metrics_core.results.history import History, Revision
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing import history as written
 

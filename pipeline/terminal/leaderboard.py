@@ -6,8 +6,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.pipeline.running.announce import plain
 from concord.pipeline.terminal.table import GAP, longest_word
 from concord.reports.writing import numbers

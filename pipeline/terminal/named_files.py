@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 from concord.pipeline.comparing.formulas import without_formulas
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.terminal.arguments import PLACE

@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
-        from concord.metrics_core.checking.problems import Problem
+        from concord.metrics_core.errors import Problem
 
         self.exit(2, f"{Problem('command line', *self._refusal(message))}\n")
 

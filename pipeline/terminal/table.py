@@ -11,8 +11,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from concord.metrics_core.comparison.words import one_line
 from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.words import one_line
 from concord.pipeline.running.announce import plain, terminal
 from concord.reports.text.blocks import Block, TextTable, blocks_of
 

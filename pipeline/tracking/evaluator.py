@@ -23,9 +23,9 @@ from mlflow.models.evaluation.artifacts import (
     TextEvaluationArtifact,
 )
 
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.compare import compare
-from concord.metrics_core.evaluate import Result, evaluate
+from concord.metrics_core.comparison.compare import compare
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.evaluate import Result, evaluate
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.checking.problems import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import conventions_of
+from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
 
 Cells = dict[Hashable, Any]
 _CONFIG = "evaluator_config"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.files import load_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.content.comparison_content import Contents

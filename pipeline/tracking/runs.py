@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from concord.metrics_core.checking.addresses import address_of, is_remote
+from concord.metrics_core.files import address_of, is_remote
 from concord.pipeline.tracking.client import single_try
 from concord.pipeline.tracking.content.run_content import Artifact, RunContent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.results.words import listed
 from concord.pipeline.running.announce import LOG
 from concord.pipeline.tracking.content.comparison_content import Contents
 from concord.pipeline.tracking.content.model_content import TRAINING_RUN

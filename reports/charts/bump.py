@@ -7,8 +7,8 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Definition
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Definition
 from concord.reports.charts.curves import SHAPES, Series, all_series, spread
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import shortened

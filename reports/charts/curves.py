@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
 from concord.reports.charts.svg import axis, picture, told, values, x2_at, x_at

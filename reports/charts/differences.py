@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import alignment, nice_ticks, shortened, tick_digits
 from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at

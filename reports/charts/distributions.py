@@ -6,8 +6,8 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Distribution
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Distribution
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
 from concord.reports.charts.svg import axis, picture, told, values, x_at

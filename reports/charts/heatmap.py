@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import shortened
 from concord.reports.charts.svg import picture, told, values, x_at, y_at

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.history import History
+from concord.metrics_core.results.history import History
 from concord.reports.charts.curves import spread
 from concord.reports.charts.history_points import BREAKS, Rows, is_break, points
 from concord.reports.charts.palette import light

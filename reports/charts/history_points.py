@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from concord.metrics_core.comparison.history import History, Revision, Standing
+from concord.metrics_core.results.history import History, Revision, Standing
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.svg import told
 from concord.reports.writing import history as written

@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison.words import exact, one_line, percent
 from concord.metrics_core.results.plan import Plan, PowerCurve
+from concord.metrics_core.results.words import exact, one_line, percent
 from concord.reports.charts.curves import spread
 from concord.reports.charts.palette import SERIES, light
 from concord.reports.charts.scales import shortened

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.comparison import parts
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Tradeoff
+from concord.metrics_core.results import comparison_parts as parts
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Tradeoff
 from concord.reports.charts.curves import all_series
 from concord.reports.charts.palette import light
 from concord.reports.charts.scales import nice_ticks, shortened, tick_digits

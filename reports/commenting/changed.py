@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from concord.metrics_core.comparison.since import Change, SegmentChange, Since
+from concord.metrics_core.results.history import Change, SegmentChange, Since
 from concord.reports.commenting.markdown import folded, sentence, table, with_interval
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS

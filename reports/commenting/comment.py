@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.gate import Decision
-from concord.metrics_core.comparison.since import Since
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.gate import Decision
+from concord.metrics_core.results.history import Since
 from concord.reports.commenting.changed import (
     changed_inputs,
     changed_rules,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference, SegmentCell
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, SegmentCell
 from concord.reports.writing import numbers
 
 _LABELS, _GROUPS, _LEADERS = 4, 3, 3  # named in one sentence; models told of

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.gate import (
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.gate import (
     Decision,
     Measured,
     ModelDecision,
     Outcome,
     Success,
+    allowed,
+    lost,
+    place,
 )
-from concord.metrics_core.comparison.gate_words import allowed, lost, place
 from concord.reports.writing import numbers
 
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Definition, LeftOut, PanelEntry
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Definition, LeftOut, PanelEntry
 from concord.reports.sections.tables import MANY_MODELS
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS

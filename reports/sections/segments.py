@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Segmentation, SegmentCell
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell
 from concord.reports.writing import numbers
 
 _SHOWN = 8  # models of a grid, where there are many

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.writing import numbers
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}

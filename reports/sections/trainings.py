@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference
-from concord.metrics_core.comparison.replicates import (
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.replicates import (
     FEWEST_TRAININGS,
     ReplicatedDifference,
     Replicates,
 )
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.results.words import listed
 from concord.reports.sections.tables import MANY_MODELS
 from concord.reports.writing import numbers
 

@@ -1,7 +1,7 @@
 """Warnings on the evaluation itself: what makes its numbers doubtful, and what to do."""
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Warned
 
 _NAMED = 4  # models of one warning
 _SIGNS = {

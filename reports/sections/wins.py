@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.writing import numbers
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparison.words import listed, number, one_line, percent
+from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.audit import (
     MIN_SET_SIZE,
     MIN_USERS,
@@ -15,6 +14,7 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
+from concord.metrics_core.results.words import listed, number, one_line, percent
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.writing.numbers import MISSING, signed, signed_interval
 

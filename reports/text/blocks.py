@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from concord.metrics_core.comparison.words import one_line
+from concord.metrics_core.results.words import one_line
 
 _GAP = "  "  # between two columns
 _TABLE = 'style="border-collapse: collapse; color: inherit"'

@@ -4,8 +4,8 @@ import json
 import math
 from collections.abc import Iterator
 
-from concord.metrics_core.comparison.words import listed
 from concord.metrics_core.results.error_analysis import Cases, ExampleUser, JudgedItem, RankedItem
+from concord.metrics_core.results.words import listed
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.writing import numbers
 

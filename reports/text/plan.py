@@ -3,14 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparison.words import exact, listed, one_line, percent
+from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.plan import (
     Plan,
     PlannedDifference,
     PlannedGuardrail,
     PlannedSuccess,
 )
+from concord.metrics_core.results.words import exact, listed, one_line, percent
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.writing.numbers import MISSING, count
 

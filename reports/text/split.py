@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from concord.metrics_core.checking.problems import in_words
+from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.split import Split, is_in_seconds
 from concord.reports.text.blocks import Block, TextTable
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparison.words import listed
+from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair, Study, Way
-from concord.metrics_core.statistics import rank_tests
-from concord.metrics_core.statistics.random_effects import MIN_DATASETS
+from concord.metrics_core.results.words import listed
+from concord.metrics_core.stats import data_sets as rank_tests
+from concord.metrics_core.stats.data_sets import MIN_DATASETS
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.writing import numbers
 
@@ -185,9 +185,7 @@ def missing_test_sentence(test: FriedmanTest) -> str:
         return ""
     if test.n_models < rank_tests.MIN_MODELS:
         return f"Friedman's test needs {rank_tests.MIN_MODELS} models; there {_are(test.n_models)}."
-    return (
-        f"Friedman's test needs {rank_tests.MIN_DATASETS} data sets; there {_are(test.n_datasets)}."
-    )
+    return f"Friedman's test needs {rank_tests.MIN_FRIEDMAN_DATASETS} data sets; there {_are(test.n_datasets)}."
 
 
 def _are(count: int) -> str:

@@ -1,8 +1,7 @@
 """The cells of a history, as the terminal and the page write them."""
 
-from concord.metrics_core.checking.problems import in_words
-from concord.metrics_core.comparison.history import WORKING_TREE, History, Revision, Standing
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.history import WORKING_TREE, Change, History, Revision, Standing
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS
 

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Iterable
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.precision import (
+from concord.metrics_core.results.comparison import (
+    Comparison,
     WithInterval,
     in_unit_interval,
     narrowest_half,
 )
-from concord.metrics_core.comparison.words import MINUS as MINUS
-from concord.metrics_core.comparison.words import PERCENT as PERCENT
+from concord.metrics_core.results.words import MINUS as MINUS
+from concord.metrics_core.results.words import PERCENT as PERCENT
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001

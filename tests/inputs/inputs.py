@@ -11,7 +11,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from tests.pipeline.loading.load_project import loaded, loaded_background, loaded_truth
 
 File: TypeAlias = (

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import concord as cc
-from concord.metrics_core.comparison.stored import to_content
 from concord.metrics_core.conventions.presets import defines
 from concord.metrics_core.metrics.catalogue import CATALOGUE, expand
+from concord.metrics_core.results.stored import to_content
 
 DEMO = Path(sys.argv[1])
 MODELS = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from tests.metrics_core.comparing import tables
 
 USERS = 60

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.stored import to_content
+from concord.metrics_core.results.stored import to_content
 from tests.metrics_core.defined import defined
 
 USERS = [f"u{n:02}" for n in range(40)]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.stored import to_content
+from concord.metrics_core.results.stored import to_content
 from tests.metrics_core.defined import defined
 from tests.metrics_core.test_compare import ASKED, ITEMS, MODELS, TRUTH, USERS
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.stored import from_content, to_content
+from concord.metrics_core.results.stored import from_content, to_content
 from tests.metrics_core.defined import defined
 
 N_USERS, N_ITEMS = 60, 30

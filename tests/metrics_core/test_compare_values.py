@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.exports import exports
-from concord.metrics_core.comparison.stored import from_content, to_json
-from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.stored import from_content, to_json
+from concord.metrics_core.stats.adjustment import max_t
 from concord.reports.markdown import render_markdown
 from tests.metrics_core.defined import defined
 

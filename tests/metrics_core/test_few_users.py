@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import concord
-from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.results.comparison_parts import Difference
 
 Lists = dict[int, list[str]]
 

@@ -299,12 +299,12 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
 
     assert {frame.filename for frame in extract_tb(raised.value.__traceback__)} == {__file__}
     shown = "".join(format_exception(raised.value))
-    assert "metrics_core/evaluate.py" not in shown
+    assert "metrics_core/evaluation/evaluate.py" not in shown
 
 
 def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "concord.metrics_core.evaluate.labels_of", lambda _: np.arange(3).reshape(2, 2)
+        "concord.metrics_core.evaluation.evaluate.labels_of", lambda _: np.arange(3).reshape(2, 2)
     )
 
     with pytest.raises(ValueError) as raised:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import concord
-from concord.metrics_core.comparison.stored import from_content, to_content
+from concord.metrics_core.results.stored import from_content, to_content
 from concord.reports.writing.verdicts import VERDICTS
 
 USERS = range(30)

@@ -5,11 +5,11 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import defines
-from concord.metrics_core.evaluate import mean_of
-from concord.metrics_core.inputs import open_inputs
+from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.inputs import open_inputs
+from concord.metrics_core.evaluation.panel import differing, panel
+from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.metrics.catalogue import parse
-from concord.metrics_core.scoring.panel import differing, panel
-from concord.metrics_core.scoring.partition import Task, evaluate_partition
 from tests.metrics_core.test_reconcile import LISTS, TRUTH
 
 STANDARD = cc.preset("standard")

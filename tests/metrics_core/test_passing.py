@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import concord as cc
-from concord.metrics_core.reading import loaded, whole_lists
+from concord.metrics_core.data import loaded_tables as loaded
+from concord.metrics_core.data import whole_lists
 
 METRICS = ["nDCG@2", "P@2", "R", "AP", "RR", "F1@1"]
 _MANY = 1 << 20

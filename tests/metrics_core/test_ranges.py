@@ -10,8 +10,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from concord.metrics_core.evaluation.partition import one_ahead
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.scoring.ranges import one_ahead
 
 
 def test_after_an_error_nothing_is_made_any_more_and_what_made_it_is_closed() -> None:

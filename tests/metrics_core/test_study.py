@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import concord
-from concord.metrics_core.comparison.parts import InputFile, Provenance
-from concord.metrics_core.comparison.replicates import Replicates
-from concord.metrics_core.statistics.standard_error import standard_error
+from concord.metrics_core.results.comparison_parts import InputFile, Provenance
+from concord.metrics_core.results.replicates import Replicates
+from concord.metrics_core.stats.verdict import standard_error
 from concord.reports.text import study as text
 from tests.metrics_core.chosen_means import USERS, comparison_of
 from tests.metrics_core.defined import defined

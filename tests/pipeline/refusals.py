@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 
 
 def refusal_of(action: Callable[[], object]) -> str:

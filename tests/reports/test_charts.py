@@ -9,8 +9,8 @@ import pytest
 from altair.utils import schemapi
 
 import concord as cc
-from concord.metrics_core.analyses.plan_curves import power_curves
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.analyses.plan import power_curves
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.bump import bump_chart
 from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
 from concord.reports.charts.differences import difference_chart

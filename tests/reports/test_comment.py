@@ -4,8 +4,8 @@ import re
 
 from markdown_it import MarkdownIt
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.since import Setting
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.history import Setting
 from concord.reports.commenting.comment import Comment, marker, render_comment
 from concord.reports.writing.fitting import COMMENT_LIMIT
 from tests.reports.samples import sample

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.history import Changed, History
-from concord.metrics_core.comparison.parts import MIRROR
+from concord.metrics_core.results.comparison_parts import MIRROR
+from concord.metrics_core.results.history import Changed, History
 from concord.reports.charts.history import history_chart, turned
 from concord.reports.history_page import render_history
 from concord.reports.page import prose, render_html

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.bump import Frame, bump_chart, has_chart
 from concord.reports.sections.panel import Entry, entries, lines, names_and_meanings
 from tests.reports.samples import sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.distributions import drawn, rows
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart

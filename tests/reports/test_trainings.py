@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.exports import exports
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_tables import exports
 from concord.reports.charts.trainings import training_chart
 from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook

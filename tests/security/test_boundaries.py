@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.model import BackgroundFile

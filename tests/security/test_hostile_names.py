@@ -8,9 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.segments.users import user_groups
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence
+from concord.metrics_core.comparison.segment_groups import user_groups
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.params.model import BackgroundFile, ByColumn
 from concord.pipeline.running.connections import workspace

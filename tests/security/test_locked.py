@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.locked import connect, in_memory
+from concord.metrics_core.data.relations import connect, in_memory
 from concord.pipeline.running.connections import workspace
 from tests.project import ROOT
 
@@ -111,7 +111,7 @@ def test_nothing_opens_duckdb_but_the_locked_module() -> None:
         and node.value.id == "duckdb"
         and node.attr in OPENING
     }
-    assert found == {"metrics_core/checking/locked.py: duckdb.connect"}
+    assert found == {"metrics_core/data/relations.py: duckdb.connect"}
 
 
 def test_uses_of_the_shared_database_see_nothing_of_each_other() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.calibrating.experiments import read_experiments
+from concord.metrics_core.analyses.calibrate_experiments import read_experiments
 from concord.metrics_core.metrics import own
 from concord.pipeline.commands.study_file import Project, read_comparisons
 from concord.pipeline.params.repository import is_concords

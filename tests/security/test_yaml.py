@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import BYTES, load_yaml
 from tests.project import ROOT

@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.conventions.presets import Chosen
-from concord.metrics_core.evaluate import Result, evaluate, labels_of, pinned_by
-from concord.metrics_core.scoring.partition import Task
-from concord.metrics_core.spark.evaluate import evaluate_frames
-from concord.metrics_core.spark.result import SparkResult
+from concord.metrics_core.evaluation.evaluate import Result, evaluate, labels_of, pinned_by
+from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.spark.evaluate import SparkResult, evaluate_frames
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.evaluate import labels_of
+from concord.metrics_core.evaluation.accumulator import panels_of, task_of
+from concord.metrics_core.evaluation.evaluate import labels_of
+from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.partition import Part, Task
+from concord.metrics_core.evaluation.side_data import NONE, Background
+from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.scoring.accumulator import panels_of, task_of
-from concord.metrics_core.scoring.background import NONE, Background
-from concord.metrics_core.scoring.buckets.spread import partition_keys, spark_hash
-from concord.metrics_core.scoring.evaluate_model import ModelData
-from concord.metrics_core.scoring.partition import Part, Task
 from concord.pipeline.evaluating.engines import spark as spark_engine
 from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
 from concord.pipeline.evaluating.engines.spark import execute_on_spark

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import concord
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.reading.stores import filesystems
+from concord.metrics_core.data import object_stores as filesystems
+from concord.metrics_core.errors import InputError
 from tests.pipeline.loading.load_project import loaded, refusal
 from tests.stores.server import BUCKET, HOST, KEY, SECRET, Line, Store, environment, store
 from tests.stores.tables import written

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 import concord
-from concord.metrics_core.checking.addresses import address_of
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.reading.files.folders import files_in
-from concord.metrics_core.reading.hashes import hashes
-from concord.metrics_core.reading.loaded import keep_lists
-from concord.metrics_core.reading.stores.filesystems import filesystem
-from concord.metrics_core.reading.stores.places import place_of
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.loaded_tables import keep_lists
+from concord.metrics_core.data.object_stores import filesystem
+from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.table_files import files_in
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.files import address_of
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
 from tests.pipeline.loading.load_project import (

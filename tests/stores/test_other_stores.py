@@ -10,11 +10,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from concord.metrics_core.checking.addresses import address_of, is_remote
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.reading.stores.failures import failure, is_failure
-from concord.metrics_core.reading.stores.filesystems import delta_options, filesystem
-from concord.metrics_core.reading.stores.places import place_of
+from concord.metrics_core.data.object_stores import delta_options, failure, filesystem, is_failure
+from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.files import address_of, is_remote
 from concord.pipeline.params import remote_inputs
 from concord.pipeline.params.places import place_findings
 from concord.pipeline.params.remote_inputs import unwatched_by_dvc

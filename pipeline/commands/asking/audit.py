@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
-from concord.metrics_core.checking.relations import files
-from concord.metrics_core.comparing.evidence.evaluated import Ground
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
+from concord.metrics_core.comparison.inputs import Evidence, Ground
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.data.relations import files
+from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of

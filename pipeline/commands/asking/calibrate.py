@@ -3,12 +3,16 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from concord.metrics_core.calibrating.calibrated import calibrated
-from concord.metrics_core.calibrating.calibration import Agreement, Calibration
-from concord.metrics_core.calibrating.experiments import Experiment, read_experiments
-from concord.metrics_core.calibrating.offline import PINNED, offline_of, revision_of
-from concord.metrics_core.checking.problems import InputError, Problem, in_words
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.analyses.calibrate import Agreement, Calibration, calibrated
+from concord.metrics_core.analyses.calibrate_experiments import (
+    PINNED,
+    Experiment,
+    offline_of,
+    read_experiments,
+    revision_of,
+)
+from concord.metrics_core.errors import InputError, Problem, in_words
+from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.diffing.revision import comparison_at

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
-from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.comparing.evidence.asked import Asked
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.error_analysis import load_cases

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from concord.metrics_core.analyses.check_metric import check_metric as checked
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import refused
 from concord.pipeline.terminal.table import print_result

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.evidence.asked import Asked
-from concord.metrics_core.comparing.evidence.replicated import with_replicates
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.results.history import Change
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.comparing.evaluations import read_evaluations
 from concord.pipeline.diffing.changes import changes, one_sided, unlike, version_warnings

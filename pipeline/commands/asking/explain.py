@@ -9,9 +9,9 @@ import polars as pl
 from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import beside
+from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.results.explain import Derivation, ExplanationDiff
-from concord.metrics_core.scoring.background import Background
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.params.asked import compared_models, replicates_of
 from concord.pipeline.params.model import Params

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from concord.metrics_core.checking.problems import in_words, refuse
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.errors import in_words, refuse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.commands.asking.stale import told_stale
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.own import known_metrics

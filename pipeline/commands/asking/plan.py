@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from concord.metrics_core.analyses.plan import number_problems, plan_comparison
+from concord.metrics_core.analyses.plan import number_problems, plan_comparison, power_curves
 from concord.metrics_core.analyses.plan import plan as plan_numbers
-from concord.metrics_core.analyses.plan_curves import power_curves
-from concord.metrics_core.checking.problems import InputError, refuse
-from concord.metrics_core.comparing.evidence.asked import Effect
+from concord.metrics_core.comparison.config import Effect
+from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.plan import Plan, VarianceComponents
 from concord.pipeline.commands.asking.leaderboard import comparison_of
 from concord.pipeline.commands.asking.stale import warn_if_stale

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from concord.metrics_core.analyses.reconcile import PrintedNumber, search
-from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.problems import refuse
-from concord.metrics_core.evaluate import mean_of
-from concord.metrics_core.scoring.panel import Definition
-from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.partition import Task
 from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.evaluating.engines.executors import executor_of
 from concord.pipeline.evaluating.model_data import model_data

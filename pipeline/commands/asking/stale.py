@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.problems import InputError, Problem
-from concord.metrics_core.reading.hashes import hashes
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.errors import InputError, Problem
 from concord.pipeline.diffing.dvc_lock import LOCK, DvcLock, as_written
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params

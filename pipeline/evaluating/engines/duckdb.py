@@ -6,14 +6,18 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.checking.id_types import share_id_types
-from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.relations import Table, files, view
+from concord.metrics_core.data.relations import Table, connect, files, share_id_types, view
+from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.partition import (
+    Part,
+    Task,
+    judge_partition,
+    one_ahead,
+    put_range,
+    score_partition,
+)
+from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.scoring.background import with_items
-from concord.metrics_core.scoring.evaluate_model import ModelData
-from concord.metrics_core.scoring.partition import Part, Task, judge_partition, score_partition
-from concord.metrics_core.scoring.ranges import one_ahead, put_range
 from concord.pipeline.running.connections import spilling_to
 from concord.pipeline.running.temporary_files import spill_folder
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from concord.metrics_core.scoring.evaluate_model import Executor, execute_in_memory
+from concord.metrics_core.evaluation.evaluate_model import Executor, execute_in_memory
 from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
 from concord.pipeline.params.model import Params
 

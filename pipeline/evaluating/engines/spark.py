@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.checking.extras import extra_named
-from concord.metrics_core.checking.relations import files as table_files
-from concord.metrics_core.checking.relations import view
-from concord.metrics_core.checking.units import ESCAPED, FIRST
-from concord.metrics_core.scoring.background import with_items
-from concord.metrics_core.scoring.buckets.bucket import ORIGIN, Plan
-from concord.metrics_core.scoring.buckets.buckets import (
+from concord.metrics_core.data.relations import files as table_files
+from concord.metrics_core.data.relations import view
+from concord.metrics_core.data.units import ESCAPED, FIRST
+from concord.metrics_core.errors import extra_named
+from concord.metrics_core.evaluation.evaluate_model import ModelData
+from concord.metrics_core.evaluation.partition import Part, Task
+from concord.metrics_core.evaluation.side_data import with_items
+from concord.metrics_core.evaluation.spark.bucket import ORIGIN, Plan
+from concord.metrics_core.evaluation.spark.buckets import (
     ROWS,
     Side,
     bucket_count,
     column,
     evaluate_buckets,
+    exposures_of,
     in_order,
 )
-from concord.metrics_core.scoring.buckets.items import exposures_of
-from concord.metrics_core.scoring.evaluate_model import ModelData
-from concord.metrics_core.scoring.partition import Part, Task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import read_comparison
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.tracking.content.model_content import model_content
 from concord.pipeline.tracking.content.notes import comparison_note

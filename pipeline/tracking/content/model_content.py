@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.json_files import load_json
-from concord.metrics_core.checking.known_by import mark_of
+from concord.metrics_core.files import load_json, mark_of
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import MAKE_AGAIN

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 
 Json = Mapping[str, Any]
 _ROOM = 7000  # characters; MLflow cuts a tag at 8,000 without a word

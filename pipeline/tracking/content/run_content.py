@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from concord.metrics_core.checking.problems import refuse
+from concord.metrics_core.errors import refuse
 
 Json = dict[str, Any]
 

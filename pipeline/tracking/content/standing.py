@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Difference, or_nan
 from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.pipeline.tracking.content.mlflow_names import (
     difference_key,
     leader_key,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.checking.files import open_file
-from concord.metrics_core.checking.problems import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import open_file
 from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.model import PARAMS, Params, RunIdFile
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.stored import cases_to_json, read_cases
+from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.error_analysis import ExampleUser
+from concord.metrics_core.results.stored import cases_to_json, read_cases
 
 STARS = cc.preset("standard", relevance_threshold=4, err_max_grade=5, overrides={"nDCG": {"relevance_threshold": 1}})  # fmt: skip
 LISTS = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.analyses.error_analysis_overlap import (
+from concord.metrics_core.analyses.error_analysis_tables import (
     SharedItems,
     jaccard,
     rank_biased_overlap,

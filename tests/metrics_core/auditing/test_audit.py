@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from tests.metrics_core.auditing import reference
 
 COLUMNS = {"truth": {"time": "time"}, "train": {"time": "time"}}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 import concord as cc
-from concord.metrics_core.analyses.audit_drift import divergence, divide_at_random
+from concord.metrics_core.analyses.audit_effects import divergence, divide_at_random
 
 RUNS = 400
 _counts = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=30)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kendalltau, norm
 
-from concord.metrics_core.calibrating.agreement import (
+from concord.metrics_core.analyses.calibrate_statistics import (
+    by_permutation,
     chance,
     chance_of_best,
     experiments_needed,
@@ -18,7 +19,6 @@ from concord.metrics_core.calibrating.agreement import (
     tau_b,
     tau_interval,
 )
-from concord.metrics_core.calibrating.permuted import by_permutation
 
 SERIES = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=12)
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.calibrating.permuted import by_permutation
-from concord.metrics_core.comparison.parts import InputFile
+from concord.metrics_core.analyses.calibrate_statistics import by_permutation
+from concord.metrics_core.results.comparison_parts import InputFile
 
 TRUTH = {"u1": ["a"], "u2": ["b"]}
 LISTS = {

@@ -10,18 +10,17 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.checking.settings import Arguments
-from concord.metrics_core.comparing.differences import differences
-from concord.metrics_core.comparing.evidence.asked import Asked, effects_of
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated, Ground
-from concord.metrics_core.comparing.evidence.evidence import Evidence
-from concord.metrics_core.comparing.leaderboard import metrics_of, scores
-from concord.metrics_core.comparing.provenance import conventions
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import SegmentCell, Verdict
+from concord.metrics_core.comparison.config import Asked, effects_of
+from concord.metrics_core.comparison.differences import differences
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.leaderboard import metrics_of, scores
+from concord.metrics_core.comparison.provenance import conventions
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.errors import Arguments
+from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
-from concord.metrics_core.scoring.summary import summarise
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 
 Values = Mapping[str, Sequence[float | None]]  # label -> one value a user; None: left out
 NOTHING = pl.DataFrame()

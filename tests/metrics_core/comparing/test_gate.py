@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.comparing.gate import decide, guarded, joined, successes, with_unmatched
-from concord.metrics_core.comparison.gate import Decision, Guardrail, Kind, Measured
-from concord.metrics_core.comparison.words import PERCENT
+from concord.metrics_core.comparison.gate import decide, guarded, joined, successes, with_unmatched
+from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured
+from concord.metrics_core.results.words import PERCENT
 from concord.reports.sections import gate
 from tests.metrics_core.comparing import gate_reference
 

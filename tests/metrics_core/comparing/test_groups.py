@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from concord.metrics_core.comparing.leaderboard import metrics_of
-from concord.metrics_core.comparing.segments.grouped import up_to
-from concord.metrics_core.comparing.sentences.flags import flags
+from concord.metrics_core.comparison.leaderboard import metrics_of
+from concord.metrics_core.comparison.segment_groups import up_to
+from concord.metrics_core.comparison.sentences.verdicts import flags
 from concord.metrics_core.metrics.catalogue import expand
 from tests.metrics_core.comparing.tables import asked_of, cell_of
 from tests.reports.samples import sample

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparing.sentences.retrained import answered
-from concord.metrics_core.comparing.sentences.wording import verdict_sentences
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.comparison.sentences.replicates import answered
+from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
+from concord.metrics_core.results.comparison import Comparison
 from tests.metrics_core.defined import defined
 from tests.reports.samples.trained import trained
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparing.sentences.wording import verdict_sentences
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Segmentation
+from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Segmentation
 from tests.metrics_core.comparing.tables import cell_of, comparison_of
 
 POP = [0.2] * 100

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import MIRROR, Difference, Score
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import MIRROR, Difference, Score
 from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed

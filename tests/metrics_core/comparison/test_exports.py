@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparison.exports import exports
+from concord.metrics_core.results.comparison_tables import exports
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

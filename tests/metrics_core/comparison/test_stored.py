@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.parts import Unit
-from concord.metrics_core.comparison.stored import (
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Unit
+from concord.metrics_core.results.stored import (
     SCHEMA,
     from_content,
     json_schema,

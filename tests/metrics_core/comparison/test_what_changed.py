@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.history import Changed
 from concord.metrics_core.comparison.what_changed import what_changed
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.history import Changed
 from tests.metrics_core.chosen_means import comparison_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.scoring.numerics import exact
-from concord.metrics_core.scoring.numerics.exact import exact_parts, exact_sum, rounded
+from concord.metrics_core.stats import exact_sums as exact
+from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum, rounded
 
 FINITE = st.floats(-1e300, 1e300)
 

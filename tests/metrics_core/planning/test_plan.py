@@ -9,15 +9,10 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparing.gate import guarded
-from concord.metrics_core.comparison.gate import Measured
+from concord.metrics_core.comparison.gate import guarded
+from concord.metrics_core.results.gate import Measured
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
-from concord.metrics_core.statistics.power import (
-    different,
-    equivalent,
-    not_worse,
-    users_needed,
-)
+from concord.metrics_core.stats.power import different, equivalent, not_worse, users_needed
 from concord.reports.text.plan import gate_sentences
 from tests.metrics_core.defined import defined
 from tests.metrics_core.planning import shop

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import beta
 
 from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.scoring.sampled.bounds import Fit, bounds, fit, grid
-from concord.metrics_core.scoring.sampled.chances import chances
+from concord.metrics_core.evaluation.sampled_candidates import Fit, bounds, chances, fit, grid
 
 
 def _exactly(shares: np.ndarray, candidates: Candidates, within: float = 0.0) -> Fit:

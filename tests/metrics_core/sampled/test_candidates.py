@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions
+from concord.metrics_core.evaluation.sampled_candidates import (
+    CORRECTED,
+    GAMMA,
+    UNBIASED,
+    not_corrected,
+)
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.scoring.sampled.corrected import CORRECTED, UNBIASED, not_corrected
-from concord.metrics_core.scoring.sampled.correction import GAMMA
 from tests.metrics_core.sampled.sampled_reference import corrected
 from tests.metrics_core.sampled.samples import (
     CATALOGUE,

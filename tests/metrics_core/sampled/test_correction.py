@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.scoring.sampled.chances import chances
-from concord.metrics_core.scoring.sampled.correction import correction, moments
+from concord.metrics_core.evaluation.sampled_candidates import chances, correction, moments
 from tests.metrics_core.sampled.sampled_reference import chance, corrected
 
 sizes = st.integers(2, 14).flatmap(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, t
 
-from concord.metrics_core.scoring.numerics.clusters import Clusters
-from concord.metrics_core.scoring.numerics.mean_interval import Spread, mean_interval
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.mean_interval import Spread, mean_interval
 
 UNIT = (0.0, 1.0)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from tests.metrics_core.splitting.reference import Row, divided
 
 DAY = 86_400

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, false_discovery_control
 
-from concord.metrics_core.statistics.pairs import adjust, benjamini_hochberg, holm
-from concord.metrics_core.statistics.reuse import chance_of_false_winner, severity_of
+from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
+from concord.metrics_core.stats.verdict import adjust, benjamini_hochberg, holm
 
 NAN = math.nan
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)

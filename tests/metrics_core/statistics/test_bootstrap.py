@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from concord.metrics_core.scoring.numerics.exact import on_grid
-from concord.metrics_core.statistics import bootstrap
-from concord.metrics_core.statistics.bootstrap import (
+from concord.metrics_core.stats import bootstrap
+from concord.metrics_core.stats.bootstrap import (
     HEAVIEST,
     best_probability,
     interval,
     weighted_means,
 )
+from concord.metrics_core.stats.exact_sums import on_grid
 
 NAN = math.nan
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from concord.metrics_core.conventions.conventions import UnitMean
-from concord.metrics_core.scoring.numerics.clusters import Clusters, Ratio
-from concord.metrics_core.statistics.paired import Column, paired
+from concord.metrics_core.stats.clusters import Clusters, Ratio
+from concord.metrics_core.stats.paired import Column, paired
 
 Requests = list[list[float]]  # of each user
 eighths = st.integers(0, 8).map(lambda n: n / 8)

@@ -9,8 +9,7 @@ from scipy.stats import t as student
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.statistics.jackknife import GROUPS, jackknife_intervals
-from concord.metrics_core.statistics.swap import Shown
+from concord.metrics_core.stats.list_swaps import GROUPS, Shown, jackknife_intervals
 
 MEASURES = {
     "Coverage@2": partial(coverage, coverage_items="catalogue"),

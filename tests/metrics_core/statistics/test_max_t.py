@@ -6,10 +6,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from concord.metrics_core.statistics import max_t as module
-from concord.metrics_core.statistics.max_t import max_t
-from concord.metrics_core.statistics.paired import compare
-from concord.metrics_core.statistics.pairs import holm
+from concord.metrics_core.stats import adjustment as module
+from concord.metrics_core.stats.adjustment import max_t
+from concord.metrics_core.stats.paired import compare
+from concord.metrics_core.stats.verdict import holm
 
 
 def _gaps(seed: int, users: int = 80, tests: int = 5, shared: float = 0.7) -> np.ndarray:

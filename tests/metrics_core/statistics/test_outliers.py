@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from concord.metrics_core.statistics.outliers import lowest_p, outlier
+from concord.metrics_core.stats.replicates import lowest_p, outlier
 
 # Grubbs (1969), Technometrics 11(1), 1-21, table I: critical values of (mean - lowest) / s at the one-sided 5 % level.
 TABLE = {3: 1.153, 4: 1.463, 5: 1.672, 6: 1.822, 10: 2.176}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from concord.metrics_core.statistics.paired import CAUTION_BELOW
-from concord.metrics_core.statistics.pairs import Paired, compare, pairs
+from concord.metrics_core.stats.paired import CAUTION_BELOW
+from concord.metrics_core.stats.verdict import Paired, compare, pairs
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from concord.metrics_core.results.plan import VarianceComponents
-from concord.metrics_core.statistics.paired import Paired
-from concord.metrics_core.statistics.power import (
+from concord.metrics_core.stats.paired import Paired
+from concord.metrics_core.stats.power import (
     MOST_USERS,
     Claim,
     better,
@@ -22,7 +22,7 @@ from concord.metrics_core.statistics.power import (
     users_needed,
     variances,
 )
-from concord.metrics_core.statistics.verdict import verdict
+from concord.metrics_core.stats.verdict import verdict
 from tests.metrics_core.defined import defined
 from tests.metrics_core.statistics import power_reference as reference
 

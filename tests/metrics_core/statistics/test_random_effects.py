@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.statistics.random_effects import paule_mandel, random_effects
+from concord.metrics_core.stats.data_sets import paule_mandel, random_effects
 
 # Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13 trials
 # (cases and others vaccinated, cases and others not), as logarithms of the risk ratio.

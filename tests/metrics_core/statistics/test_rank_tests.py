@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
-from concord.metrics_core.statistics.rank_tests import (
+from concord.metrics_core.stats.data_sets import (
     average_ranks,
     critical_difference,
     friedman,

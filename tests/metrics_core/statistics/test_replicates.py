@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
-from concord.metrics_core.scoring.numerics.clusters import Clusters
-from concord.metrics_core.statistics.needed_replicates import trainings_needed, users_needed
-from concord.metrics_core.statistics.replicates import (
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.replicates import (
     OverTrainings,
     Part,
     Trained,
     mean_of_defined,
+    trainings_needed,
     turned,
+    users_needed,
 )
 from tests.metrics_core.defined import defined
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from concord.metrics_core.statistics.sign_flips import SignFlips, fewest_differing, least_p
+from concord.metrics_core.stats.sign_flips import SignFlips, fewest_differing, least_p
 
 
 def reference(differences: list[float], margin: float = 0.0) -> tuple[Fraction, Fraction]:

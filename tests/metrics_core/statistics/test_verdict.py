@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from concord.metrics_core.statistics.pairs import Paired, compare, holm, verdict
+from concord.metrics_core.stats.verdict import Paired, compare, holm, verdict
 
 ALPHA = 0.05
 

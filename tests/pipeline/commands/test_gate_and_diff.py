@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.statistics.pairs import compare
+from concord.metrics_core.stats.verdict import compare
 from concord.pipeline.commands.gate import EXIT_CODES
 from tests.pipeline.revisions import SECOND, cache_without, cached_file, commit, scored_lists
 from tests.project import (

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.plan_curves import power_curves
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.analyses.plan import power_curves
+from concord.metrics_core.results.stored import to_json
 from concord.pipeline.commands.asking import leaderboard as command
 from concord.pipeline.commands.declared import parser_of
 from concord.pipeline.running import announce

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.pin import pin
 from concord.pipeline.params.read import examined, read_params
 from tests.pipeline.refusals import refusal_of

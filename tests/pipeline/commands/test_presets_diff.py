@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.asking.presets import diff_presets
 from tests.project import ROOT, change_params
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import to_json
 from concord.pipeline.commands.study import run_study
 from concord.pipeline.commands.study_file import read_study_file
 from concord.pipeline.diffing.dvc_lock import DvcLock

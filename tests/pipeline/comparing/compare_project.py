@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.comparing.evidence.evidence import Evidence
+from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
-from concord.metrics_core.scoring.summary import summarise
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of

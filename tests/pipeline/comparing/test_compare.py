@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.stats import wilcoxon
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.comparing import compare as stage
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params

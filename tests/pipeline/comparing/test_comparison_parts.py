@@ -11,11 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from concord.metrics_core.comparison.stored import read_cases
+from concord.metrics_core.evaluation.panel import Definition, panel
+from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.error_analysis import Cases
-from concord.metrics_core.scoring.panel import Definition, panel
-from concord.metrics_core.scoring.summary import summarise
+from concord.metrics_core.results.stored import read_cases
 from concord.pipeline.comparing.compare import compare
 from concord.pipeline.evaluating.evaluate import evaluate
 from concord.pipeline.loading.load import load

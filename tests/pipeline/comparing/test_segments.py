@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparing.differences import differences
-from concord.metrics_core.comparing.segments.segments import segments
-from concord.metrics_core.comparison.parts import Segment, Segmentation
+from concord.metrics_core.comparison.differences import differences
+from concord.metrics_core.comparison.segments import segments
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.comparison_parts import Segment, Segmentation
 from concord.pipeline.params.model import BackgroundFile, Params
 from tests.pipeline.comparing.compare_project import evidence_of, params_of, write_evaluation
 

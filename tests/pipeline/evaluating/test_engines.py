@@ -10,12 +10,12 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
+from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
+from concord.metrics_core.evaluation.partition import Part, Task, count_users
+from concord.metrics_core.evaluation.side_data import NONE, Background
+from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE, expand, parse
 from concord.metrics_core.results.explain import Derivation
-from concord.metrics_core.scoring.background import NONE, Background
-from concord.metrics_core.scoring.evaluate_model import ModelData, execute_in_memory
-from concord.metrics_core.scoring.partition import Part, Task, count_users
-from concord.metrics_core.scoring.summary import summarise_catalogue
 from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.warnings.ids import id_warnings
-from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.inputs import Evaluated
+from concord.metrics_core.comparison.warnings.ids import id_warnings
+from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.evaluating.model_data import check_model_ids
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, Params

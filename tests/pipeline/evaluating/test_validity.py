@@ -8,16 +8,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.checking.relations import id_views
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
-from concord.metrics_core.comparing.warnings.lists import warnings
-from concord.metrics_core.comparing.warnings.looked_for import checked_kinds
-from concord.metrics_core.comparison.parts import Warned
+from concord.metrics_core.comparison.inputs import Evaluated
+from concord.metrics_core.comparison.warnings.lists import checked_kinds, warnings
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.data.relations import id_views
+from concord.metrics_core.evaluation import diagnostics as scoring
+from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
+from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.metrics.catalogue import parse
-from concord.metrics_core.scoring import validity as scoring
-from concord.metrics_core.scoring.evaluate_model import ModelData, execute_in_memory
-from concord.metrics_core.scoring.partition import Task
+from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.comparing.evaluations import ground_of
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import BackgroundFile, Params

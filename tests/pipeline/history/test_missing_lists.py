@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from concord.metrics_core.comparing.evidence.evaluated import Evaluated
+from concord.metrics_core.comparison.inputs import Evaluated
 from concord.pipeline.diffing.changes import changes
 from concord.pipeline.diffing.dvc_lock import DvcLock
 from concord.pipeline.diffing.revision import Former

@@ -12,9 +12,9 @@ from unittest.mock import patch
 import pytest
 from ruamel.yaml import YAML
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.history import Changed, History
-from concord.metrics_core.comparison.stored import SCHEMA
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.history import Changed, History
+from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.diffing.dvc_lock import ComparisonParams, DvcLock
 from concord.pipeline.diffing.git import FileAtCommit, files_at
 from concord.pipeline.history.commits import commits, is_shallow, since

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
-from concord.metrics_core.checking.locked import in_memory
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.data.relations import in_memory
 from concord.pipeline.loading.load import load
 from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.loading.load_truth import load_truth

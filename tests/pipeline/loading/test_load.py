@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_readers import FINE, outcomes
 from benchmarks.odd_types import ALL
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.reading import quality as quality_file
-from concord.metrics_core.reading.hashes import Hashes, hashes
+from concord.metrics_core.data import quality as quality_file
+from concord.metrics_core.data.hashes import Hashes, hashes
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
 from tests.inputs.inputs import write_table
 from tests.pipeline.loading.load_project import (

@@ -14,13 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.checking.locked import in_memory
-from concord.metrics_core.checking.problems import InputError
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.reading import in_order, judgements_in_order, loaded, whole_lists
-from concord.metrics_core.reading.given import table_given
-from concord.metrics_core.reading.loaded import InMemory, keep_lists, keep_truth, order_counts
-from concord.metrics_core.reading.rules.policies import policies_of
+from concord.metrics_core.data import loaded_tables as loaded
+from concord.metrics_core.data import sorted_reader as in_order
+from concord.metrics_core.data import sorted_truth_reader as judgements_in_order
+from concord.metrics_core.data import whole_lists
+from concord.metrics_core.data.arguments import table_given
+from concord.metrics_core.data.loaded_tables import InMemory, keep_lists, keep_truth, order_counts
+from concord.metrics_core.data.policies import policies_of
+from concord.metrics_core.data.relations import in_memory
+from concord.metrics_core.errors import InputError
 from tests.project import ROOT
 
 Outcome = tuple[pl.DataFrame | None, Any]  # rows and quality, or nothing and the refusal

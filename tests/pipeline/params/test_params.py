@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
-from concord.metrics_core.comparison.gate import Gate
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.gate import Gate
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import examined, read_params
 from tests.pipeline.refusals import refusal_of

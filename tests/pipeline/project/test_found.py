@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from mlflow import MlflowClient
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.project import files as looked_at
 from concord.pipeline.project.found import Found, found_in

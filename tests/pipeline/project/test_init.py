@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.commands.validate import validate
 from concord.pipeline.params.read import read_params

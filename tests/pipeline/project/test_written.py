@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.safe_yaml import load_yaml

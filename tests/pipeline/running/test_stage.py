@@ -11,8 +11,8 @@ from threading import Timer
 import duckdb
 import pytest
 
-from concord.metrics_core.checking.locked import connect
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.errors import InputError
 from concord.pipeline.running.connections import SPILL, spilling_to, workspace
 from concord.pipeline.running.failures import in_words
 from concord.pipeline.running.outputs import whole

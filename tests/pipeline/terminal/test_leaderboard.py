@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import concord as cc
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.terminal.leaderboard import print_leaderboard
 from concord.reports.writing.numbers import signed_interval
 from tests.reports.samples.trained import trained

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.history import History
+from concord.metrics_core.results.history import History
 from concord.pipeline.terminal.history import print_history
 from concord.pipeline.terminal.table import print_result, print_table
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.tracking.content.comparison_content import contents

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import concord as cc
-from concord.metrics_core.comparison.stored import to_json
+from concord.metrics_core.results.stored import to_json
 from tests.reports.samples.sample import BASELINE, FIVE, HERE, PRIMARY
 
 SKILLS = dict(zip(FIVE, (0.3, 0.33, 0.55, 0.54, 0.2), strict=True))

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.comparison.parts import Verdict
-from concord.metrics_core.comparison.since import Change, SegmentChange, Setting, Since
+from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.history import Change, SegmentChange, Setting, Since
 from concord.reports.commenting.comment import Comment, render_comment
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed

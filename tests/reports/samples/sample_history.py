@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from concord.metrics_core.comparison.history import Changed, History, Reuse, Revision, Standing
-from concord.metrics_core.comparison.parts import Verdict
-from concord.metrics_core.comparison.since import Change
+from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.history import Change, Changed, History, Reuse, Revision, Standing
 
 
 def standing(model: str, mean: float | None, verdict: Verdict | None, label: str = "R@1") -> Standing:  # fmt: skip

@@ -7,7 +7,7 @@ from functools import cache
 import polars as pl
 
 import concord as cc
-from concord.metrics_core.comparison.comparison import Comparison
+from concord.metrics_core.results.comparison import Comparison
 
 USERS = [f"u{i}" for i in range(60)]
 

@@ -1,7 +1,7 @@
 """A sample's content as the typed comparison that everything else takes."""
 
-from concord.metrics_core.comparison.comparison import Comparison
-from concord.metrics_core.comparison.stored import from_content
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import from_content
 from tests.reports.samples.sample import Content
 
 

@@ -20,7 +20,7 @@ from mlflow.entities import DatasetInput
 from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
 
 import concord as cc
-from concord.metrics_core.checking.problems import InputError
+from concord.metrics_core.errors import InputError
 from concord.pipeline.tracking.evaluator import ConcordEvaluator
 from tests.parity.measure import python_with
 from tests.pipeline.refusals import refusal_of

@@ -1,1 +1,0 @@
-"""Offline against online: which offline differences agreed with past A/B experiments."""

@@ -1,1 +1,0 @@
-"""What every input goes through: a connection that reads nothing else, checks of rows, ids that meet, refusals in words."""

@@ -1,1 +1,0 @@
-"""Models in groups of users or items."""

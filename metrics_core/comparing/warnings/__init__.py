@@ -1,1 +1,0 @@
-"""Signs of a doubtful evaluation, told from the tables and counts alone, each with what to do."""

@@ -1,0 +1,336 @@
+"""Differences: every pair of models on every label, adjusted and judged together; list-swap tests."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.comparison.aligned import Aligned, by_pair
+from concord.metrics_core.comparison.config import Asked, absolute
+from concord.metrics_core.comparison.inputs import Evidence, Ground, Models
+from concord.metrics_core.comparison.segment_groups import closed_up
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.relations import files, schema, view, whole
+from concord.metrics_core.evaluation.judge import fetch
+from concord.metrics_core.evaluation.listing import number_items
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
+from concord.metrics_core.stats.adjustment import max_t
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.list_swaps import (
+    Measure,
+    Shown,
+    Swapped,
+    jackknife_intervals,
+    swap_tests,
+)
+from concord.metrics_core.stats.paired import wilcoxon
+from concord.metrics_core.stats.verdict import Paired, adjust, compare, pairs, verdict
+
+_USER_NUMBERS = """
+CREATE TABLE user_numbers AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
+FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
+"""
+_SHOWN = """
+SELECT DISTINCT user_number, item_number
+FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
+JOIN user_numbers USING (user) JOIN item_numbers USING (item)
+WHERE place <= {k} ORDER BY ALL
+"""
+_ALL = 1 << 40  # places: the whole list
+
+
+def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
+    """(label, model) -> the test of the model against the baseline, where both were trained once."""
+    asked = evidence.asked
+    how = {"resamples": asked.resamples, "seed": asked.seed}
+    return {
+        (label, lists.model): test
+        for lists in _lists_of(evidence, asked.labels, list(evidence.models))
+        for label, test in swap_tests(
+            lists.shown, lists.baseline, lists.measures, items=lists.items, k=lists.k, **how
+        ).items()
+    }
+
+
+def swap_intervals(
+    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """(label, model) -> the jackknife's interval of the model minus the baseline, of those labels over all users."""
+    return {
+        (label, lists.model): (or_none(low), or_none(high))
+        for lists in _lists_of(evidence, labels, models)
+        for label, (low, high) in jackknife_intervals(
+            lists.shown,
+            lists.baseline,
+            lists.measures,
+            items=lists.items,
+            k=lists.k,
+            confidence=evidence.asked.confidence,
+        ).items()
+    }
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """What a model and the baseline show at one cutoff, and the labels that read it."""
+
+    model: str
+    shown: Shown
+    baseline: Shown
+    measures: Mapping[str, Measure]
+    items: Items
+    k: int | None
+
+
+def _lists_of(
+    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+) -> Iterator[_Lists]:
+    """Each of the models against the baseline at each cutoff of the labels over all users."""
+    asked = evidence.asked
+    once = {model: found for model, found in evidence.models.items() if not found.trainings}
+    names = list(once)
+    of_catalogue = [label for label in labels if label.metric.of_catalogue]
+    others = [model for model in models if model != asked.baseline and model in once]
+    if not of_catalogue or not others or asked.baseline not in once:
+        return
+    with _numbered(once, evidence.ground) as connection:
+        items = number_items(connection, None)
+        owner = _owner(connection, asked.conventions)
+        for read, group in _alike(of_catalogue, asked.conventions).items():
+            measures = {str(label): _measure(label, asked.conventions) for label in group}
+            find = partial(_shown, connection, read=read, items=items, owner=owner)
+            ours = find(_view(names, asked.baseline))
+            for model in others:
+                yield _Lists(model, find(_view(names, model)), ours, measures, items, read.k)
+
+
+class _Read(NamedTuple):
+    """What a label reads: the cutoff, and which of the rankings."""
+
+    k: int | None
+    ranking: int
+
+    @classmethod
+    def of(cls, label: Label, pinned: Conventions) -> Self:
+        return cls(label.k, label.ranking_number(pinned))
+
+
+def _alike(labels: Sequence[Label], pinned: Conventions) -> Mapping[_Read, list[Label]]:
+    """Labels by what they read."""
+    groups: dict[_Read, list[Label]] = {}
+    for label in labels:
+        groups.setdefault(_Read.of(label, pinned), []).append(label)
+    return groups
+
+
+def _measure(label: Label, pinned: Conventions) -> Measure:
+    own = label.conventions(pinned)
+    return partial(
+        label.metric.function, **{knob: getattr(own, knob) for knob in label.metric.knobs}
+    )
+
+
+@contextmanager
+def _numbered(models: Models, ground: Ground) -> Iterator[DuckDBPyConnection]:
+    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
+    tables = [evaluated.lists for evaluated in models.values()]
+    with ground.connecting(files(tables)) as connection:
+        for number, lists in enumerate(tables):
+            ranking = "ranking" if "ranking" in schema(lists) else "0 AS ranking"
+            view(connection, f"table_{number}", lists)
+            connection.execute(
+                f"CREATE VIEW lists_of_{number} AS SELECT user, item, rank, {ranking} FROM table_{number}"
+            )
+        every = " UNION ALL ".join(
+            f"SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM lists_of_{number}"
+            for number in range(len(tables))
+        )
+        connection.execute(f"CREATE VIEW lists AS {every}")
+        nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+        for name, table in (("train", ground.train), ("items", ground.items)):
+            view(connection, name, nothing if table is None else whole(table))
+        connection.execute(_USER_NUMBERS)
+        yield connection
+
+
+def _view(models: Sequence[str], model: str) -> str:
+    """A name of our own: DuckDB does not tell `ALS` from `als`, and `lists` is taken."""
+    return f"lists_of_{models.index(model)}"
+
+
+def _owner(connection: DuckDBPyConnection, pinned: Conventions) -> Ints | None:
+    """The number of whose request each user number is; None where they are users."""
+    if pinned.unit_mean is None:
+        return None
+    units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()["user"]
+    return Clusters.of(units, pinned.unit_mean).user
+
+
+def _shown(
+    connection: DuckDBPyConnection, view: str, *, read: _Read, items: Items, owner: Ints | None
+) -> Shown:
+    lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {read.ranking})")
+    rows = fetch(connection, _SHOWN.format(lists=lists, k=_ALL if read.k is None else read.k))
+    return Shown(rows["user_number"], rows["item_number"], owner)
+
+
+MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read
+
+
+@dataclass(frozen=True)
+class _Found:
+    label: Label
+    a: str
+    b: str
+    paired: Paired
+    min_effect: float
+    p_wilcoxon: float = math.nan
+
+
+def differences(evidence: Evidence) -> list[Difference]:
+    """One a label and pair; from twelve models on, labels that are not primary against the baseline only.
+
+    Over pairs x primary labels Holm, or joint sign flips if they are asked for, never below the p that belongs to
+    the interval; Benjamini-Hochberg over the others.
+    """
+    asked, aligned = evidence.asked, evidence.aligned
+    found = [*_compare(evidence), *_swapped(evidence)]
+    order = {str(label): place for place, label in enumerate(asked.labels)}
+    found.sort(key=lambda each: order[str(each.label)])
+    primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
+    adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
+    if asked.adjustment == "max_t":
+        family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
+        alone = np.array([each.paired.p for each in family], dtype=np.float64)
+        adjusted[primary] = np.maximum(_jointly(asked, family, aligned), alone)  # as the interval
+    in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+    return [
+        _difference(each, bool(is_primary), float(p), in_family, asked)
+        for each, is_primary, p in zip(found, primary, adjusted, strict=True)
+    ]
+
+
+def _compare(evidence: Evidence) -> Iterator[_Found]:
+    asked, models, aligned = evidence.asked, evidence.models, evidence.aligned
+    conventions = asked.conventions
+    every_pair = pairs(list(models), asked.baseline)
+    for label in asked.labels:
+        if label.metric.of_catalogue:  # one number over all users: no user differs
+            continue
+        text = str(label)
+        in_full = text in asked.primary or len(models) < MANY_MODELS
+        named = every_pair if in_full else every_pair[: len(models) - 1]
+        means = {model: or_nan(evaluated.mean(text)) for model, evaluated in models.items()}
+        effect = absolute(asked.min_effects[text], means[asked.baseline])
+        values = aligned.values(text, label.conventions(conventions).undefined)
+        clusters = aligned.whose(label, conventions)
+        results = compare(
+            values,
+            named,
+            confidence=asked.confidence,
+            clusters=clusters,
+            bounds=label.bounds(conventions),
+            unlisted=evidence.unlisted,
+        )
+        for (a, b), result in zip(named, results, strict=True):
+            pooled = is_pooled(label, conventions)
+            kept = result.of_means(means[a], means[b]) if pooled else result
+            tested = asked.wilcoxon and not math.isnan(kept.p)
+            p_wilcoxon = wilcoxon(*by_pair(values[a], values[b], clusters)) if tested else math.nan
+            yield _Found(label, a, b, kept, effect, p_wilcoxon)
+
+
+def _jointly(asked: Asked, family: Sequence[_Found], aligned: Aligned) -> Floats:
+    """P values of the primary comparisons by joint sign flips; NaN where there is no test."""
+    adjusted = np.full(len(family), np.nan)
+    tested = [i for i, each in enumerate(family) if not math.isnan(each.paired.p)]
+    values = {
+        label: aligned.values(str(label), label.conventions(asked.conventions).undefined)
+        for label in {family[i].label for i in tested}
+    }
+    compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
+    whose = {label: aligned.whose(label, asked.conventions) for label in values}
+    adjusted[tested] = max_t(
+        [by_pair(values[label][a], values[label][b], whose[label]) for label, a, b in compared],
+        resamples=asked.resamples,
+        seed=asked.seed,
+    )
+    return adjusted
+
+
+def _swapped(evidence: Evidence) -> Iterator[_Found]:
+    """The labels over all users, which no user has a value of: each model against the baseline.
+
+    Lists of several trainings are not swapped: what those models differ by is tested over trainings.
+    """
+    asked, models = evidence.asked, evidence.models
+    tests = swap_results(evidence)
+    for label in asked.labels:
+        for model in models if label.metric.of_catalogue else ():
+            if model == asked.baseline:
+                continue
+            text = str(label)
+            a, b = (or_nan(models[name].mean(text)) for name in (model, asked.baseline))
+            effect = absolute(asked.min_effects[text], b)
+            if (text, model) in tests:
+                test = tests[text, model]
+                counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
+                found = Paired.of_lists(a, b, **counts, p=test.p)
+            else:
+                n_users = models[model].summary["metrics"][text]["n_users"]
+                counts = {"n_users": n_users, "n_nonzero": n_users}
+                found = Paired.of_lists(a, b, **counts, p=math.nan).of_means(a, b)
+            if {model, asked.baseline} & evidence.unlisted.keys():
+                found = found.as_not_comparable()
+            yield _Found(label, model, asked.baseline, found, effect)
+
+
+def _difference(
+    found: _Found, primary: bool, p_adjusted: float, in_family: int, asked: Asked
+) -> Difference:
+    """The row of a pair. in_family : primary comparisons that are tested."""
+    paired, upwards = found.paired, found.label.metric.higher_is_better
+    return Difference(
+        label=str(found.label),
+        a=found.a,
+        b=found.b,
+        vs_baseline=found.b == asked.baseline,
+        primary=primary,
+        mean_a=or_none(paired.mean_a),
+        mean_b=or_none(paired.mean_b),
+        difference=or_none(paired.difference),
+        ci_low=or_none(paired.ci_low),
+        ci_high=or_none(paired.ci_high),
+        relative=or_none(paired.relative),
+        effect_size=or_none(paired.effect_size),
+        better=or_none(paired.above if upwards else paired.below),
+        equal=or_none(paired.equal),
+        worse=or_none(paired.below if upwards else paired.above),
+        n_users=paired.n_users,
+        n_nonzero=paired.n_nonzero,
+        caution=paired.caution,
+        p=or_none(paired.p),
+        p_adjusted=or_none(p_adjusted),
+        p_wilcoxon=or_none(found.p_wilcoxon),
+        test=paired.test,
+        adjustment=asked.adjustment if primary else "bh",
+        min_effect=or_none(found.min_effect),
+        verdict=verdict(
+            paired,
+            p_adjusted,
+            alpha=asked.alpha,
+            min_effect=found.min_effect,
+            higher_is_better=upwards,
+            tests=in_family if primary and asked.adjustment == "holm" else 1,
+        ),
+    )

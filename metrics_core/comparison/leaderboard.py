@@ -1,0 +1,189 @@
+"""The leaderboard: means, chances of being best, trade-offs and the spread of users' differences."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from concord.metrics_core.comparison.aligned import Aligned
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evidence, Models
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.results.comparison_parts import (
+    BestChance,
+    Difference,
+    Distribution,
+    Metric,
+    Point,
+    Score,
+    Tradeoff,
+    or_none,
+)
+from concord.metrics_core.stats.bootstrap import best_probability, weighted_means
+from concord.metrics_core.stats.tolerance import difference
+
+_NOT_TESTED = {"no_interval", "not_comparable"}
+
+
+def metrics_of(asked: Asked) -> Iterator[Metric]:
+    """What the reader must know of every label, in report order."""
+    for label in asked.labels:
+        yield Metric(
+            label=str(label),
+            name=label.name,
+            stem=label.stem,
+            k=label.k,
+            higher_is_better=label.metric.higher_is_better,
+            primary=str(label) in asked.primary,
+            min_effect=str(asked.min_effects[str(label)]),
+            family=label.metric.family,
+            formula=label.metric.formula,
+            source=label.metric.source,
+        )
+
+
+def scores(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[Score]:
+    """One a label and model, from the summaries; models with the best mean share `best`.
+
+    A model that lacks the lists of most users is none of the best, unless all do.
+    """
+    asked, models = evidence.asked, evidence.models
+    tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
+    for label in asked.labels:
+        text = str(label)
+        best = _best(label, {model: models[model].mean(text) for model in evidence.compared})
+        is_primary = text in asked.primary  # every pair was compared
+        for model, evaluated in models.items():
+            others = [one for one in best if one != model] if is_primary else []
+            against = [tests[text, frozenset((model, one))] for one in others]
+            close = model in best or _none_is_better(label, model, against, asked.alpha)
+            yield Score(
+                model=model,
+                label=text,
+                **evaluated.summary["metrics"][text],
+                best=model in best,
+                indistinguishable_from_best=close if is_primary else None,
+            )
+
+
+def _best(label: Label, means: Mapping[str, float | None]) -> list[str]:
+    known = {model: mean for model, mean in means.items() if mean is not None}
+    if not known:
+        return []
+    value = (max if label.metric.higher_is_better else min)(known.values())
+    return [model for model, mean in known.items() if difference(mean, value) == 0]
+
+
+def _none_is_better(
+    label: Label, model: str, against_best: Sequence[Difference], alpha: float
+) -> bool | None:
+    """Is there one of the best that is not significantly better? None where nothing can be tested.
+
+    Significantly worse it can be, too: means are over each model's users, a test is over those whom both have.
+    """
+    if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
+        return None
+    if any(pair.difference is None for pair in against_best):
+        return None
+    return any(
+        pair.p_adjusted is None or pair.p_adjusted >= alpha or _ahead(label, model, pair)
+        for pair in against_best
+    )
+
+
+def _ahead(label: Label, model: str, pair: Difference) -> bool:
+    gained = (pair if pair.a == model else pair.mirrored()).difference
+    return gained is not None and (gained > 0 if label.metric.higher_is_better else gained < 0)
+
+
+def best_chances(evidence: Evidence) -> Iterator[BestChance]:
+    """One a primary label and model, over the users whom all models have; models of equal mean share a resample.
+
+    Models that are not compared, as they lack the lists of most users, have no probability, unless all do.
+    """
+    asked, aligned = evidence.asked, evidence.aligned
+    models = evidence.compared
+    for label in asked.of_primary:
+        if is_pooled(label, asked.conventions):
+            continue
+        columns = _columns(aligned, models, label, label.conventions(asked.conventions).undefined)
+        columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
+        if (clusters := aligned.whose(label, asked.conventions)) is not None:
+            columns = np.column_stack([clusters.scores(column) for column in columns.T])
+        means = weighted_means(columns, resamples=asked.resamples, seed=asked.seed)
+        shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
+        known = dict(zip(models, shares.tolist(), strict=True))
+        for model in aligned.tables:
+            yield BestChance(
+                str(label), model, or_none(known.get(model, math.nan)), asked.resamples
+            )
+
+
+def _columns(aligned: Aligned, models: Sequence[str], label: Label, undefined: str) -> Floats:
+    """(users, models), one model after the other: they are not held twice."""
+    columns = np.empty((len(aligned.users), len(models)))
+    for place, model in enumerate(models):
+        columns[:, place] = aligned.column(model, str(label), undefined)
+    return columns
+
+
+def tradeoffs(asked: Asked, models: Models) -> list[Tradeoff]:
+    """One a label beyond accuracy at the main cutoff, or without a cutoff."""
+    y = asked.of_primary[0]
+    return [
+        _tradeoff(x, y, models)
+        for x in asked.labels
+        if x.metric.family == "beyond" and x.k in {None, asked.main_k} and x != y
+    ]
+
+
+def _tradeoff(x: Label, y: Label, models: Models) -> Tradeoff:
+    means = {model: (e.mean(str(x)), e.mean(str(y))) for model, e in models.items()}
+    known = {m: (a, b) for m, (a, b) in means.items() if a is not None and b is not None}
+    return Tradeoff(
+        str(x),
+        str(y),
+        x.metric.higher_is_better,
+        y.metric.higher_is_better,
+        tuple(
+            Point(model, *at, pareto=not _beaten(at, known, x, y)) for model, at in known.items()
+        ),
+    )
+
+
+def _beaten(
+    at: tuple[float, float], points: Mapping[str, tuple[float, float]], x: Label, y: Label
+) -> bool:
+    """Is another model at least as good on both and better on one?"""
+    signs = [1 if label.metric.higher_is_better else -1 for label in (x, y)]
+    mine = [sign * value for sign, value in zip(signs, at, strict=True)]
+    others = [[s * v for s, v in zip(signs, other, strict=True)] for other in points.values()]
+    return any(o != mine and o[0] >= mine[0] and o[1] >= mine[1] for o in others)
+
+
+PERCENTILES = np.arange(101)
+
+
+def distributions(asked: Asked, aligned: Aligned) -> Iterator[Distribution]:
+    """One a primary label and challenger."""
+    for label in asked.of_primary:
+        values = aligned.values(str(label), label.conventions(asked.conventions).undefined)
+        for model in values:
+            if model != asked.baseline:
+                gaps = aligned.by_user(values[model] - values[asked.baseline])
+                yield _of_pair(str(label), model, asked.baseline, gaps)
+
+
+def _of_pair(label: str, a: str, b: str, gaps: Floats) -> Distribution:
+    gaps = gaps[~np.isnan(gaps)]
+    differing = gaps[gaps != 0]
+    n_zero = len(gaps) - len(differing)
+    return Distribution(label, a, b, len(gaps), n_zero, _percentiles(differing))
+
+
+def _percentiles(gaps: Floats) -> tuple[float, ...]:
+    """Values that occur, so that no machine's rounding enters; nothing where nobody differs."""
+    if not len(gaps):
+        return ()
+    return tuple(np.percentile(gaps, PERCENTILES, method="inverted_cdf").tolist())

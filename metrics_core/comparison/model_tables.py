@@ -1,0 +1,259 @@
+"""Lists of models, a truth and what else there is, as people hand them over -> the results that a comparison reads."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated, Ground
+from concord.metrics_core.comparison.replicate_config import of_lists
+from concord.metrics_core.data.arguments import Columns, columns_named, table_given
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.id_matching import Met
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.loaded_tables import (
+    LOADERS,
+    InMemory,
+    keep_lists,
+    keep_truth,
+    order_counts,
+)
+from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.policies import Policies, policies_of
+from concord.metrics_core.data.quality import of_folds
+from concord.metrics_core.data.relations import connect, in_memory
+from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.evaluation.accumulator import task_of
+from concord.metrics_core.evaluation.evaluate_model import (
+    ModelData,
+    check_ids,
+    evaluate_model,
+    execute_in_memory,
+)
+from concord.metrics_core.evaluation.grade_fit import misgraded
+from concord.metrics_core.evaluation.inputs import read_users_without_items
+from concord.metrics_core.evaluation.panel import Panel
+from concord.metrics_core.evaluation.partition import Part, Task, evaluated
+from concord.metrics_core.files import WHOLE, known_of
+
+NO_PANELS: Mapping[str, Panel] = {}
+
+
+def given_of(background: Mapping[str, Data | None]) -> list[str]:
+    """The tables that are there."""
+    return [name for name, table in background.items() if table is not None]
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """Judgements, and what was found in them.
+
+    known : the users who are evaluated, where they are more than those of the judgements
+    """
+
+    judgements: pl.DataFrame
+    found: Mapping[str, Any]
+    known: pl.DataFrame | None
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What all models are evaluated on.
+
+    truths : fold -> its truth; WHOLE -> that of all lists
+    tables : role of the others -> what messages call it, and what was found in it
+    """
+
+    ground: Ground
+    truths: Mapping[str, _Truth]
+    tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
+
+    def inputs(self, lists: Mapping[str, Any], fold: str) -> dict[str, dict[str, Any]]:
+        """By what truth, a model's lists and the other tables are known."""
+        others = {role: found for role, (_, found) in self.tables.items()}
+        found = {"truth": self.truths[fold].found, "lists": lists, **others}
+        return {role: known_of(of) for role, of in found.items()}
+
+
+def evaluations(
+    asked: Asked,
+    lists: Mapping[str, Data],
+    truths: Mapping[str, Data],
+    background: Mapping[str, Data | None],
+    *,
+    columns: Columns | None,
+    input: Mapping[str, Any] | None,
+    panels: Mapping[str, Panel] = NO_PANELS,
+    unit: Sequence[str] = (),
+    names: Collection[str] | None = None,
+) -> tuple[dict[str, Evaluated], Ground]:
+    """The results of each of the lists, or of those named, each by the truth of its fold; and what all are evaluated on.
+
+    Parameters
+    ----------
+    lists   : name -> a model's, or one training's
+    truths  : fold -> its truth; WHOLE -> that of all lists
+    columns : what tables call their columns, of models with replicates by the model's name, too
+    """
+    roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *background)}}
+    named = columns_named(of_lists(columns or {}, asked.replicates), roles)
+    reader = ModelTables(asked, policies_of(input or {}), named, panels, unit)
+    data = reader.data(truths, background)
+    folds = {} if WHOLE in truths else asked.replicates
+    fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
+    results = {
+        name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, WHOLE))
+        for name in (lists if names is None else names)
+    }
+    return results, data.ground
+
+
+@dataclass(frozen=True)
+class ModelTables:
+    """Reads, checks and evaluates what people hand over, by the functions that the pipeline's stages call."""
+
+    asked: Asked
+    policies: Policies
+    columns: Columns
+    panels: Mapping[str, Panel]
+    unit: Sequence[str] = ()
+
+    def data(self, truths: Mapping[str, Data], background: Mapping[str, Data | None]) -> _Data:
+        """The truth, or that of each fold, and what else is given."""
+        read = {fold: self._truth(fold, truth) for fold, truth in truths.items()}
+        judgements = {fold: truth.judgements for fold, truth in read.items()}
+        first = next(iter(judgements.values()))
+        folds = {fold: each for fold, each in judgements.items() if fold != WHOLE}
+        found = {fold: truth.found for fold, truth in read.items()}
+        tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
+        frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
+        for role in given_of(background):
+            frames[role], tables[role] = self._background(role, background[role])
+        quality = of_folds(found) if folds else found[WHOLE]
+        ground = Ground(first, **frames, truth_quality=quality, connecting=_connecting, folds=folds)
+        return _Data(ground, read, tables)
+
+    def _truth(self, fold: str, truth: Data) -> _Truth:
+        try:
+            return self._read_truth(truth)
+        except InputError as error:
+            if fold == WHOLE:
+                raise
+            raise InputError(
+                replace(each, where=f"fold {fold}: {each.where}") for each in error.problems
+            ) from None
+
+    def _read_truth(self, truth: Data) -> _Truth:
+        asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
+        table = table_given("truth", truth, self.columns).of_requests(self.unit)
+        kept, place = InMemory(), order_counts(asked.conventions)
+        with in_memory() as c:
+            found = keep_truth(
+                c, table, self.policies, kept.keep, place=place, may_be_empty=nobody
+            ).describe()
+        judgements = pl.DataFrame(kept.table)
+        highest: Any = judgements["grade"].max()
+        wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
+        if problems := list(wrong):
+            raise InputError(problems)
+        return _Truth(judgements, found, _known(judgements, truth))
+
+    def _background(
+        self, role: str, data: Data
+    ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
+        if role == "users" and isinstance(data, Mapping):
+            raise refuse("users", "is a dict", "give a table: a column `user`, and others")
+        own = place_of(data) if isinstance(data, str) and data.strip() else data
+        table = table_given(role, own, self.columns)
+        with in_memory() as connection:
+            found = LOADERS[role](connection, table)
+            frame = pl.DataFrame(connection.sql(found.query).to_arrow_table())
+        return frame, (table, found.quality)
+
+    def evaluated(self, model: str, recs: Data, data: _Data, *, fold: str) -> Evaluated:
+        """One model's results, by the truth of a fold."""
+        asked, pinned, ground = self.asked, self.asked.conventions, data.ground
+        truth = data.truths[fold]
+        table = table_given(model, recs, self.columns, role="recs").of_requests(self.unit)
+        # A dict says no ranks of its own: those that it is given begin at 1.
+        own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
+        with in_memory() as connection:
+            kept = InMemory()
+            found = keep_lists(connection, table, own, pinned, kept.keep).describe()
+        lists = pl.DataFrame(kept.table)
+        task = task_of(asked.labels, pinned, self.panels, has_users=ground.users is not None)
+        model_data = ModelData(
+            model=model,
+            lists=lists,
+            truth=truth.judgements,
+            train=ground.train,
+            items=ground.items,
+            users=ground.users if task.only_known else truth.known,
+            connect=_connecting,
+        )
+        fit = self._fit(table, model_data, data)
+        store = _ValueFrames(task)
+        summary = evaluate_model(
+            model_data,
+            task,
+            self.panels,
+            execute_in_memory,
+            store,
+            confidence=asked.confidence,
+            fit=fit,
+            inputs=data.inputs(found, fold),
+        )
+        quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
+        return Evaluated(store.labels, store.definitions, lists, summary, quality)
+
+    def _fit(self, table: InputTable, model_data: ModelData, data: _Data) -> dict[str, Any]:
+        catalogue = data.tables["items"][0].name if "items" in data.tables else None
+        policy = self.policies.unknown_items
+        met = Met(table.name, table.columns, catalogue, policy, table.settings)
+        return check_ids(model_data, met, of_requests=self.asked.of_requests)
+
+
+@dataclass
+class _ValueFrames:
+    """Frames of users' values: one of the labels, one of the panel's other definitions."""
+
+    task: Task
+    parts: list[Part] = field(default_factory=list)
+    labels: pl.DataFrame = field(default_factory=pl.DataFrame)
+    definitions: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    def write(self, part: Part) -> None:
+        """Keep the values of a partition."""
+        self.parts.append(part)
+
+    def close(self) -> None:
+        """Put the partitions together."""
+        values = pl.concat(part.values for part in self.parts)
+        names = [definition.column for definition in self.task.definitions]
+        self.labels = evaluated(values, self.task)
+        self.definitions = values.select("user", *names, *self.task.mean_weights)
+        self.parts.clear()
+
+    def table_of(self, column: str) -> pl.DataFrame:
+        """Return the frame of a column."""
+        return self.definitions if column in self.definitions.columns else self.labels
+
+
+def _known(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
+    """The users of the truth and those whom it names without an item; None where there are none of the latter."""
+    with in_memory() as connection:
+        if not read_users_without_items(connection, truth):
+            return None
+        others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
+    judged = judgements.select("user")
+    if judged.schema != others.schema:
+        judged, others = (frame.cast(pl.String) for frame in (judged, others))
+    return pl.concat([judged, others])
+
+
+def _connecting(files: Iterable[Path]) -> DuckDBPyConnection:
+    return connect(reads=files)

@@ -1,0 +1,122 @@
+"""What a comparison carries along: what was found in the tables, the conventions, where everything came from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
+from concord.metrics_core.conventions.candidates import SENTENCE
+from concord.metrics_core.conventions.conventions import (
+    FAIR_SENTENCE,
+    FAIR_TARGETS,
+    KNOBS,
+    NORMALISED,
+    UNIT_MEANS,
+)
+from concord.metrics_core.evaluation.sampled_candidates import CORRECTED
+from concord.metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.results.comparison_parts import (
+    TRUTH,
+    TRUTH_OF_FOLD,
+    InputFile,
+    PinnedConventions,
+    PinnedKnob,
+    Provenance,
+)
+
+COVERS = (
+    "The intervals say what to expect for other users like these, given these fixed lists; "
+    "they do not cover retraining, another split or another time."
+)
+COVERS_TRAININGS = (
+    "The intervals say what to expect for other users like these, given these fixed lists. Those over new trainings cover "
+    "retraining, too; none covers another split or another time."
+)
+
+COVERS_VALUES = (
+    "The intervals say what to expect for other users like these, given these models as they are; "
+    "they do not cover retraining, another split or another time. How the metrics are computed, another tool decided."
+)
+
+
+def quality(models: Models, ground: Ground) -> dict[str, Any]:
+    """What was found in every table, and who was evaluated."""
+    of_models = {
+        model: {**e.quality, "users": e.summary["users"], "judged_share": e.summary["judged_share"]}
+        for model, e in models.items()
+    }
+    return {**of_models, "truth": ground.truth_quality}
+
+
+def conventions(asked: Asked) -> PinnedConventions:
+    """Every knob with its value, in words, and which of the evaluated metrics it can change."""
+    pinned, evaluated = asked.conventions, {label.name for label in asked.labels}
+    knobs = [
+        PinnedKnob(
+            knob.name,
+            value,
+            _sentence(knob.sentence, knob.means(value)),
+            tuple(name for name in changed_by(knob.name) if name in evaluated),
+        )
+        for knob, value in zip(KNOBS, pinned.knobs().values(), strict=True)
+    ]
+    if pinned.unit_mean is not None:
+        meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
+        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_catalogue))  # fmt: skip
+        knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
+    if pinned.candidates is not None:
+        changes = tuple(name for name in CORRECTED if name in evaluated)
+        knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
+    if pinned.propensity is not None:
+        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        asked_for = NORMALISED.get(pinned.propensity.get("normalised", ""), "")
+        meaning = "Relevant items count by the inverse of how probably they came to be known."
+        meaning += f" Sums are normalised: {asked_for}." if asked_for else ""
+        knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
+    if pinned.fairness_target is not None:
+        meaning = _sentence(FAIR_SENTENCE, FAIR_TARGETS[pinned.fairness_target])
+        changed = tuple(name for name in ("AWRF",) if name in evaluated)
+        knobs.append(PinnedKnob("fairness_target", pinned.fairness_target, meaning, changed))
+    overrides = pinned.as_dict()["overrides"]
+    return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
+
+
+def _sentence(sentence: str, meaning: str) -> str:
+    return f"{sentence} Here: {meaning}." if meaning else sentence
+
+
+def provenance(asked: Asked, models: Models) -> Provenance:
+    """The tables that everything rests on, and what computed it."""
+    summaries = {model: evaluated.summary for model, evaluated in models.items()}
+    truths = {_role(each): each.summary["inputs"]["truth"] for each in models.values()}
+    lists = {model: summary["inputs"]["lists"] for model, summary in summaries.items()}
+    return Provenance(
+        tuple(
+            InputFile(role, file["path"], file["sha256"]) for role, file in (truths | lists).items()
+        ),
+        _versions([summary["versions"] for summary in summaries.values()]),
+        asked.conventions.fingerprint,
+    )
+
+
+def value_provenance(models: Models) -> Provenance:
+    """Users' values that were held in memory, and what computed the statistics."""
+    return Provenance(
+        tuple(InputFile(model, model, None) for model in models),
+        _versions([evaluated.summary["versions"] for evaluated in models.values()]),
+        "",
+    )
+
+
+def _role(evaluated: Evaluated) -> str:
+    """What its truth is called, where folds have truths of their own."""
+    fold = evaluated.quality.get("fold")
+    return f"{TRUTH_OF_FOLD}{fold}" if fold else TRUTH
+
+
+def _versions(of_models: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """One version a program; all of them where models were evaluated with different ones."""
+    programs = list(dict.fromkeys(name for versions in of_models for name in versions))
+    return {
+        name: ", ".join(dict.fromkeys(v[name] for v in of_models if name in v)) for name in programs
+    }

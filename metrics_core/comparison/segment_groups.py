@@ -1,0 +1,343 @@
+"""Groups of users and items: by activity, a column, or popularity."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
+
+from concord.metrics_core.comparison.inputs import Evidence, Models, lists_of
+from concord.metrics_core.comparison.segmentation import (
+    ByActivity,
+    ByColumn,
+    ByPopularity,
+    unknown_column,
+)
+from concord.metrics_core.data.relations import Table, files, scan, schema, view, whole
+from concord.metrics_core.errors import Settings, refuse
+from concord.metrics_core.evaluation.partition import Task, evaluate_partition
+from concord.metrics_core.evaluation.side_data import Background
+from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.paired import Column
+from concord.metrics_core.stats.replicates import mean_of_defined
+
+
+def closed_up(lists: str) -> str:
+    """SQL of `lists` (user, item, rank …) with `place`, the rank among the items that are shown.
+
+    Later copies of an item may stand as null: the places of the others close up, as in `evaluate`.
+    """
+    return f"""
+        (SELECT *, row_number() OVER (PARTITION BY user ORDER BY rank) AS place
+         FROM {lists} WHERE item IS NOT NULL)"""
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """One label in the groups of one segmentation.
+
+    text   : the label as it is shown; `label` is None where the values have no better or worse
+    values : group -> model -> (users,) values, NaN where a user does not count in that group
+    whose  : whose requests they are, where they are values of requests
+    bounds : lowest and highest value of the metric
+    """
+
+    text: str
+    label: Label | None
+    values: Mapping[str, Mapping[str, Floats]]
+    whose: Clusters | None = None
+    bounds: Bounds = UNBOUNDED
+
+    def column(self, segment: str, model: str) -> Column:
+        """The values of a model in a group."""
+        return Column(self.values[segment][model], self.whose, self.bounds)
+
+
+def up_to(edges: Sequence[int]) -> list[str]:
+    """Names of the groups that these upper ends make of whole numbers: `0`, `1 to 20`, `over 20`."""
+    names = []
+    for low, high in zip([None, *edges[:-1]], edges, strict=True):
+        first = 0 if low is None else low + 1
+        names.append(f"{high}" if first == high else f"{first} to {high}")
+    return [*names, f"over {edges[-1]}"]
+
+
+def split(
+    values: Mapping[str, Floats], groups: Sequence[str], of_user: NDArray[np.int64]
+) -> dict[str, dict[str, Floats]]:
+    """The users' values group by group; `of_user` numbers the group of each user, -1 for none."""
+    return {
+        group: {
+            model: np.where(of_user == number, column, np.nan) for model, column in values.items()
+        }
+        for number, group in enumerate(groups)
+    }
+
+
+MOST_VALUES = 12  # of a column without edges
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class UserGroups:
+    """`of_user` numbers the group of each user."""
+
+    question: str
+    names: list[str]
+    of_user: NDArray[np.int64]
+
+    def grouped(self, evidence: Evidence, label: Label) -> Grouped:
+        """Return the users' values of a label in each group."""
+        aligned, pinned = evidence.aligned, evidence.asked.conventions
+        values = aligned.values(str(label), label.conventions(pinned).undefined)
+        of_groups = split(values, self.names, self.of_user)
+        return Grouped(
+            str(label), label, of_groups, aligned.whose(label, pinned), label.bounds(pinned)
+        )
+
+
+def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColumn) -> UserGroups:
+    """The groups of the users who are compared; nobody is left out.
+
+    Raises
+    ------
+    InputError : there is no such column, its values are too many, or no numbers where edges cut them
+    """
+    ground, users = evidence.ground, evidence.aligned.owners
+    if isinstance(segmentation, ByActivity):
+        assert ground.train is not None, "refused before"
+        return _by_activity(ground.train, segmentation, users)
+    assert ground.users is not None, "refused before"
+    return _by_column(evidence.asked.settings, ground.users, name, segmentation, users)
+
+
+def refuse_unknown_column(
+    settings: Settings, known: Table, name: str, segmentation: ByColumn
+) -> None:
+    """Raises an InputError where the users' table lacks the column."""
+    columns = [column for column in schema(known) if column != "user"]
+    if segmentation.column not in columns:
+        raise refuse(
+            settings.place(f"segments.{name}"), *unknown_column(segmentation.column, columns)
+        )
+
+
+def _by_activity(train: Table, segmentation: ByActivity, users: pl.Series) -> UserGroups:
+    counts = scan(train).group_by(pl.col("user").cast(pl.String)).len().collect()
+    found = _joined(users, counts)["len"].fill_null(0).to_numpy()
+    names = up_to(segmentation.edges)
+    return UserGroups(
+        "Does it depend on how much is known of a user? Users by interactions in train.",
+        names,
+        np.searchsorted(segmentation.edges, found, side="left"),
+    )
+
+
+def _by_column(
+    settings: Settings, known: Table, name: str, segmentation: ByColumn, users: pl.Series
+) -> UserGroups:
+    column = segmentation.column
+    refuse_unknown_column(settings, known, name, segmentation)
+    table, where = whole(known), settings.place(f"segments.{name}")
+    question = f"Does it depend on the {column} of a user?"
+    # As series: a name such as `^.*$` would be a pattern.
+    columns = [table["user"].cast(pl.String), table[column].alias("value")]
+    values = _joined(users, pl.DataFrame(columns))["value"]
+    if segmentation.edges is not None:
+        return _cut(where, question, values, segmentation.edges)
+    texts = values.cast(pl.String).fill_null(UNKNOWN)
+    names = sorted(texts.unique().to_list(), key=lambda text: (text == UNKNOWN, text))
+    if len(names) > MOST_VALUES:
+        what = f"{column!r} has {len(names):,} different values, too many for groups"
+        raise refuse(where, what, "cut a number with `edges:`, or write a coarser column")
+    place = {text: number for number, text in enumerate(names)}
+    return UserGroups(question, names, np.array([place[text] for text in texts.to_list()]))
+
+
+def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -> UserGroups:
+    numbers = values.cast(pl.Float64, strict=False)
+    wrong = values.filter(numbers.is_null() & values.is_not_null())
+    if len(wrong):
+        what = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
+        raise refuse(where, what, "remove `edges:`, or mend the column")
+    ends = [_exactly(edge) for edge in edges]
+    names = [f"up to {ends[0]}"]
+    names += [f"over {low} to {high}" for low, high in pairwise(ends)]
+    names += [f"over {ends[-1]}"]
+    missing = numbers.is_null() | numbers.is_nan()
+    places = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left")
+    places[missing.to_numpy()] = len(names)
+    return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], places)
+
+
+def _exactly(edge: float) -> str:
+    """The shortest text that gives the number back, whole numbers in full: groups are told apart by their names."""
+    return str(int(edge)) if edge.is_integer() else repr(edge)
+
+
+def _joined(users: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
+    """What is known of each user, in the users' order; ids of different types meet as decimal text."""
+    asked = users.cast(pl.String).to_frame("user")
+    return asked.join(known, on="user", how="left", maintain_order="left")
+
+
+GROUPS = ("head", "middle", "tail", "cold")
+QUESTIONS = {
+    "truth_item": "Are rare items found? Recall of the items that users wanted, by popularity in train.",
+    "recommended_item": "Are rare items shown? The share of a list that goes to items of each popularity in train.",
+}
+
+# Items by falling number of users in the train, equal ones by id; an item belongs where its interactions end.
+_POPULARITY = """
+CREATE TABLE popularity AS
+SELECT item, CASE WHEN before < $head * total THEN 0 WHEN before < $middle * total THEN 1 ELSE 2 END AS place
+FROM (SELECT item, n, sum(n) OVER (ORDER BY n DESC, item) - n AS before, sum(n) OVER () AS total
+      FROM (SELECT CAST(item AS VARCHAR) AS item, count(*) AS n FROM train GROUP BY ALL))
+"""
+_SHARES = """
+SELECT CAST(user AS VARCHAR) AS user, {columns}
+FROM {lists} AS shown LEFT JOIN popularity ON popularity.item = CAST(shown.item AS VARCHAR)
+WHERE shown.place <= $k GROUP BY ALL
+"""
+
+
+def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Grouped:
+    """R@k of the truth items of each group, or the share of the top k that each group has."""
+    single = lists_of(evidence.models)
+    with _connected(evidence, single, segmentation) as connection:
+        grouping = _Grouping(connection, evidence, segmentation.by, parse(f"R@{k}"), k)
+        of_lists = {name: grouping.of_lists(number) for number, name in enumerate(single)}
+    label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
+    users = evidence.aligned.users.cast(pl.String).to_frame("user")
+    placed = {
+        m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_lists.items()
+    }
+    values: dict[str, Mapping[str, Floats]] = {
+        group: {
+            model: mean_of_defined(
+                [placed[name][group].fill_null(np.nan).to_numpy() for name in names]
+            )
+            for model, names in _names(evidence.models).items()
+        }
+        for group in GROUPS
+    }
+    known = {
+        group: of_models
+        for group, of_models in values.items()
+        if any(_occurs(column, shares=label is None) for column in of_models.values())
+    }
+    text = f"Share@{k}" if label is None else str(label)
+    bounds = (0.0, 1.0) if label is None else label.bounds(evidence.asked.conventions)
+    return Grouped(text, label, known, evidence.aligned.clusters, bounds)
+
+
+def _names(models: Models) -> dict[str, list[str]]:
+    """Model -> names of its lists."""
+    return {model: list(found.trainings or [model]) for model, found in models.items()}
+
+
+def _occurs(values: Floats, *, shares: bool) -> bool:
+    """Does anybody want an item of this group, or is one shown?"""
+    return bool((values > 0).any() if shares else (~np.isnan(values)).any())
+
+
+@contextmanager
+def _connected(
+    evidence: Evidence, single: Models, segmentation: ByPopularity
+) -> Iterator[DuckDBPyConnection]:
+    ground = evidence.ground
+    assert ground.train is not None, "refused before"
+    tables = {"train": ground.train}
+    for number, evaluated in enumerate(single.values()):
+        tables[f"lists_of_{number}"] = evaluated.lists
+        tables[f"truth_of_{number}"] = ground.truth_of(evaluated)
+    with ground.connecting(files(tables.values())) as connection:
+        for name, table in tables.items():
+            view(connection, name, table)
+        head, middle = segmentation.shares
+        connection.execute(_POPULARITY, {"head": head, "middle": middle})
+        yield connection
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """One question on the groups; `recall` is R@k."""
+
+    connection: DuckDBPyConnection
+    evidence: Evidence
+    by: str
+    recall: Label
+    k: int
+
+    def of_lists(self, number: int) -> pl.DataFrame:
+        """User as text, then a column a group; null where nothing is known."""
+        conventions = self.evidence.asked.conventions
+        lists = self.connection.view(f"lists_of_{number}")
+        if "ranking" in lists.columns:
+            lists = lists.filter(f"ranking = {self.recall.ranking_number(conventions)}")
+        if self.by == "recommended_item":
+            lists.create_view("lists", replace=True)
+            return self._shares()
+        whole = conventions.candidates is not None  # a sampled rank below k counts too
+        if not whole and self.recall.conventions(conventions).ties != "average":
+            lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
+        lists.create_view("lists", replace=True)
+        self.connection.view(f"truth_of_{number}").create_view("truth", replace=True)
+        found, *others = (self._recall(place, group) for place, group in enumerate(GROUPS))
+        for other in others:
+            found = found.join(other, on="user", how="full", coalesce=True)
+        return found
+
+    @cached_property
+    def _task(self) -> Task:
+        """Recall is a mean over users, however sums are normalised: the weights are those of the group's items alone."""
+        ground, pinned = self.evidence.ground, self.evidence.asked.conventions
+        asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
+        task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
+        return Background(ground.train, ground.items).shelved(task)
+
+    def _shares(self) -> pl.DataFrame:
+        """The share of each user's top k that goes to items of each group."""
+        shares = (
+            f"count(*) FILTER (coalesce(popularity.place, 3) = {place}) / count(*) AS {group}"
+            for place, group in enumerate(GROUPS)
+        )
+        query = _SHARES.format(columns=", ".join(shares), lists=closed_up("lists"))
+        return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
+
+    def _recall(self, place: int, group: str) -> pl.DataFrame:
+        """R@k by the pinned conventions, as if the truth held the relevant items of one group only."""
+        conventions = self.evidence.asked.conventions
+        least = self.recall.conventions(conventions).relevance_threshold
+        relevant = "" if least is None else f" AND grade >= {least!r}"
+        kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
+                   WHERE coalesce(popularity.place, 3) = {place}{relevant}"""
+        texts = _differing(self.connection)
+        with self.evidence.ground.connecting([]) as alone:
+            for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):
+                casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
+                chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
+                alone.register(name, self.connection.sql(chosen).to_arrow_table())
+            alone.sql("SELECT user FROM truth").create_view("known")
+            values = evaluate_partition(alone, self._task).values
+        columns = (pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
+        return values.select(columns)
+
+
+def _differing(connection: DuckDBPyConnection) -> list[str]:
+    """The id columns that must be compared by their text, because the files' types differ."""
+    types = [
+        dict(
+            connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall()
+        )
+        for name in ("lists", "truth")
+    ]
+    return [name for name in ("user", "item") if types[0][name] != types[1][name]]

@@ -1,0 +1,261 @@
+"""Differences within each segment, and gaps between segments."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from concord.metrics_core.comparison.config import Asked, absolute
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.segment_groups import (
+    QUESTIONS,
+    Grouped,
+    UserGroups,
+    item_groups,
+    user_groups,
+)
+from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
+from concord.metrics_core.comparison.sentences.verdicts import flags
+from concord.metrics_core.metrics.catalogue import is_pooled
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.results import comparison_parts as parts
+from concord.metrics_core.results.comparison_parts import (
+    Difference,
+    Gap,
+    Segment,
+    SegmentCell,
+    or_none,
+)
+from concord.metrics_core.stats.bootstrap import interval, two_sided, weighted_means
+from concord.metrics_core.stats.paired import FEWEST_INFORMATIVE, Column
+from concord.metrics_core.stats.tolerance import differences
+from concord.metrics_core.stats.verdict import Paired, benjamini_hochberg, compare, verdict
+
+
+@dataclass(frozen=True)
+class _Cell:
+    grouped: Grouped
+    segment: str
+    model: str
+    column: Column
+    against: Paired | None  # None for the baseline itself
+
+
+def cells(
+    asked: Asked,
+    labels: Iterable[Grouped],
+    overall: Mapping[tuple[str, str], Difference],
+    unlisted: Collection[str],
+) -> list[SegmentCell]:
+    """One a label, group and model. Benjamini-Hochberg over all of them.
+
+    overall  : (label, model) -> its difference to the baseline over all users; a group may turn its sign
+    unlisted : models that lack the lists of most users
+    """
+    found = [cell for grouped in labels for cell in _cells(asked, grouped, unlisted)]
+    p = np.array([math.nan if c.against is None else c.against.p for c in found], dtype=np.float64)
+    adjusted = benjamini_hochberg(p)
+    return [
+        _told(asked, cell, float(q), overall.get((cell.grouped.text, cell.model)))
+        for cell, q in zip(found, adjusted, strict=True)
+    ]
+
+
+def _cells(asked: Asked, grouped: Grouped, unlisted: Collection[str]) -> list[_Cell]:
+    found = []
+    for segment, values in grouped.values.items():
+        others = [model for model in values if model != asked.baseline]
+        named = [(model, asked.baseline) for model in others]
+        compared = compare(
+            values,
+            named,
+            confidence=asked.confidence,
+            clusters=grouped.whose,
+            bounds=grouped.bounds,
+            unlisted=unlisted,
+        )
+        against = dict(zip(others, compared, strict=True))
+        found += [
+            _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
+            for model in values
+        ]
+    return found
+
+
+def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | None) -> SegmentCell:
+    low, high = cell.column.interval(asked.confidence)
+    found, label = cell.against, cell.grouped.label
+    told = None
+    if found is not None and label is not None:
+        told = verdict(
+            found,
+            p_adjusted,
+            alpha=asked.alpha,
+            min_effect=_effect(asked, cell),
+            higher_is_better=label.metric.higher_is_better,
+        )
+    return SegmentCell(
+        label=cell.grouped.text,
+        segment=cell.segment,
+        model=cell.model,
+        mean=or_none(cell.column.mean),
+        ci_low=or_none(low),
+        ci_high=or_none(high),
+        n_users=cell.column.n_defined,
+        difference=None if found is None else or_none(found.difference),
+        diff_low=None if found is None else or_none(found.ci_low),
+        diff_high=None if found is None else or_none(found.ci_high),
+        n_nonzero=None if found is None else found.n_nonzero,
+        p_adjusted=None if found is None else or_none(p_adjusted),
+        verdict=told,
+        turns=found is not None and p_adjusted < asked.alpha and _turned(found.difference, overall),
+    )
+
+
+def _effect(asked: Asked, cell: _Cell) -> float:
+    """The smallest difference that matters on the label, or on the first primary one where it is not evaluated."""
+    text = cell.grouped.text
+    effect = asked.min_effects.get(text, asked.min_effects[asked.primary[0]])
+    return absolute(effect, cell.grouped.column(cell.segment, asked.baseline).mean)
+
+
+def _turned(difference: float, overall: Difference | None) -> bool:
+    before = None if overall is None else overall.difference
+    return before is not None and before * difference < 0
+
+
+# Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
+# of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.
+FEWEST_IN_GAP = 30
+
+
+@dataclass(frozen=True)
+class _Resampled:
+    """A gap, and what it is in each resample of the users; resamples are those of all models."""
+
+    gap: Gap
+    samples: Floats
+
+
+def gaps(asked: Asked, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
+    """The gap of each label and model; none where fewer than two groups have enough users.
+
+    compared : tell also the ratio, and each model's gap against the baseline's: paired by the resamples of the same users,
+               with Benjamini-Hochberg over all of them
+    """
+    found = [(grouped, _resampled(asked, grouped)) for grouped in labels]
+    if not compared:
+        return [replace(each.gap, ratio=None) for _, made in found for each in made.values()]
+    told = [gap for grouped, of_models in found for gap in _compared(asked, grouped, of_models)]
+    p = np.array([math.nan if gap.p is None else gap.p for gap in told], dtype=np.float64)
+    adjusted = benjamini_hochberg(p)
+    return [replace(gap, p_adjusted=or_none(float(q))) for gap, q in zip(told, adjusted, strict=True)]  # fmt: skip
+
+
+def _resampled(asked: Asked, grouped: Grouped) -> Mapping[str, _Resampled]:
+    """Largest minus smallest mean of a group of enough users, each model.
+
+    The interval is by bootstrap, with the groups held fixed.
+    """
+    found = {}
+    for model in next(iter(grouped.values.values()), {}):
+        columns = {group: grouped.column(group, model) for group in grouped.values}
+        means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
+        if len(means) < 2:  # noqa: PLR2004 - a gap is between two
+            continue
+        low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also where all are equal
+        both = np.column_stack([columns[high].by_user, columns[low].by_user])
+        samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
+        apart = samples[:, 0] - samples[:, 1]
+        ratio = means[low] / means[high] if means[high] > 0 else None
+        ends = interval(apart, asked.confidence)
+        gap = Gap(grouped.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
+        found[model] = _Resampled(gap, apart)
+    return found
+
+
+def _compared(asked: Asked, grouped: Grouped, of_models: Mapping[str, _Resampled]) -> Iterator[Gap]:
+    theirs = of_models.get(asked.baseline)
+    for model, ours in of_models.items():
+        if theirs is None or model == asked.baseline:
+            yield ours.gap
+            continue
+        apart = ours.samples - theirs.samples
+        low, high = interval(apart, asked.confidence)
+        enough = _differing(grouped, model, asked.baseline) >= FEWEST_INFORMATIVE
+        yield replace(
+            ours.gap,
+            difference=ours.gap.gap - theirs.gap.gap,
+            diff_low=or_none(low),
+            diff_high=or_none(high),
+            p=two_sided(apart) if enough else None,
+        )
+
+
+def _differing(grouped: Grouped, a: str, b: str) -> int:
+    """Users whose values differ between two models; of a user with several requests, whose mean does."""
+    users = np.zeros(0, dtype=bool)
+    for of_models in grouped.values.values():
+        apart = differences(of_models[a], of_models[b])
+        of_users = apart if grouped.whose is None else grouped.whose.means(apart)
+        differ = np.nan_to_num(of_users) != 0
+        users = differ if not len(users) else users | differ
+    return int(np.count_nonzero(users))
+
+
+def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[parts.Segmentation]:
+    """Every segmentation, in the order given."""
+    asked = evidence.asked
+    overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
+    for name, segmentation in asked.segments.items():
+        labels, question = _grouped(evidence, name, segmentation)
+        found = cells(asked, labels, overall, evidence.unlisted)
+        yield parts.Segmentation(
+            name=name,
+            kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
+            question=question,
+            labels=tuple(grouped.text for grouped in labels),
+            segments=tuple(_segments(labels)),
+            cells=tuple(found),
+            fewest_in_gap=FEWEST_IN_GAP,
+            gaps=tuple(gaps(asked, labels, compared=segmentation.compare_gaps)),
+            flags=tuple(flags(name, found, overall, asked.baseline)),
+        )
+
+
+def segment_cells(evidence: Evidence, name: str) -> list[parts.SegmentCell]:
+    """The models in each group of one segmentation, without a look at all users."""
+    labels, _ = _grouped(evidence, name, evidence.asked.segments[name])
+    return cells(evidence.asked, labels, {}, evidence.unlisted)
+
+
+def _grouped(
+    evidence: Evidence, name: str, segmentation: Segmentation
+) -> tuple[list[Grouped], str]:
+    """The labels in each group, and the question that the groups ask."""
+    if isinstance(segmentation, ByPopularity):
+        k = evidence.asked.main_k
+        found = [] if k is None else [item_groups(evidence, segmentation, k)]
+        return found, QUESTIONS[segmentation.by]
+    groups = user_groups(evidence, name, segmentation)
+    return _in_groups(evidence, groups), groups.question
+
+
+def _in_groups(evidence: Evidence, groups: UserGroups) -> list[Grouped]:
+    """The primary labels that are means over users, in each group."""
+    asked = evidence.asked
+    labels = [label for label in asked.of_primary if not is_pooled(label, asked.conventions)]
+    return [groups.grouped(evidence, label) for label in labels]
+
+
+def _segments(labels: Sequence[Grouped]) -> list[Segment]:
+    """The groups and the users in them: those with a value from any model."""
+    groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
+    return [Segment(group, max(_users(grouped, group) for grouped in labels)) for group in groups]
+
+
+def _users(grouped: Grouped, group: str) -> int:
+    columns = grouped.values.get(group, {}).values()
+    known = np.logical_or.reduce([~np.isnan(column) for column in columns])
+    return int(known.sum()) if grouped.whose is None else len(np.unique(grouped.whose.user[known]))

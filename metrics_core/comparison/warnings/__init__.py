@@ -1,0 +1,1 @@
+"""Signs of a doubtful evaluation, each with what to do."""

@@ -1,0 +1,167 @@
+"""What each Arrow type is read as: an id, a number, a time or a value of a table; or not at all."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from concord.metrics_core.data.input_table import Kind, role_of
+
+is_type = pa.types
+UUID = pa.binary(16)
+_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+_HYPHENS = (8, 12, 16, 20)  # the digits of a UUID before which a hyphen stands
+
+
+# The type in which a column of each kind is held while it is read.
+HELD: Mapping[Kind, pa.DataType] = {
+    "text": pa.string(),
+    "integer": pa.int64(),
+    "unsigned": pa.uint64(),
+    "half": pa.float32(),
+    "single": pa.float32(),
+    "float": pa.float64(),
+}
+
+
+def kind_of(name: str, kind: pa.DataType) -> Kind | None:
+    """The kind of the values of a bare type in our column `name`; None: it cannot be that."""
+    if is_type.is_uint64(kind):
+        return "unsigned"
+    if is_type.is_integer(kind):
+        return "integer"
+    if is_type.is_string(kind):
+        return "text"
+    return _id(kind) if role_of(name) == "id" else _number(name, kind)
+
+
+def _id(kind: pa.DataType) -> Kind | None:
+    if is_type.is_float16(kind):
+        return "half"
+    if is_type.is_float32(kind):
+        return "single"
+    if is_type.is_float64(kind):
+        return "float"
+    return "text" if kind == UUID else None
+
+
+def _number(name: str, kind: pa.DataType) -> Kind | None:
+    if is_type.is_floating(kind):
+        return "float"
+    if is_type.is_decimal(kind):
+        return "text"  # so that the checks see every digit
+    if is_type.is_boolean(kind) and name == "grade":
+        return "integer"
+    is_time = is_type.is_timestamp(kind) or is_type.is_date(kind)
+    return "float" if name == "time" and is_time else None
+
+
+def held(array: pa.Array, kind: Kind) -> pa.Array:
+    """A column of this kind in the type in which it is held."""
+    array = bare(array)
+    if is_type.is_null(array.type):
+        return pa.nulls(len(array), HELD[kind])
+    if array.type == UUID:
+        return _uuids(array)
+    if is_type.is_timestamp(array.type) or is_type.is_date(array.type):
+        return _seconds(array)
+    return array.cast(HELD[kind])
+
+
+def value_type(kind: pa.DataType) -> pa.DataType | None:
+    """The type under which a column of a catalogue is kept; None: it holds nothing that is used."""
+    if isinstance(kind, pa.LargeListType):
+        inner = value_type(kind.value_type)
+        return None if inner is None else pa.large_list(inner)
+    if is_type.is_float16(kind):
+        return pa.float32()
+    if is_type.is_decimal(kind):
+        return pa.float64()
+    if kind == UUID:
+        return pa.string()
+    plain = (
+        is_type.is_integer,
+        is_type.is_floating,
+        is_type.is_boolean,
+        is_type.is_string,
+        is_type.is_null,
+        is_type.is_timestamp,
+        is_type.is_date,
+    )
+    return kind if any(is_plain(kind) for is_plain in plain) else None
+
+
+def as_value(array: pa.Array) -> pa.Array:
+    """A bare array under its `value_type`."""
+    return _uuids(array) if array.type == UUID else array.cast(value_type(array.type))
+
+
+def bare_type(kind: pa.DataType) -> pa.DataType:
+    """The type without its encoding: dictionaries and the kinds of text and of lists are one."""
+    if is_type.is_dictionary(kind):
+        return bare_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return bare_type(kind.storage_type)
+    if _is_text(kind):
+        return pa.string()
+    if _is_list(kind):
+        return pa.large_list(bare_type(kind.value_type))
+    return pa.timestamp(kind.unit) if is_type.is_timestamp(kind) else kind
+
+
+def bare(array: pa.Array) -> pa.Array:
+    """The array under its `bare_type`; times are in UTC, whatever the zone of the column or of the machine."""
+    kind = array.type
+    if is_type.is_dictionary(kind):
+        return bare(array.dictionary).take(array.indices)
+    if isinstance(kind, pa.BaseExtensionType):
+        return bare(array.storage)
+    if _is_list(kind):
+        ends = np.cumsum(lengths(array))
+        offsets = pa.array(np.concatenate([[0], ends]).astype(np.int64))
+        inside = bare(array.flatten())
+        return pa.LargeListArray.from_arrays(offsets, inside, mask=array.is_null())
+    return array.cast(bare_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
+
+
+def lengths(lists: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """How many values each list holds; 0 for a missing one."""
+    return np.asarray(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Is a bare type one of lists?"""
+    return isinstance(kind, pa.LargeListType)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind)
+
+
+def _seconds(array: pa.Array) -> pa.Array:
+    """Seconds since 1970."""
+    kind = array.type
+    if is_type.is_date32(kind):
+        return pc.multiply(array.cast(pa.int32()).cast(pa.float64()), float(_DAY))
+    unit = "ms" if is_type.is_date64(kind) else kind.unit
+    number = array.cast(pa.int64()).cast(pa.float64(), safe=False)
+    return pc.divide(number, float(_SECOND[unit]))
+
+
+def _uuids(array: pa.Array) -> pa.Array:
+    """`0f8fad5b-d9cb-469f-a165-70867728950e` for each sixteen bytes."""
+    there = array.fill_null(bytes(16))
+    size = len(there)
+    content = np.frombuffer(there.buffers()[1] or b"", dtype=np.uint8)
+    digits = content[16 * there.offset : 16 * (there.offset + size)].tobytes().hex().encode()
+    plain = np.frombuffer(digits, dtype=np.uint8).reshape(size, 32)
+    text = np.insert(plain, _HYPHENS, ord("-"), axis=1)
+    offsets = pa.py_buffer(np.arange(0, 36 * (size + 1), 36, dtype=np.int32).tobytes())
+    found = pa.StringArray.from_buffers(size, offsets, pa.py_buffer(text.tobytes()))
+    return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), found)

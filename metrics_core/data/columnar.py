@@ -1,0 +1,388 @@
+"""Columnar tables (parquet, Arrow IPC, tables in memory): columns keep their types, lists are unfolded into rows."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from concord.metrics_core.data.arrow_types import (
+    HELD,
+    bare,
+    bare_type,
+    held,
+    is_list,
+    kind_of,
+    lengths,
+)
+from concord.metrics_core.data.input_table import (
+    LINES,
+    PLURAL,
+    InputTable,
+    Kind,
+    Raw,
+    choose_columns,
+    is_of_row,
+    role_of,
+)
+from concord.metrics_core.data.numbers import as_arrow
+from concord.metrics_core.data.object_stores import is_told
+from concord.metrics_core.data.row_checks import row_number
+from concord.metrics_core.data.table_files import Batches, Part, damaged, opened_parts
+from concord.metrics_core.errors import AT_MOST, Affected, InputError, Problem, affecting, refuse
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where the values are.
+
+    chosen : ours -> theirs
+    lists  : does a row hold the whole list of a user?
+    within : the column of structs whose fields `chosen` are, but for the user; empty: there is none
+    """
+
+    chosen: Mapping[str, str]
+    lists: bool = False
+    within: str = ""
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns of the table that are read."""
+        if self.within:
+            return [
+                *(theirs for name, theirs in self.chosen.items() if is_of_row(name)),
+                self.within,
+            ]
+        return list(self.chosen.values())
+
+    def others(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns of the table that are not read."""
+        return tuple(name for name in names if name not in self.reads)
+
+    def named(self, name: str) -> str:
+        """What the table calls a column of ours."""
+        theirs = self.chosen[name]
+        return f"{self.within}.{theirs}" if self.within and not is_of_row(name) else theirs
+
+    def type_of(self, schema: pa.Schema, name: str) -> pa.DataType | None:
+        """The bare type of a column of ours, inside lists; None: it is not there, or in another shape."""
+        fields = {field.name: bare_type(field.type) for field in schema}
+        if self.within and not is_of_row(name):
+            return _of_field(fields.get(self.within), self.chosen[name])
+        kind = fields.get(self.chosen[name])
+        if self.lists and not is_of_row(name):
+            kind = kind.value_type if kind is not None and is_list(kind) else None
+        return kind
+
+
+def shape_of(file: InputTable, schema: pa.Schema) -> Shape:
+    """The shape of the table that this schema is of; refuses one that lacks a column."""
+    types = {field.name: bare_type(field.type) for field in schema}
+    item = file.theirs("item")
+    if not {"user", "item"} <= set(file.needs):
+        return Shape(choose_columns(file, schema.names))
+    plural = _plurals(file, types)
+    if item not in types and item == "item" and "item" in plural:
+        item = plural["item"]
+    if item in types and not _fields(types[item]):
+        lists = is_list(types[item])
+        named = replace(file, columns=plural | dict(file.columns)) if lists else file
+        return Shape(choose_columns(named, schema.names), lists=lists)
+    return _in_structs(file, types) or _missing(file, types)
+
+
+def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, str]:
+    """`items` for `item` and so on, where such a column holds lists."""
+    return {
+        name: many
+        for name, many in PLURAL.items()
+        if name in file.fields and many in types and is_list(types[many])
+    }
+
+
+def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape | None:
+    """The one column with lists of structs that have a field for the item."""
+    holding = [name for name, kind in types.items() if file.theirs("item") in _fields(kind)]
+    if not holding:
+        return None
+    if len(holding) > 1:
+        what = (
+            f"the columns {' and '.join(map(repr, holding))} have a field {file.theirs('item')!r}"
+        )
+        raise refuse(file.name, what, "keep one of them")
+    beside = [file.theirs(name) for name in file.needs if is_of_row(name)]
+    fields = [name for name in _fields(types[holding[0]]) if name not in beside]
+    chosen = choose_columns(file, [*(name for name in beside if name in types), *fields])
+    return Shape(chosen, lists=True, within=holding[0])
+
+
+def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape:
+    """Refuses; names the fields of structs too, where the column may be."""
+    listed = [
+        f"{name} (lists of {', '.join(fields)})" if (fields := _fields(kind)) else name
+        for name, kind in types.items()
+    ]
+    return Shape(choose_columns(file, listed))
+
+
+def _fields(kind: pa.DataType) -> list[str]:
+    """The fields of a type of lists of structs."""
+    if not is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return []
+    return [field.name for field in kind.value_type]
+
+
+def _of_field(kind: pa.DataType | None, name: str) -> pa.DataType | None:
+    if kind is None or _fields(kind).count(name) != 1:
+        return None
+    return bare_type(kind.value_type.field(name).type)
+
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of a table become; `first_rank` is that of the ranks which the order of lists tells, if it does."""
+
+    shape: Shape
+    kinds: Mapping[str, Kind]
+    first_rank: int | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Our columns, and `position`: the number of the row; of lists LINES times it, and the place."""
+        return pa.schema(
+            {name: HELD[kind] for name, kind in self.made.items()} | {"position": pa.int64()}
+        )
+
+    @property
+    def made(self) -> dict[str, Kind]:
+        """The kinds of our columns."""
+        return dict(self.kinds) | ({} if self.first_rank is None else {"rank": "integer"})
+
+    def of(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        """The rows of a batch, before which there were so many."""
+        if self.shape.lists:
+            found = _unfolded(self.shape, batch, self.kinds)
+            values, position = found.columns, (found.rows + before) * LINES + found.places
+        else:
+            values = {
+                name: held(batch.column(theirs), self.kinds[name])
+                for name, theirs in self.shape.chosen.items()
+            }
+            position = np.arange(before, before + len(batch), dtype=np.int64)
+        if self.first_rank is not None:
+            values["rank"] = as_arrow(found.places + (self.first_rank - 1))
+        values["position"] = as_arrow(position)
+        schema = self.schema
+        return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
+
+
+def rows_of(file: InputTable, shape: Shape, kinds: Mapping[str, Kind], rank_base: int) -> Rows:
+    """What the rows of this table become: the place in a list is the rank, unless it says ranks itself."""
+    numbered = shape.lists and "rank" in file.fields and "rank" not in kinds
+    return Rows(shape, kinds, rank_base if numbered else None)
+
+
+@dataclass(frozen=True)
+class _Unfolded:
+    """Values of ours, a row an item; `rows` and `places` say where each stood, from 0 and from 1."""
+
+    columns: dict[str, pa.Array]
+    rows: Numbers
+    places: Numbers
+
+
+def _unfolded(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
+    """A row an item, of rows that `wrong_lists` finds nothing in."""
+    each = lengths(_lists(shape, batch)["item"])
+    rows = np.repeat(np.arange(len(each)), each)
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
+    values = {name: held(inside, kinds[name]) for name, inside in _inside(shape, batch).items()}
+    return _Unfolded(_of_rows(shape, batch, kinds, rows) | values, rows, places)
+
+
+def _of_rows(
+    shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind], rows: Numbers
+) -> dict[str, pa.Array]:
+    """What stands once a row, for each of these rows."""
+    return {
+        name: held(batch.column(theirs), kinds[name]).take(as_arrow(rows))
+        for name, theirs in shape.chosen.items()
+        if is_of_row(name)
+    }
+
+
+def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
+    """Rows without a list, and rows whose lists differ in length."""
+    if not shape.lists:
+        return
+    given = _lists(shape, batch)
+    items = shape.within or shape.chosen["item"]
+    for row in np.flatnonzero(np.asarray(given["item"].is_null())):
+        yield int(row), f"has no list {items!r}"
+    wanted = lengths(given["item"])
+    for name, lists in given.items():
+        for row in np.flatnonzero(
+            (lengths(lists) != wanted) & ~np.asarray(given["item"].is_null())
+        ):
+            yield int(row), f"{shape.chosen[name]!r} is not as long as {items!r}"
+
+
+def _lists(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    if shape.within:
+        return {"item": batch.column(shape.within)}
+    return {
+        name: batch.column(theirs) for name, theirs in shape.chosen.items() if not is_of_row(name)
+    }
+
+
+def _inside(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    lists = _lists(shape, batch)
+    if not shape.within:
+        return {name: each.flatten() for name, each in lists.items()}
+    structs = bare(lists["item"]).flatten()
+    return {
+        name: pc.struct_field(structs, theirs)
+        for name, theirs in shape.chosen.items()
+        if not is_of_row(name)
+    }
+
+
+BATCH = 131_072  # rows
+SAME_TYPES = "write all parts with the same types"
+FOLDED = 2_048  # rows that hold a whole list
+
+_WRITE = {
+    "id": "write ids as integers or text",
+    "rank": "write it as numbers",
+    "number": "write it as numbers",
+    "time": "write times as timestamps or numbers",
+}
+
+
+def read_columnar(file: InputTable, rank_base: int) -> Raw:
+    parts = opened_parts(file)
+    schema = united(parts)
+    shape = shape_of(file, schema)
+    rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
+    read: list[int] = []  # rows of each part, as far as they are read
+    raw = Raw(rows.made, _place(file, parts, read, folded=shape.lists))
+    raw.others = shape.others(schema.names)
+    if not shape.lists:
+        raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
+    raw.batches = pa.RecordBatchReader.from_batches(
+        rows.schema, _batches(file, parts, rows, raw, read)
+    )
+    return raw
+
+
+def _batches(file: InputTable, parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batches:
+    """The rows of all parts; those of a part up to the first that cannot be read: why goes to `raw.problems`."""
+    for part in parts:
+        read.append(0)
+        try:
+            for batch in part.batches(rows.shape.reads, FOLDED if rows.shape.lists else BATCH):
+                batch.validate(
+                    full=True
+                )  # damaged text would pass for another id, or crash its reader
+                if wrong := _wrong_lists(file, part, rows.shape, batch, read[-1]):
+                    raw.problems += wrong
+                else:
+                    yield rows.of(batch, sum(read))
+                read[-1] += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            raw.problems.append(damaged(part.path, error))
+            if is_told(raw.problems):
+                return
+
+
+def _wrong_lists(
+    file: InputTable, part: Part, shape: Shape, batch: pa.RecordBatch, before: int
+) -> list[Problem]:
+    name = file.row_name or row_number
+    fix = "write one list a user, and lists of scores, ranks and grades as long as it"
+    return [
+        affecting(
+            f"{part.path}: {name(before + row)}",
+            fix,
+            Affected((-1,), (name(before + row),), None, None, what),
+        )
+        for row, what in islice(wrong_lists(shape, batch), AT_MOST)
+    ]
+
+
+def united(parts: list[Part]) -> pa.Schema:
+    """Every column of every part, with the first type that says something."""
+    fields = list(parts[0].schema)
+    places = {field.name: place for place, field in enumerate(fields)}
+    for part in parts[1:]:
+        for field in part.schema:
+            place = places.setdefault(field.name, len(fields))
+            if place == len(fields):
+                fields.append(field)
+            elif pa.types.is_null(fields[place].type):
+                fields[place] = field
+    return pa.schema(fields)
+
+
+def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]:
+    """The kind of each column of ours, on which all parts have to agree."""
+    kinds: dict[str, Kind] = {}
+    problems: list[Problem] = []
+    for name in shape.chosen:
+        types = [shape.type_of(part.schema, name) for part in parts]
+        known = [
+            n for n, found in enumerate(types) if found is not None and not pa.types.is_null(found)
+        ]
+        first = known[0] if known else 0
+        kind = _kind(name, types[first])
+        kinds[name] = kind or "text"
+        where = f"{file.name}: column {shape.named(name)!r}"
+        if kind is None:
+            problems.append(Problem(where, _unusable(types[first]), _WRITE[role_of(name)]))
+            continue
+        for part, found in zip(parts, types, strict=True):
+            if found is None or not (pa.types.is_null(found) or _kind(name, found) == kind):
+                here = "is missing" if found is None else f"is {found}"
+                what = f"{here}, but {types[first] or 'there'} in {parts[first].name}"
+                where = f"{part.path}: column {shape.named(name)!r}"
+                problems.append(Problem(where, what, SAME_TYPES))
+    if problems:
+        raise InputError(problems)
+    return kinds
+
+
+def _kind(name: str, found: pa.DataType | None) -> Kind | None:
+    """The kind of a type, None: it is not used; without a value any would do."""
+    if found is None:
+        return None
+    if pa.types.is_null(found):
+        return "text" if role_of(name) == "id" else "float"
+    return kind_of(name, found)
+
+
+def _unusable(found: pa.DataType | None) -> str:
+    if found is None:
+        return "holds one value a row, and the items stand in lists"
+    return f"is of type {found}"
+
+
+def _place(
+    file: InputTable, parts: list[Part], read: list[int], *, folded: bool
+) -> Callable[[int], str]:
+    name = file.row_name or row_number
+
+    def place(position: int) -> str:
+        starts = [0, *accumulate(read)]
+        before, within = divmod(position, LINES) if folded else (position, 0)
+        part = bisect_right(starts, before, hi=len(read)) - 1
+        row = name(before - starts[part]) + (f", place {within}" if folded else "")
+        return row if len(parts) == 1 else f"{parts[part].name}, {row}"
+
+    return place

@@ -1,0 +1,210 @@
+"""Do the ids of lists mean the same as those of truth and catalogue? Told before any number is made."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.units import owner_sql, rest_sql
+from concord.metrics_core.errors import InputError, Problem, Settings, in_words, refuse
+
+_DISTINCT = """
+CREATE OR REPLACE TEMP TABLE {id}s_listed AS SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL;
+CREATE OR REPLACE TEMP TABLE {id}s_known AS SELECT DISTINCT {id} AS id FROM truth;
+"""
+_KNOWN = "SELECT count(*), count(known.id) FROM {id}s_listed AS listed LEFT JOIN {id}s_known AS known USING (id)"
+# Ids that the other side lacks as they are, and has in another spelling.
+_ALIKE = """
+WITH strange AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_listed ANTI JOIN {id}s_known USING (id)),
+     lonely AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_known ANTI JOIN {id}s_listed USING (id))
+SELECT count(DISTINCT strange.id), min((strange.id, lonely.id)) FROM strange JOIN lonely ON {here} = {there}
+"""
+_FORM = (
+    r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
+)
+_WRITTEN = "ltrim(lower({x}), '0')"
+_UNKNOWN = """
+SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
+FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
+ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL
+"""
+
+
+# Where no two users share what comes after the user in the id of a request, it tells requests apart alone.
+_OF_OTHERS = """
+WITH listed AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM lists WHERE user IS NOT NULL),
+     known AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM truth)
+SELECT count(*), min((rest, listed.owner, known.owner)) FROM listed JOIN known USING (rest)
+WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FROM listed)
+      AND (SELECT count(*) = count(DISTINCT rest) FROM known)
+"""
+
+
+@dataclass(frozen=True)
+class Met:
+    """What messages call the tables that meet.
+
+    lists         : the lists; `columns`: our names -> theirs
+    items         : the catalogue; None: there is none
+    unknown_items : the policy for items that the catalogue lacks
+    """
+
+    lists: str
+    columns: Mapping[str, str]
+    items: str | None
+    unknown_items: str
+    settings: Settings
+
+    def where(self, column: str) -> str:
+        """Where a problem of a column stands."""
+        return f"{self.lists}: column {self.columns.get(column, column)!r}"
+
+
+class Ids(Protocol):
+    """What is asked of the ids of lists and truth."""
+
+    def kind(self, column: str) -> str:
+        """DuckDB's name of the type that the ids of a column share."""
+
+    def counted(self, column: str) -> tuple[int, int]:
+        """How many ids are listed, and how many of them the truth knows."""
+
+    def lowest(self, column: str) -> tuple[Any, Any]:
+        """The first listed id, and the first of the truth."""
+
+    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+        """How many ids the truth has in another spelling (SQL of `{x}`) alone, and one of them with its twin."""
+
+    def unknown(self) -> tuple[Any, ...]:
+        """Of items that the catalogue lacks: rows, users, items, and the first (user, item)."""
+
+
+@dataclass(frozen=True)
+class InDuckDB:
+    """Of the views `lists`, `truth` and `items`."""
+
+    connection: DuckDBPyConnection
+
+    def kind(self, column: str) -> str:
+        """See `Ids`."""
+        (kind,) = self.connection.sql(f"SELECT {column} FROM lists").types
+        return str(kind)
+
+    def counted(self, column: str) -> tuple[int, int]:
+        """See `Ids`."""
+        self.connection.execute(_DISTINCT.format(id=column))
+        listed, known = only_row(self.connection, _KNOWN.format(id=column))
+        return listed, known
+
+    def lowest(self, column: str) -> tuple[Any, Any]:
+        """See `Ids`."""
+        here, there = (f"(SELECT min(id) FROM {column}s_{side})" for side in ("listed", "known"))
+        here, there = only_row(self.connection, f"SELECT {here}, {there}")
+        return here, there
+
+    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+        """See `Ids`."""
+        here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
+        query = _ALIKE.format(id=column, here=here, there=there)
+        count, example = only_row(self.connection, query)
+        return count, example
+
+    def unknown(self) -> tuple[Any, ...]:
+        """See `Ids`."""
+        return only_row(self.connection, _UNKNOWN)
+
+
+def fit_in(
+    connection: DuckDBPyConnection, met: Met, *, of_requests: bool = False
+) -> dict[str, Any]:
+    """`fit_of` the views `lists`, `truth` and `items`.
+
+    Raises
+    ------
+    InputError : as `fit_of`; where they are of requests: one that has another user in the truth
+    """
+    if of_requests:
+        query = _OF_OTHERS.format(owner=owner_sql("user"), rest=rest_sql("user"))
+        count, first = only_row(connection, query)
+        if count:
+            rest, here, there = first
+            what = f"{in_words(count, 'request')}, such as {rest!r}, is of user {here!r} here and of user {there!r} in the truth"  # fmt: skip
+            raise refuse(met.where("user"), what, "name the same user in both, or mend the ids of requests")  # fmt: skip
+    return fit_of(InDuckDB(connection), met)
+
+
+def fit_of(ids: Ids, met: Met) -> dict[str, Any]:
+    """What the ids of the lists have in common with the truth.
+
+    users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
+    unknown_items : rows of items that the catalogue lacks; None without a catalogue
+
+    Raises
+    ------
+    InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
+        catalogue lacks, where the policy is `error`
+    """
+    met_ids = {column: ids.counted(column) for column in ("user", "item")}
+    unknown = _refuse_strangers(ids, met, met_ids)
+    found = {
+        f"{column}s": {
+            "listed": listed,
+            "known": known,
+            "alike": int(ids.alike(column, _WRITTEN)[0]) if listed > known else 0,
+        }
+        for column, (listed, known) in met_ids.items()
+    }
+    return found | {"unknown_items": unknown}
+
+
+def nobody_there() -> InputError:
+    """The refusal of users who are named, and none of whom is there."""
+    what = "none of them is in the lists or in the truth"
+    return refuse("users", what, "name users of the data, as they are written there")
+
+
+def _refuse_strangers(ids: Ids, met: Met, met_ids: Mapping[str, tuple[int, int]]) -> int | None:
+    """Rows of items that the catalogue lacks; None without one."""
+    strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
+    problems = [
+        p for column in strange for p in _column_problems(ids, met, column, *strange[column])
+    ]
+    unknown = None if met.items is None else ids.unknown()
+    if unknown and unknown[0] and met.unknown_items == "error":
+        problems.append(_not_in_catalogue(met, unknown))
+    if problems:
+        raise InputError(problems)
+    return None if unknown is None else int(unknown[0])
+
+
+def _column_problems(ids: Ids, met: Met, column: str, listed: int, known: int) -> Iterator[Problem]:
+    as_text = ids.kind(column) == "VARCHAR"
+    number, twins = ids.alike(column, _FORM) if as_text else (0, None)
+    if twins:
+        here, there = twins
+        if here.removesuffix(".0") == there.removesuffix(".0"):
+            form, fix = "without `.0`", "write ids alike in both, as whole numbers or as other text"
+        else:
+            form, fix = "in one Unicode form", "normalise ids everywhere alike (NFC)"
+        what = (
+            f"{in_words(number, 'id')} would match the truth {form}: {here!a} here, {there!a} there"
+        )
+        yield Problem(met.where(column), what, fix)
+    elif column == "user":
+        here, there = ids.lowest(column)
+        if listed and not known and there is not None:
+            what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"
+            yield Problem(met.where(column), what, "write the ids of users alike in both")
+
+
+def _not_in_catalogue(met: Met, found: tuple[Any, ...]) -> Problem:
+    rows, users, items, (user, item) = found
+    what = (
+        f"{in_words(items, 'item')} in {in_words(rows, 'row')} of {in_words(users, 'user')} not in "
+        f"{met.items}, such as {item!r} (user {user!r})"
+    )
+    setting = met.settings.input("unknown_items", "keep")
+    fix = f"add them to the catalogue, leave them out of the lists, or set {setting}"
+    return Problem(met.where("item"), what, fix)

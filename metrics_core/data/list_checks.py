@@ -1,0 +1,152 @@
+"""What is wrong between the rows of sorted lists: ranks that repeat, have gaps or start wrongly, ties, duplicates."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.row_checks import Place, only_row, whose
+from concord.metrics_core.errors import Affected, Problem, Settings, affecting
+
+RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
+LARGEST_FLOAT32 = 3.4028234663852886e38
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows, of how many users."""
+
+    rows: int = 0
+    users: int = 0
+
+
+@dataclass(frozen=True)
+class Lists:
+    """What to rank, and by what."""
+
+    connection: duckdb.DuckDBPyConnection
+    source: str
+    into: str
+    order: str
+    has_score: bool
+    rank_base: int
+    ranking: Ranking
+    place: Place
+    nan_last: bool
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        """What scores are compared by; beyond single precision lies infinity, as in C."""
+        if self.ranking.score_dtype == "float64":
+            return "score"
+        beyond = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
+        return f"CASE WHEN abs(score) > {LARGEST_FLOAT32!r} THEN {beyond} ELSE CAST(score AS FLOAT) END"
+
+
+def neighbours_of(lists: Lists) -> str:
+    """Each row with the rank and score of the rows above and below it in the same list."""
+    key = f"{lists.key} AS key" if lists.has_score else "NULL AS key"
+    if lists.nan_last and lists.has_score:  # NaN ties with nothing and disagrees with no rank
+        key = f"CASE WHEN NOT isnan(score) THEN {lists.key} END AS key"
+    return f"""(
+        SELECT user, rank, key, n,
+            CASE WHEN user = user_above THEN rank_above END AS rank_above,
+            CASE WHEN user = user_above THEN key_above END AS key_above,
+            CASE WHEN user = user_below THEN key_below END AS key_below
+        FROM (
+            SELECT user, rank, key, row_number() OVER () AS n,
+                lag(user) OVER () AS user_above, lead(user) OVER () AS user_below,
+                lag(rank) OVER () AS rank_above,
+                lag(key) OVER () AS key_above, lead(key) OVER () AS key_below
+            FROM (SELECT user, rank, {key} FROM {lists.into})))"""
+
+
+_RANK_RULES = (
+    (
+        "rank_above IS NULL AND rank <> 1",
+        "the list starts at rank {rank}, not at {base}",
+        "start every list at rank {base}, or set {input} to {other} if all lists start there",
+    ),
+    (
+        "rank = rank_above",
+        "rank {rank} stands twice in the list",
+        "give each item of a list its own rank, or {other_order}",
+    ),
+    (
+        "rank > rank_above + 1",
+        "rank {above} is followed by rank {rank}",
+        "number the ranks of a list without gaps, or {other_order}",
+    ),
+)
+
+
+def rank_problems(lists: Lists) -> list[Problem]:
+    """Ranks that start wrongly, stand twice or leave a gap, seen in the sorted table."""
+    if lists.order != "rank":
+        return []
+    neighbours = neighbours_of(lists)
+    totals = ", ".join(f"count(*) FILTER ({wrong})" for wrong, _, _ in _RANK_RULES)
+    counts = only_row(lists.connection, f"SELECT {totals} FROM {neighbours}")
+    return [
+        _rank_problem(lists, neighbours, number) for number, count in enumerate(counts) if count
+    ]
+
+
+def _rank_problem(lists: Lists, neighbours: str, number: int) -> Problem:
+    wrong, what, fix = _RANK_RULES[number]
+    users = f"SELECT count(DISTINCT user) FROM {neighbours} WHERE {wrong}"
+    first = f"SELECT user, rank, rank_above FROM {neighbours} WHERE {wrong} ORDER BY n LIMIT 1"
+    (affected,) = only_row(lists.connection, users)
+    user, rank, above = only_row(lists.connection, first)
+    shift = lists.rank_base - 1  # back to the numbers that stand in the file
+    words: dict[str, Any] = {"rank": rank + shift, "above": (above or 0) + shift}
+    settings = lists.settings
+    words |= {
+        "input": settings.input("rank_base"),
+        "other_order": settings.other_order(has_score=lists.has_score),
+    }
+    words |= {"base": lists.rank_base, "other": 1 - lists.rank_base}
+    where = _places(lists, "user = $user AND rank = $value", {"user": user, "value": rank + shift})
+    said = what.format(**words)
+    found = Affected((1, number), (user, rank), rows=None, users=affected, said=said)
+    return affecting(f"{where}, column 'rank'{whose(user, None)}", fix.format(**words), found)
+
+
+def tie_problems(lists: Lists, tied: Count) -> list[Problem]:
+    """Ties, where the policy refuses them."""
+    if not (tied.rows and lists.ranking.ties == "error"):
+        return []
+    neighbours = neighbours_of(lists)
+    first = f"SELECT user, key FROM {neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
+    user, key = only_row(lists.connection, first)
+    where = _places(lists, f"user = $user AND {lists.key} = $value", {"user": user, "value": key})
+    said = f"score {key!r} stands more than once in the list"
+    other = lists.settings.conventions("ties", "another policy")
+    fix = f"make the scores of a list differ, or {other}"
+    found = Affected((2,), (user,), tied.rows, tied.users, said)
+    return [affecting(f"{where}, column 'score'{whose(user, None)}", fix, found)]
+
+
+def duplicate_problems(lists: Lists, repeated: Count) -> list[Problem]:
+    """Items that stand twice in a list, where the policy refuses them."""
+    if not (repeated.rows and lists.ranking.duplicates == "error"):
+        return []
+    first = (
+        f"SELECT user, item FROM {lists.into} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+    )
+    user, item = only_row(lists.connection, first)
+    where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
+    said = "the item stands more than once in the list"
+    other = lists.settings.conventions("duplicates", "keep, first or drop")
+    fix = f"list each item once where the table is made, or {other}"
+    found = Affected(ITEM_REPEATS, (user, item), repeated.rows, repeated.users, said)
+    return [affecting(f"{where}{whose(user, item)}", fix, found)]
+
+
+def _places(lists: Lists, condition: str, values: dict[str, Any]) -> str:
+    """Where the first rows stand that meet a condition: `row 3`, or `row 3 and row 7`."""
+    query = f"SELECT position FROM {lists.source} WHERE {condition} ORDER BY position LIMIT 2"
+    found = lists.connection.execute(query, values).fetchall()
+    return " and ".join(lists.place(position) for (position,) in found)

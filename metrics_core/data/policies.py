@@ -1,0 +1,121 @@
+"""What `input` allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.source import Source
+from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What tables may hold beside the usual, and what is done with it; `error` refuses the table."""
+
+    rank_base: Literal[0, 1] = 1
+    empty_lists: Literal["error", "keep"] = "error"
+    nan_score: Literal["error", "last"] = "error"
+    negative_grade: Literal["error", "zero", "unjudged"] = "error"
+    repeated_grade: Literal["error", "first", "highest"] = "error"
+    unknown_items: Literal["error", "keep"] = "error"
+
+
+Changed = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
+
+_NAN = "isnan(score)"
+_NEGATIVE = "grade < 0"
+_REPEATED = """position IN (
+    SELECT position FROM (SELECT position, row_number() OVER (PARTITION BY user, item ORDER BY {first}) AS copy
+                          FROM source) WHERE copy > 1)"""
+_ORDER = {"first": "position", "highest": "grade DESC, position"}
+_WORDS = {
+    "nan_score": "NaN as score",
+    "negative_grade": "a negative grade",
+    "repeated_grade": "an item that is judged for the same user before",
+}
+
+
+def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
+    """How many scores are NaN, where `input.nan_score: last` ranks them below all others."""
+    if "score" not in source.columns or policies.nan_score == "error":
+        return {}
+    return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
+
+
+def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
+    """Negative grades and repeated judgements, as `input.negative_grade` and `input.repeated_grade` say."""
+    graded = "grade" in source.columns
+    changed: Changed = {}
+    if graded and policies.negative_grade != "error":
+        zero = policies.negative_grade == "zero"
+        change = "UPDATE source SET grade = 0" if zero else "DELETE FROM source"
+        changed |= _applied(
+            connection, "negative_grade", policies.negative_grade, change, _NEGATIVE
+        )
+    if policies.repeated_grade != "error":
+        policy = policies.repeated_grade
+        later = _REPEATED.format(first=_ORDER[policy if graded else "first"])
+        changed |= _applied(connection, "repeated_grade", policy, "DELETE FROM source", later)
+    return changed
+
+
+def nothing_changed(source: Source, policies: Policies) -> Changed:
+    """What `settle_truth` says of a truth in which no grade is negative and no item judged twice."""
+    graded = "grade" in source.columns
+    given = {
+        "negative_grade": policies.negative_grade if graded else "error",
+        "repeated_grade": policies.repeated_grade,
+    }
+    return {
+        name: {"rows": 0, "users": 0, "policy": policy}
+        for name, policy in given.items()
+        if policy != "error"
+    }
+
+
+def notes_of(changed: Changed) -> list[str]:
+    """`3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
+    return [
+        f"{in_words(found['rows'], 'row')} of {in_words(found['users'], 'user')}: {_WORDS[name]}; "
+        f"`input.{name}: {found['policy']}` was applied"
+        for name, found in changed.items()
+        if found["rows"]
+    ]
+
+
+def _applied(
+    connection: DuckDBPyConnection, name: str, policy: str, change: str | None, wrong: str
+) -> Changed:
+    rows, users = only_row(
+        connection, f"SELECT count(*), count(DISTINCT user) FROM source WHERE {wrong}"
+    )
+    if rows and change:
+        connection.execute(f"{change} WHERE {wrong}")
+    return {name: {"rows": rows, "users": users, "policy": policy}}
+
+
+def policies_of(given: Any) -> Policies:
+    """The policies that are given; the others are as strict as can be.
+
+    Raises
+    ------
+    InputError : there is no such policy, or it has no such value
+    """
+    if not isinstance(given, Mapping):
+        raise refuse("input", f"{given!r} is no dict", "write it as {'negative_grade': 'zero'}")
+    kinds = {field.name: get_args(field.type) for field in fields(Policies)}
+    problems = [
+        Problem(
+            f"input: {name}",
+            f"{value!r} is no policy" if name in kinds else "is no policy",
+            f"choose {' | '.join(map(repr, kinds.get(name, kinds)))}",
+        )
+        for name, value in given.items()
+        if name not in kinds or value not in kinds[name]
+    ]
+    if problems:
+        raise InputError(problems)
+    return Policies(**given)

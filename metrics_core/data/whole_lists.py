@@ -1,0 +1,81 @@
+"""Rows that stand user by user, cut into tables of whole lists."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from concord.metrics_core.data.numbers import as_arrow, as_numpy
+
+ROWS = 1 << 19  # of a table, and the rest of its last list
+Flags = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WholeLists:
+    """A table of whole lists.
+
+    users  : whose they are, in the order of the rows
+    starts : the rows at which they begin
+    above  : of each row but the first, is it of the same list?
+    items  : the distinct items, where they are known
+    """
+
+    table: pa.Table
+    users: pa.Array
+    starts: Numbers
+    above: Flags
+    items: pa.Array | None = None
+
+    @property
+    def lengths(self) -> Numbers:
+        return np.diff(np.append(self.starts, self.table.num_rows))
+
+    @property
+    def list_of(self) -> Numbers:
+        """The number of the list of each row."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
+
+    def column(self, name: str) -> pa.Array:
+        return self.table.column(name).chunk(0)
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        return as_numpy(self.column(name))
+
+    def upto(self, row: int) -> "WholeLists":
+        """The lists before the last, which begins at `row`."""
+        above = self.above[: row - 1]
+        return WholeLists(self.table.slice(0, row), self.users[:-1], self.starts[:-1], above)
+
+
+def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[WholeLists]:
+    """All rows, in tables of ROWS rows and a little more, the last one shorter."""
+    held: list[pa.RecordBatch] = []
+    rows, most = 0, ROWS
+    for batch in batches:
+        held.append(batch)
+        rows += len(batch)
+        if rows >= most:
+            lists = cut(held)
+            whole = int(lists.starts[-1])
+            if whole:
+                yield lists.upto(whole)
+            held = lists.table.slice(whole).to_batches()
+            rows -= whole
+            most = max(ROWS, 2 * rows)  # a list longer than that is put together seldom
+    if rows:
+        yield cut(held)
+
+
+def cut(batches: Sequence[pa.RecordBatch]) -> WholeLists:
+    """The lists of rows, of which there are some."""
+    table = pa.Table.from_batches(batches).combine_chunks()
+    user = table.column("user").chunk(0)
+    above = as_numpy(pc.equal(user[1:], user[:-1]))
+    starts = np.append(0, np.flatnonzero(~above) + 1)
+    return WholeLists(table, user.take(as_arrow(starts)), starts, above)

@@ -1,0 +1,210 @@
+"""What is kept of a model's partitions, and the summary that a comparison reads."""
+
+import math
+import platform
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.data.relations import Table, column
+from concord.metrics_core.data.units import owners
+from concord.metrics_core.evaluation.diagnostics import LISTED, Lists, Weighing
+from concord.metrics_core.evaluation.panel import Panel, panel
+from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
+from concord.metrics_core.evaluation.score import mean_weight, names_users
+from concord.metrics_core.evaluation.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.stats.clusters import Clusters
+
+MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
+Content = dict[str, Any]
+
+
+def task_of(
+    labels: Sequence[Label],
+    conventions: Conventions,
+    panels: Mapping[str, Panel],
+    *,
+    has_users: bool = False,
+) -> Task:
+    """Return what is computed for every user: the labels, and the other definitions of the panels.
+
+    has_users : is there a table of users? Under a propensity it says who is evaluated
+    """
+    definitions = [d for each in panels.values() for d in each.definitions if d.number]
+    only_known = has_users and names_users(conventions)
+    return Task(labels, conventions, only_known=only_known, definitions=definitions)
+
+
+def panels_of(
+    labels: Sequence[Label], primary: Sequence[str], conventions: Conventions
+) -> dict[str, Panel]:
+    """The convention panel of each primary label that is evaluated."""
+    return {str(label): panel(label, conventions) for label in labels if str(label) in primary}
+
+
+@dataclass
+class EvaluationAccumulator:
+    """Counts, pooled sums and exposures of all partitions; users' values are kept elsewhere.
+
+    Attributes
+    ----------
+    owners : set of str
+        Users who have a list, where lists are those of requests.
+    """
+
+    task: Task
+    counts: Counter[str] = field(default_factory=Counter)
+    pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    exposures: dict[str, Exposure] = field(default_factory=dict)
+    lists: Lists = field(default_factory=Lists)
+    owners: set[str] = field(default_factory=set)
+    weighing: Weighing = field(default_factory=Weighing)
+
+    @property
+    def definitions(self) -> list[str]:
+        """The columns of the panel's other definitions."""
+        return [definition.column for definition in self.task.definitions]
+
+    def add(self, part: Part) -> None:
+        """Count another partition in."""
+        self.counts.update(count_users(part.values, self.task))
+        self.lists.add(part.values)
+        if self.task.conventions.propensity is not None:
+            self.weighing.add(part.values)
+        if self.task.conventions.unit_mean is not None:
+            self.owners.update(owners(part.values.filter(pl.col(LISTED) > 0)["user"]))
+        for name in self.task.columns:
+            if set(part_names(name)) <= set(part.values.columns):
+                kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
+                self.pooled.setdefault(name, []).append(kept)
+        for label, exposure in part.exposures.items():
+            before = self.exposures.get(label)
+            self.exposures[label] = exposure if before is None else before + exposure
+
+    def summaries(
+        self, table_of: Callable[[str], Table], confidence: float
+    ) -> tuple[dict[str, Summary], dict[str, Summary]]:
+        """Return the summaries of labels, and those of the panel's other definitions by column.
+
+        table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
+                   with their number
+        """
+        if self.task.conventions.propensity is not None:
+            self.weighing.refuse_few(self.task.conventions.propensity)
+        pinned, mean = self.task.conventions, self.task.conventions.unit_mean
+        n_users = None if mean is None else len(self.owners)
+        found: dict[str, Summary] = {}
+        whose: Clusters | None = None
+        of: Table | None = None
+        for name, (label, conventions) in self.task.columns.items():
+            table = table_of(name)
+            if mean is not None and table is not of:
+                whose, of = Clusters.of(column(table, "user"), mean), table
+            values, clusters = column(table, name), whose
+            if (weight := mean_weight(label, conventions)) is not None:
+                clusters = Clusters.weighed(column(table, weight).to_numpy(), whose)
+            counted = None if clusters is None else values.is_not_null().to_numpy()
+            found[name] = summarise(
+                label,
+                values.drop_nulls().to_numpy(),
+                conventions,
+                confidence=confidence,
+                parts=self._parts(name),
+                clusters=None if clusters is None or counted is None else clusters.some(counted),
+            )
+        for label in self.task.labels:
+            if label.metric.of_catalogue:
+                exposure = self.exposures[str(label)]
+                found[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
+        labels = {name: found[name] for name in map(str, self.task.labels)}
+        return labels, {name: found[name] for name in self.definitions}
+
+    def _parts(self, name: str) -> tuple[Floats, ...]:
+        """What the pooled mean of a column is made of; nothing where it is not pooled."""
+        frames = self.pooled.get(name)
+        if frames is None:
+            return ()
+        return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
+
+
+def pinned_content(model: str, conventions: Conventions) -> Content:
+    """What every file of a model's results says of itself."""
+    return {
+        "model": model,
+        "conventions": conventions.as_dict(),
+        "fingerprint": conventions.fingerprint,
+    }
+
+
+def summary_content(
+    model: str,
+    accumulator: EvaluationAccumulator,
+    summaries: tuple[Mapping[str, Summary], Mapping[str, Summary]],
+    panels: Mapping[str, Panel],
+    *,
+    validity: Content,
+    fit: Content,
+    inputs: Mapping[str, Content],
+) -> Content:
+    """The summary of a model's evaluation, as its file has it.
+
+    summaries : of labels, and of the panel's other definitions
+    validity  : see `validity`; `fit` : see `fit_of`
+    inputs    : role -> path, sha256 and md5 of the tables that it rests on
+    """
+    task, counts, (labels, definitions) = accumulator.task, accumulator.counts, summaries
+    ks = task.cutoffs
+    return {
+        **pinned_content(model, task.conventions),
+        "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
+        "users": {
+            "evaluated": counts["in_truth"],
+            **{name: count for name, count in counts.items() if "@" not in name},
+            "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
+        },
+        "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
+        **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
+        "validity": validity,
+        "inputs": inputs,
+        "versions": dict(program_versions()),
+        "fit": fit,
+        "panel": {label: _panel(each, definitions) for label, each in panels.items()},
+    }
+
+
+@cache
+def program_versions() -> Mapping[str, str]:
+    """Return program -> version, looked up once for all models: each is a search of the installed packages."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {**{name: version(name) for name in MADE_NUMBERS}, "python": python}
+
+
+def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
+    """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
+    return {
+        "definitions": [
+            {"column": d.column, "presets": d.presets, **summary_numbers(summaries[d.column])}
+            if d.number
+            else {"column": str(d.label), "presets": d.presets}
+            for d in panel.definitions
+        ],
+        "left_out": panel.left_out,
+    }
+
+
+def summary_numbers(summary: Summary) -> dict[str, float | None]:
+    """Return the numbers of a summary as its file has them; None where one does not exist."""
+    return {name: _or_none(value) for name, value in summary.numbers.items()}
+
+
+def _or_none(number: float | None) -> float | None:
+    return None if number is None or math.isnan(number) else number

@@ -1,0 +1,134 @@
+"""Judging: ranked lists + truth -> Judged, in three ordered fetches from DuckDB.
+
+The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user, item, grade
+[, place]) and `known` (user): whom the truth knows, with or without rows. All sorting is explicit, so threads
+and row order leave no trace.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.metrics.judged import Floats, Judged
+
+# A user number follows the order of the ids; the lists are counted once and joined once, with few rows.
+_USERS = """
+CREATE OR REPLACE TEMP TABLE judged_users AS
+SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
+       bool_or(known) AS known, CAST(sum(n_listed) AS BIGINT) AS n_listed
+FROM (SELECT user, TRUE AS known, 0 AS n_listed FROM known GROUP BY user
+      UNION ALL
+      SELECT user, FALSE AS known, count(*) AS n_listed FROM {lists} GROUP BY user)
+GROUP BY user
+{restricted}
+"""
+_TRUTH = """
+SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){shelf} ORDER BY number, grade DESC{order}
+"""
+_HITS = """
+SELECT number, rank, grade, {first} AS first{tied}{numbers}
+FROM {lists} AS listed JOIN (SELECT user, truth.item, number, grade{numbers} FROM truth JOIN judged_users USING (user){shelf}) USING (user, item)
+ORDER BY number, rank
+"""
+_SHELF = " LEFT JOIN shelf ON CAST(truth.item AS VARCHAR) = shelf.item"
+PROPENSITY = "propensity"  # of an item, or of a row of the truth
+_FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
+
+
+def judge(
+    connection: DuckDBPyConnection,
+    *,
+    only_known: bool,
+    ranking: Ranking,
+    number: int = 0,
+    shelf: pa.Table | None = None,
+    propensity: Mapping[str, Any] | None = None,
+) -> Judged:
+    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
+
+    ranking : how the lists were ranked
+    number  : which of the rankings, where `lists` holds several
+    shelf   : item as text, and the numbers of the catalogue that metrics read
+    propensity : the convention; the propensities stand in the shelf, or in the truth
+
+    Raises
+    ------
+    ValueError : the shelf lacks a number of an item of the truth
+    """
+    listed, given = (connection.view(name).columns for name in ("lists", "truth"))
+    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in listed else "lists"
+    averaged = ranking.ties == "average" and "tie_first" in listed
+    tied = ", tie_first, tie_last" if averaged else ""
+    place = ", place" if "place" in given else ""
+    first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
+    restricted = "HAVING bool_or(known)" if only_known else ""
+    names = [] if shelf is None else shelf.column_names[1:]
+    numbered = [f"number_{place}" for place in range(len(names))]
+    numbers = "".join(f", {each}" for each in numbered)
+    if shelf is not None:
+        connection.register("shelf", shelf.rename_columns(["item", *numbered]))
+        cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
+        _refuse_lacking(
+            connection,
+            {name: each for name, each in zip(names, numbered, strict=True) if name not in cold},
+        )
+    if propensity and propensity.get("column") == "truth":
+        names, numbered, numbers = (
+            [*names, PROPENSITY],
+            [*numbered, PROPENSITY],
+            f"{numbers}, {PROPENSITY}",
+        )
+    beside = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
+    connection.execute(_USERS.format(lists=lists, restricted=restricted))
+    users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
+    # Rows of one grade may differ in their numbers, which are added in the same order whoever gave the truth.
+    order = ", CAST(truth.item AS VARCHAR)" if names else place
+    truth = fetch(connection, _TRUTH.format(place=place, order=order, **beside))
+    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **beside))
+    connection.execute("DROP TABLE judged_users")
+    columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
+    return Judged(
+        users=users["user"],
+        known=users["known"],
+        n_listed=users["n_listed"],
+        hit_user=hits["number"],
+        hit_rank=hits["rank"],
+        hit_grade=hits["grade"],
+        hit_first=hits["first"],
+        truth_user=truth["number"],
+        truth_grade=truth["grade"],
+        hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
+        truth_place=truth["place"] if place else None,
+        columns=columns,
+        weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
+    )
+
+
+def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:
+    """One over the propensity of each row, which counts as `clip` where it is smaller or not known."""
+    of_hits, of_truth = (
+        1.0 / np.fmax(np.asarray(p, dtype=np.float64), clip) for p in (hits, truth)
+    )
+    return of_hits, of_truth
+
+
+def _refuse_lacking(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
+    for name, each in numbered.items():
+        counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
+        query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
+        lacking, first = connection.execute(query).fetchall()[0]
+        if lacking:
+            items = in_words(lacking, "item")
+            msg = f"{name}: the catalogue has no number of {items} of the truth, first {first!r}; complete it"
+            raise ValueError(msg)
+
+
+def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The columns of a query as arrays."""
+    frame = connection.sql(query).pl()
+    return {column.name: column.to_numpy() for column in frame}

@@ -1,0 +1,174 @@
+"""Items and whole lists for the metrics beyond accuracy, read from DuckDB.
+
+Beside `lists`, `truth` and `known` there are `train` (user, item) and `items` (item), each empty where none is given.
+Items are numbered in the order of their ids as text, users as `judge` numbers them; ids of files of different
+types meet as decimal text.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.units import owners
+from concord.metrics_core.evaluation.judge import fetch
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
+from concord.metrics_core.metrics.listed import Items, Listed
+
+Features = Mapping[str, Sequence[float]]  # by the item's id as text
+Groups = Mapping[str, str]  # as well
+
+_NUMBERS = """
+CREATE OR REPLACE TEMP TABLE item_numbers AS
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known FROM lists WHERE item IS NOT NULL
+      UNION ALL SELECT DISTINCT CAST(item AS VARCHAR), FALSE FROM train
+      UNION ALL SELECT CAST(item AS VARCHAR), TRUE FROM items)
+GROUP BY item
+"""
+_COUNTED = """
+CREATE OR REPLACE TEMP TABLE item_numbers AS
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known,
+       CAST(sum(users) AS BIGINT) AS users
+FROM (SELECT item, FALSE AS known, coalesce(users, 0) AS users FROM had
+      UNION ALL SELECT CAST(item AS VARCHAR), TRUE, 0 FROM items)
+GROUP BY item
+"""
+_HAD = """
+SELECT item_number, known, count(DISTINCT train.user) AS users
+FROM item_numbers LEFT JOIN train ON CAST(train.item AS VARCHAR) = item_numbers.item
+GROUP BY item_number, known ORDER BY item_number
+"""
+_ROWS = """
+SELECT number, rank, item_number, {relevant} AS relevant
+FROM {lists} AS lists JOIN listed_users USING (user) LEFT JOIN truth USING (user, item)
+JOIN item_numbers ON CAST(lists.item AS VARCHAR) = item_numbers.item
+ORDER BY number, rank
+"""
+_HISTORY = """
+SELECT DISTINCT number, item_number
+FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = listed_users.owner
+JOIN item_numbers ON CAST(train.item AS VARCHAR) = item_numbers.item
+ORDER BY number, item_number
+"""
+
+
+_WANTED = """
+SELECT number, item_number
+FROM truth JOIN listed_users USING (user) JOIN item_numbers ON CAST(truth.item AS VARCHAR) = item_numbers.item
+WHERE {relevant}
+ORDER BY number, item_number
+"""
+_COLUMNS = {"user": "number", "item": "item_number"}
+
+
+def number_items(
+    connection: DuckDBPyConnection, features: Features | None, groups: Groups | None = None
+) -> Items:
+    """Number every item of `lists`, `train` and `items`, for all partitions, and count who had it."""
+    connection.execute(_NUMBERS)
+    had = fetch(connection, _HAD)
+    (train_users,) = connection.execute("SELECT count(DISTINCT user) FROM train").fetchall()[0]
+    users: Ints = had["users"]
+    return Items(
+        n_train_users=train_users,
+        n_interactions=int(users.sum()),
+        users=users,
+        in_catalogue=np.asarray(had["known"], dtype=bool),
+        features=None if features is None else _features(connection, features),
+        **_grouped(connection, groups),
+    )
+
+
+def counted_items(
+    connection: DuckDBPyConnection,
+    n_train_users: int,
+    features: Features | None,
+    groups: Groups | None = None,
+) -> tuple[Items, pa.Table]:
+    """As `number_items`, from `had` (item, users: of the train) and `items`; and the numbers, as partitions read them."""
+    connection.execute(_COUNTED)
+    had = fetch(connection, "SELECT * FROM item_numbers ORDER BY item_number")
+    users: Ints = had["users"]
+    items = Items(
+        n_train_users=n_train_users,
+        n_interactions=int(users.sum()),
+        users=users,
+        in_catalogue=np.asarray(had["known"], dtype=bool),
+        features=None if features is None else _features(connection, features),
+        **_grouped(connection, groups),
+    )
+    return items, connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()
+
+
+def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
+    width = len(next(iter(features.values()), ()))
+    found = np.zeros((_count(connection), width))
+    for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
+        if item in features:
+            found[number] = features[item]
+    return found
+
+
+def _grouped(connection: DuckDBPyConnection, groups: Groups | None) -> dict[str, Any]:
+    """`group` and `groups` of the items."""
+    if groups is None:
+        return {}
+    names = tuple(sorted(set(groups.values())))
+    place = {name: number for number, name in enumerate(names)}
+    found = np.full(_count(connection), len(names), dtype=np.int64)
+    for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
+        if item in groups:
+            found[number] = place[groups[item]]
+    return {"group": found, "groups": names}
+
+
+def _count(connection: DuckDBPyConnection) -> int:
+    return int(connection.execute("SELECT count(*) FROM item_numbers").fetchall()[0][0])
+
+
+def listed(
+    connection: DuckDBPyConnection,
+    judged: Judged,
+    items: Items,
+    *,
+    number: int,
+    threshold: float | None,
+    of_requests: bool = False,
+) -> Listed:
+    """The lists of one partition as they are; `number` says which ranking, where `lists` holds several.
+
+    of_requests : are they those of requests, whose users the train knows?
+    """
+    users = judged.users.tolist() if judged.users.dtype == object else judged.users
+    numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
+    owner = owners(numbered["user"]) if of_requests else numbered["user"].cast(pl.String)
+    numbered = numbered.with_columns(owner.alias("owner"))
+    connection.register("listed_users", numbered.to_arrow())
+    several = "ranking" in connection.view("lists").columns
+    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if several else "lists"
+    least = "TRUE" if threshold is None else f"grade >= {threshold!r}"
+    relevant = f"grade IS NOT NULL AND {least}"
+    rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))
+    history = fetch(connection, _HISTORY)
+    wanted = {}
+    if items.group is not None:
+        found = fetch(connection, _WANTED.format(relevant=relevant))
+        known = items.in_catalogue[found["item_number"]]
+        wanted = {f"wanted_{name}": found[column][known] for name, column in _COLUMNS.items()}
+    connection.unregister("listed_users")
+    return Listed(
+        n_users=judged.n_users,
+        n_listed=np.bincount(rows["number"], minlength=judged.n_users),
+        row_user=rows["number"],
+        row_rank=position_in_user(rows["number"], judged.n_users),  # later copies may be missing
+        row_item=rows["item_number"],
+        row_relevant=np.asarray(rows["relevant"], dtype=bool),
+        history_user=history["number"],
+        history_item=history["item_number"],
+        items=items,
+        **wanted,
+    )

@@ -1,0 +1,107 @@
+"""The convention panel: what one metric says of the same lists under the definition of every text and library.
+
+Lists are ranked once, as pinned, and grades keep the scale of the data; all other conventions are the preset's.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.conventions.presets import beside, defines, preset, presets
+from concord.metrics_core.evaluation.score import why_not
+from concord.metrics_core.metrics.catalogue import Label, changed_by
+
+GIVEN_ORDER = "truth_given_order_at_k"
+UNWEIGHED = "unweighed"  # as pinned, but for the propensity
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One way of computing a label, and the presets that compute it so.
+
+    number  : 0 is the definition that is pinned; it may be that of no preset
+    presets : or UNWEIGHED alone
+    """
+
+    label: Label
+    number: int
+    presets: tuple[str, ...]
+    conventions: Conventions
+
+    @property
+    def column(self) -> str:
+        """The name of its column of values."""
+        return f"{self.label}#{self.number}"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A label's definitions, the pinned one first, and the presets that cannot be computed: {name: why}."""
+
+    definitions: tuple[Definition, ...]
+    left_out: Mapping[str, str]
+
+
+def panel(label: Label, pinned: Conventions) -> Panel:
+    """Every definition of a label that some preset has; presets with the same one share it.
+
+    Where relevant items count by their propensities, the pinned definition without them is one more.
+    """
+    asked = {
+        name: _on_these_lists(label, preset(name), pinned)
+        for name in presets()
+        if defines(name, label.name)
+    }
+    left_out = {name: why for name, own in asked.items() if (why := _why_not(label, own, pinned))}
+    groups: dict[str, list[str]] = {_content(label, pinned): []}
+    for name in asked.keys() - left_out.keys():
+        groups.setdefault(_content(label, asked[name]), []).append(name)
+    order = list(asked)
+    named = [sorted(names, key=order.index) for names in groups.values()]
+    named[1:] = sorted(named[1:], key=lambda names: order.index(names[0]))
+    definitions = [
+        Definition(label, number, tuple(names), asked[names[0]] if number else pinned)
+        for number, names in enumerate(named)
+    ]
+    if pinned.propensity is not None and not label.metric.of_list:
+        plain = replace(pinned, propensity=None)
+        definitions.append(Definition(label, len(definitions), (UNWEIGHED,), plain))
+    return Panel(tuple(definitions), left_out)
+
+
+def differing(label: Label, definition: Conventions, pinned: Conventions) -> dict[str, Any]:
+    """The knobs that matter to a label and have another value than the pinned one: {knob: value}."""
+    one, other = label.conventions(pinned), label.conventions(definition)
+    ours, theirs = one.knobs(), other.knobs()
+    changed = {
+        name: theirs[name]
+        for name in ours
+        if theirs[name] != ours[name] and label.name in changed_by(name)
+    }
+    return changed | ({"propensity": None} if one.propensity and not other.propensity else {})
+
+
+def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
+    needs_order = own.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
+    return why_not(label, own) or (
+        "the order of the truth's rows is kept only where it is pinned" if needs_order else ""
+    )
+
+
+def _on_these_lists(label: Label, own: Conventions, pinned: Conventions) -> Conventions:
+    """A preset's conventions for one label, with the ranking and the scale of the data."""
+    own, ours = label.conventions(own), label.conventions(pinned)
+    return replace(beside(own, ours), **ours.ranking._asdict())
+
+
+def _content(label: Label, conventions: Conventions) -> str:
+    """What decides the values of a label, as text: equal texts are equal definitions."""
+    own = label.conventions(conventions)
+    relevant = {
+        name: value
+        for name, value in own.knobs().items()
+        if label.name in changed_by(name) and not KNOB[name].ranking
+    }
+    return json.dumps(relevant, sort_keys=True, default=str)

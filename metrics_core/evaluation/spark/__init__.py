@@ -1,0 +1,1 @@
+"""Evaluation of Spark DataFrames: buckets of whole users, each evaluated in a worker."""

@@ -1,0 +1,131 @@
+"""A bucket whose tables are as they were left: read, checked and ranked in the worker, as whole tables are on one machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.loaded_tables import InMemory, keep_lists
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.quality import SHOWN
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.side_data import read_train, read_truth, read_users
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, mark
+from concord.metrics_core.metrics.judged import Ints
+
+
+@dataclass(frozen=True)
+class CheckedPlan(Plan):
+    """A plan for tables as they were left.
+
+    tables    : as readers take them, without rows
+    catalogue : the items; None: none was given
+    """
+
+    tables: Mapping[str, InputTable] = field(default_factory=dict)
+    policies: Policies = field(default_factory=Policies)
+    catalogue: pa.Table | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that every worker gets."""
+        return super().size + (0 if self.catalogue is None else self.catalogue.nbytes)
+
+    def bucket(self, connection: DuckDBPyConnection) -> Bucket:
+        """What evaluates one."""
+        return CheckedBucket(connection, self, of=self)
+
+
+@dataclass(kw_only=True)
+class CheckedBucket(Bucket):
+    """Its problems are told, those of the first table that has any."""
+
+    of: CheckedPlan
+
+    def read(self, name: str, rows: pa.Table, origin: Ints) -> None:
+        """Read and check a table as the library does."""
+
+        def row_name(row: int) -> str:
+            return mark(int(origin[row]))
+
+        try:
+            self._read(name, replace(self.of.tables[name], held=rows, row_name=row_name))
+        except InputError as error:
+            self.facts.problems = {name: list(error.problems)}
+
+    def _read(self, name: str, table: InputTable) -> None:
+        connection, plan = self.connection, self.of
+        if name == "recs":
+            kept = InMemory()
+            keep_lists(connection, table, plan.policies, plan.task.conventions, kept.keep)
+            connection.register("ranked", kept.table)
+            self.facts.rows[name] = len(kept.table)
+            return
+        if name == "truth":
+            source, _ = read_truth(connection, table, plan.policies, is_part=True)
+            grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
+            self.keep("judgements", f"SELECT user, item, {grade}, position AS place FROM source")
+            (left,) = only_row(connection, "SELECT count(*) FROM judgements")
+            self.facts.counts["truth_left"] = left
+        elif name == "users":
+            read_users(connection, table)
+            self.keep("knowns", "SELECT DISTINCT user FROM source")
+            return
+        else:
+            source = read_train(connection, table, may_be_empty=True)
+            self.keep("train", "SELECT DISTINCT user, item FROM source")
+        self.facts.rows[name] = source.rows
+
+    def tell(self) -> None:
+        """What ids, grades and catalogue say of the lists."""
+        plan, facts = self.of, self.facts
+        if plan.catalogue is not None:
+            self.connection.register("items", plan.catalogue)
+        for side, relation in (("listed", "lists"), ("known", "truth")):
+            self.add(f"item {side}", f"SELECT DISTINCT item AS id, 1 AS n FROM {relation}")
+            self.keep(f"users_{side}", f"SELECT DISTINCT user FROM {relation}")
+            count, first = only_row(
+                self.connection, f"SELECT count(*), min(user) FROM users_{side}"
+            )
+            facts.counts[f"users_{side}"] = count
+            facts.lowest[side == "known"] = first
+        for side, other in (("listed", "known"), ("known", "listed")):
+            alone = (
+                f"SELECT user AS id, 1 AS n FROM users_{side} ANTI JOIN users_{other} USING (user)"
+            )
+            self.add(f"user {side}", alone)
+        met = "SELECT count(*) FROM users_listed SEMI JOIN users_known USING (user)"
+        (facts.counts["users_met"],) = only_row(self.connection, met)
+        there = "SELECT user FROM users_listed UNION ALL SELECT user FROM users_known"
+        (named,) = only_row(
+            self.connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)"
+        )
+        facts.counts["named"] = named
+        (facts.highest,) = only_row(self.connection, "SELECT max(grade) FROM truth")
+        some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {SHOWN + 1}"
+        facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
+        if plan.catalogue is not None:
+            self._tell_unknown()
+        if "train" in plan.tables:
+            self.add(
+                "train", "SELECT item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
+            )
+            (users,) = only_row(self.connection, "SELECT count(DISTINCT user) FROM train")
+            facts.counts["train_users"] = users
+
+    def _tell_unknown(self) -> None:
+        """Of items that the catalogue lacks."""
+        self.keep(
+            "strange",
+            """SELECT user, item FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
+               ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL""",
+        )
+        rows, users, first = only_row(
+            self.connection, "SELECT count(*), count(DISTINCT user), min((user, item)) FROM strange"
+        )
+        self.facts.counts |= {"unknown_rows": rows, "unknown_users": users}
+        self.facts.unknown = None if first is None else list(first)
+        self.add("item unknown", "SELECT DISTINCT item AS id, 1 AS n FROM strange")

@@ -1,0 +1,177 @@
+"""Summary: one column of per-user values -> mean, interval, and how many users stand behind it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.metric import Bounds
+from concord.metrics_core.stats.clusters import Clusters
+from concord.metrics_core.stats.exact_sums import exact_parts, exactly
+from concord.metrics_core.stats.mean_interval import (
+    NO_INTERVAL,
+    Spread,
+    interval_of_totals,
+    squared,
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """NaN where a number does not exist; `n_users` stand behind the mean, `n_undefined` had 0/0.
+
+    n_requests : of these users, where values are those of requests; `n_undefined` are requests then
+    """
+
+    mean: float
+    ci_low: float
+    ci_high: float
+    n_users: int
+    n_undefined: int
+    n_requests: int | None = None
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The fields; without the number of requests where there are none."""
+        found = vars(self)
+        return found if self.n_requests is not None else {n: found[n] for n in found if n != "n_requests"}  # fmt: skip
+
+
+def summarise(
+    label: Label,
+    values: Floats,
+    conventions: Conventions,
+    *,
+    confidence: float,
+    parts: tuple[Floats, ...] = (),
+    clusters: Clusters | None = None,
+) -> Summary:
+    """Mean over the users that are not left out, with its t interval.
+
+    Parameters
+    ----------
+    values     : (users,) float64, NaN where undefined
+    confidence : of the interval, such as 0.95
+    parts      : (users,) each; hits and divisors of a micro mean, or precision and recall of an F1 of means.
+                 A pooled mean has no interval of this closed form.
+    clusters   : whose requests they are, where values are those of requests, or what users count, where not alike
+    """
+    own = label.conventions(conventions)
+    bounds = label.bounds(conventions)
+    totals = totals_of(values, parts, own.undefined, bounds)
+    mean = mean_of(label, totals)
+    if clusters is not None:
+        ratio = clusters.ratio(_zeroed(values, own.undefined))
+        low, high = ratio.interval(confidence, bounds)
+        if parts or math.isnan(mean):  # pooled, or undefined as soon as one is
+            low = high = math.nan
+        else:
+            mean = ratio.value
+        n_requests = None if conventions.unit_mean is None else totals.n_users
+        counts = (ratio.n, totals.n_undefined, n_requests)
+        return Summary(_rounded(mean, own), low, high, *counts)
+    squares = squared(counted(values, own.undefined), mean) if not parts else []
+    return summary_of(label, totals, squares, conventions, confidence=confidence)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a mean is made of, of some users or of all; those of partitions add up to the same bits.
+
+    sums   : of the values, and of each of the parts of a pooled mean: numbers that add up to the exact sum
+    spread : of the values
+    """
+
+    n_undefined: int
+    sums: tuple[Sequence[float], ...]
+    spread: Spread
+
+    @property
+    def n_users(self) -> int:
+        """How many users stand behind the mean."""
+        return self.spread.n
+
+    def __add__(self, other: "Totals") -> "Totals":
+        """The totals of both partitions, which hold different users."""
+        sums = tuple(exactly([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
+        n_undefined = self.n_undefined + other.n_undefined
+        return Totals(n_undefined, sums, self.spread + other.spread)
+
+
+def counted(values: Floats, undefined: str) -> Floats:
+    """The values of those who stand behind the mean."""
+    return values[~np.isnan(values)] if undefined == "skip" else _zeroed(values, undefined)
+
+
+def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: Bounds) -> Totals:
+    """The totals of these users; see `summarise`. bounds : of the metric."""
+    nowhere = np.isnan(values)
+    n_undefined = int(np.count_nonzero(nowhere))
+    kept = ~nowhere if n_undefined and undefined == "skip" else slice(None)
+    columns = [_zeroed(column, undefined)[kept] for column in (values, *parts)]
+    sums = tuple(map(exact_parts, columns))
+    return Totals(n_undefined, sums, Spread.of(columns[0], bounds))
+
+
+def mean_of(label: Label, totals: Totals) -> float:
+    """The mean, or the pooled mean; NaN where there is none."""
+    n, (total, *pooled) = totals.n_users, map(math.fsum, totals.sums)
+    if not pooled:
+        return total / n if n else math.nan
+    first, second = pooled
+    if label.name == "P":
+        return first / second if second else math.nan
+    p, r = (first / n, second / n) if n else (math.nan, math.nan)
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def summary_of(
+    label: Label,
+    totals: Totals,
+    squares: Sequence[float],
+    conventions: Conventions,
+    *,
+    confidence: float,
+) -> Summary:
+    """The summary of all users. squares : as `squared` gives them; a pooled mean has none."""
+    own, mean = label.conventions(conventions), mean_of(label, totals)
+    is_pooled = len(totals.sums) > 1
+    low, high = (
+        NO_INTERVAL
+        if is_pooled
+        else interval_of_totals(totals.spread, mean, squares, confidence, label.bounds(conventions))
+    )
+    return Summary(_rounded(mean, own), low, high, totals.n_users, totals.n_undefined)
+
+
+def _rounded(mean: float, own: Conventions) -> float:
+    if own.round is not None and "mean" in own.round and math.isfinite(mean):
+        return round(mean, own.round["mean"])
+    return mean
+
+
+def summarise_catalogue(
+    label: Label, exposure: Exposure, conventions: Conventions, n_users: int | None = None
+) -> Summary:
+    """The one number of a metric over all users; it has no interval over users.
+
+    n_users : whose requests they are, where lists are those of requests
+    """
+    own = label.conventions(conventions)
+    value = label.metric.function(
+        exposure, **{knob: getattr(own, knob) for knob in label.metric.knobs}
+    )
+    listed = exposure.n_users
+    if n_users is not None:
+        return Summary(_rounded(value, own), math.nan, math.nan, n_users, 0, listed)
+    return Summary(_rounded(value, own), math.nan, math.nan, listed, 0)
+
+
+def _zeroed(values: Floats, undefined: str) -> Floats:
+    return np.where(np.isnan(values), 0.0, values) if undefined == "zero" else values

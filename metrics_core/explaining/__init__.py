@@ -1,1 +1,0 @@
-"""How one number came about, and why two definitions differ."""

@@ -1,1 +1,0 @@
-"""Files and frames as they were left -> one checked table."""

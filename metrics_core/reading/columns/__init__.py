@@ -1,1 +1,0 @@
-"""Which column is what, and which values it may hold."""

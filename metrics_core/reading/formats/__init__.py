@@ -1,1 +1,0 @@
-"""Whatever form a table has (a file, a frame, a dict) -> one relation with our columns."""

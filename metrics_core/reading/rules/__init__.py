@@ -1,1 +1,0 @@
-"""What no value may be, and what a policy puts right."""

@@ -1,1 +1,0 @@
-"""Where files lie: on this machine, or in an object store that is read by ranges."""

@@ -1,0 +1,218 @@
+"""A comparison as tables, one row a number that the report shows: for CSV and parquet."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import (
+    BestChance,
+    Gap,
+    InputFile,
+    Metric,
+    Point,
+    SegmentCell,
+)
+from concord.metrics_core.results.frames import frame_of, schema_of
+from concord.metrics_core.results.replicates import ReplicatedDifference
+
+Row = dict[str, Any]
+_TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean
+_GROUP = {"segmentation": _TEXT, "kind": _TEXT}
+_TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
+    "distributions": {
+        **dict.fromkeys(("label", "a", "b"), _TEXT),
+        "percentile": _COUNT,
+        "difference": _NUMBER,
+    },
+    "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
+    "segments": {**_GROUP, **schema_of(SegmentCell)},
+    "warnings": dict.fromkeys(("kind", "severity", "who", "sentence", "fix"), _TEXT),
+    "panel": {
+        **dict.fromkeys(("label", "definition", "says"), _TEXT),
+        "top_two_hold": _FLAG,
+        "model": _TEXT,
+        "value": _NUMBER,
+        "rank": _COUNT,
+        "verdict": _TEXT,
+    },
+    "panel_presets": dict.fromkeys(
+        ("label", "preset", "definition", "stands_for", "left_out"), _TEXT
+    ),
+    "quality": {"role": _TEXT, "finding": _TEXT, "number": _NUMBER, "text": _TEXT},
+    "conventions": dict.fromkeys(("convention", "metric", "value", "meaning", "changes"), _TEXT),
+    "curves": {"metric": _TEXT, "k": _COUNT, "model": _TEXT, "value": _NUMBER},
+}
+
+
+def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
+    """Name -> table; a part that is empty gives an empty table with the same columns.
+
+    `trainings` and `retrained` are there only where models were trained several times.
+    """
+    made = {
+        "distributions": _distributions,
+        "tradeoffs": _tradeoffs,
+        "segments": _segments,
+        "warnings": _warnings,
+        "panel": _panel,
+        "panel_presets": _panel_presets,
+        "quality": _quality,
+        "conventions": _conventions,
+        "curves": _curves,
+    }
+    return {
+        "metrics": frame_of(Metric, comparison.metrics),
+        "leaderboard": comparison.leaderboard,
+        "differences": comparison.differences,
+        "best": frame_of(BestChance, comparison.best),
+        "inputs": frame_of(InputFile, comparison.provenance.inputs),
+        **{
+            name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
+            for name, rows in made.items()
+        },
+        "gaps": _gaps(comparison),
+        **_replicates(comparison),
+    }
+
+
+def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
+    """The mean of each training, and each difference over new trainings."""
+    found = comparison.replicates
+    if found is None:
+        return {}
+    means = [
+        {"label": each.label, "model": each.model, "training": training, "mean": mean}
+        for each in found.scores
+        for training, mean in zip(found.models[each.model], each.means, strict=True)
+    ]
+    columns = {**dict.fromkeys(("label", "model", "training"), _TEXT), "mean": _NUMBER}
+    return {
+        "trainings": pl.DataFrame(means, schema=columns),
+        "retrained": frame_of(ReplicatedDifference, found.pairs),
+    }
+
+
+def _distributions(comparison: Comparison) -> Iterator[Row]:
+    for each in comparison.distributions:
+        for percentile, difference in enumerate(each.quantiles):
+            yield {
+                "label": each.label,
+                "a": each.a,
+                "b": each.b,
+                "percentile": percentile,
+                "difference": difference,
+            }
+
+
+def _tradeoffs(comparison: Comparison) -> Iterator[Row]:
+    for each in comparison.tradeoffs:
+        yield from ({"x_label": each.x, "y_label": each.y, **vars(p)} for p in each.points)
+
+
+def _segments(comparison: Comparison) -> Iterator[Row]:
+    for each in comparison.segments:
+        yield from ({"segmentation": each.name, "kind": each.kind, **vars(c)} for c in each.cells)
+
+
+def _gaps(comparison: Comparison) -> pl.DataFrame:
+    """Without the columns of gaps that are compared where none is."""
+    found = [(each, gap) for each in comparison.segments for gap in each.gaps]
+    groups = pl.DataFrame([(each.name, each.kind) for each, _ in found], schema=_GROUP, orient="row")  # fmt: skip
+    return pl.concat([groups, frame_of(Gap, [gap for _, gap in found])], how="horizontal")
+
+
+def _warnings(comparison: Comparison) -> Iterator[Row]:
+    for each in comparison.warnings:
+        yield {**vars(each), "who": ", ".join(each.who)}
+
+
+def _panel(comparison: Comparison) -> Iterator[Row]:
+    """One row a primary label, definition and model."""
+    for entry in comparison.panel:
+        for definition in entry.definitions:
+            for model, value in definition.values.items():
+                yield {
+                    "label": entry.metric,
+                    "definition": definition.name,
+                    "says": definition.says,
+                    "top_two_hold": definition.top_two_hold,
+                    "model": model,
+                    "value": value,
+                    "rank": definition.ranks[model],
+                    "verdict": definition.verdicts.get(model),
+                }
+
+
+def _panel_presets(comparison: Comparison) -> Iterator[Row]:
+    """One row a primary label and preset: the definition that gives its values, or why it has none."""
+    for entry in comparison.panel:
+        for definition in entry.definitions:
+            told = zip(definition.presets, definition.stands_for, strict=True)
+            for preset, stands_for in told:
+                yield {
+                    "label": entry.metric,
+                    "preset": preset,
+                    "definition": definition.name,
+                    "stands_for": stands_for,
+                }
+        for left_out in entry.left_out:
+            yield {"label": entry.metric, "preset": left_out.preset, "left_out": left_out.why}
+
+
+def _quality(comparison: Comparison) -> Iterator[Row]:
+    """One row a finding, such as `users.without_list`: a number or a text."""
+    for role, found in comparison.quality.items():
+        for finding, value in _leaves(found, ""):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            yield {
+                "role": role,
+                "finding": finding,
+                "number": value if is_number else None,
+                "text": None if is_number or value is None else _written(value),
+            }
+
+
+def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Dotted path -> value of everything in nested mappings and lists; entries of a list are numbered from 1."""
+    if isinstance(content, list):
+        content = {str(n): each for n, each in enumerate(content, 1)}
+    if isinstance(content, Mapping):
+        for name, inner in content.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else name)
+    else:
+        yield path, content
+
+
+def _conventions(comparison: Comparison) -> Iterator[Row]:
+    """One row a convention; those that are overridden for one metric name it."""
+    for knob in comparison.conventions.knobs:
+        yield {
+            "convention": knob.name,
+            "value": _written(knob.value),
+            "meaning": knob.sentence,
+            "changes": ", ".join(knob.changes),
+        }
+    for metric, changed in comparison.conventions.overrides.items():
+        for name, value in changed.items():
+            yield {"convention": name, "metric": metric, "value": _written(value)}
+
+
+def _written(value: Any) -> str:
+    """A value as text: words as they are, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _curves(comparison: Comparison) -> Iterator[Row]:
+    """The mean by cutoff of every label that has one, for `dvc plots`."""
+    for score in comparison.scores:
+        metric = comparison.metric(score.label)
+        if metric.k is not None and score.mean is not None:
+            yield {
+                "metric": metric.stem,
+                "k": metric.k,
+                "model": score.model,
+                "value": score.mean,
+            }

@@ -1,0 +1,221 @@
+"""The gate of a comparison: what must not get worse, what must be better, and the decision for each model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.comparison_parts import LEFT_OUT
+from concord.metrics_core.results.words import PERCENT, exact, number, one_line
+
+Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
+Outcome = Literal["pass", "worse", "undecided"]
+Kind = Literal["baseline", "revision"]
+
+MIN_EFFECT = "min_effect"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is asked, labels in the spelling of those that are evaluated.
+
+    guardrails       : label -> by how much its mean over all users may be worse than the reference's
+    segments         : segmentation -> label -> the same in each of its segments
+    success          : labels of which at least one must be better; () where nothing has to be
+    undecided_passes : do guardrails that stay undecided let a model pass?
+    models           : who must pass; () for all
+    """
+
+    guardrails: Mapping[str, Margin] = field(default_factory=dict)
+    segments: Mapping[str, Mapping[str, Margin]] = field(default_factory=dict)
+    success: tuple[str, ...] = ()
+    undecided_passes: bool = False
+    models: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that it names, over all users or in segments, each once."""
+        inside = (label for of_labels in self.segments.values() for label in of_labels)
+        return tuple(dict.fromkeys([*self.guardrails, *inside, *self.success]))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Model minus reference on a label, over the users who have a value with both; None where a number does not exist.
+
+    segmentation, segment : None over all users
+    ci_low, ci_high       : at the gate's confidence, two-sided
+    n_nonzero             : users with different values; of a number over all users, with different lists
+    n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
+    n_requests            : of these users, that have a value with both, where requests are the unit
+    n_unlisted            : users without a list of either, where they are too many for a comparison
+    departed              : True if the reference has the label under other conventions or code of an own metric
+    test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
+                            there can be no interval
+    p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
+    """
+
+    label: str
+    higher_is_better: bool
+    segmentation: str | None
+    segment: str | None
+    mean: float | None
+    reference: float | None
+    difference: float | None
+    ci_low: float | None
+    ci_high: float | None
+    n_users: int
+    n_nonzero: int
+    n_lost: int
+    test: Literal["t", "sign_flips", "jackknife", "none"]
+    p: float | None
+    n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    n_unlisted: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    departed: bool | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+
+    @property
+    def identical(self) -> bool:
+        """Has every user the same value, or the same list, with both?"""
+        same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
+        return same and self.n_users > 0 and self.n_unlisted is None
+
+    @property
+    def is_comparable(self) -> bool:
+        """False if `undecided: pass` must not waive it: the model did not run, or the metric is another one."""
+        return self.n_unlisted is None and not self.departed
+
+    @property
+    def gain(self) -> float | None:
+        """The difference in the good direction."""
+        return _turned(self.difference, upwards=self.higher_is_better)
+
+    @property
+    def gain_low(self) -> float | None:
+        """The lower end of the interval of the gain."""
+        end = self.ci_low if self.higher_is_better else self.ci_high
+        return _turned(end, upwards=self.higher_is_better)
+
+    @property
+    def gain_high(self) -> float | None:
+        """The upper end of the interval of the gain."""
+        end = self.ci_high if self.higher_is_better else self.ci_low
+        return _turned(end, upwards=self.higher_is_better)
+
+
+def _turned(number: float | None, *, upwards: bool) -> float | None:
+    return number if number is None or upwards else 0.0 - number
+
+
+@dataclass(frozen=True)
+class Guardrail(Measured):
+    """A metric that must not be worse than the reference by `margin` or more.
+
+    asked  : the margin as it was asked for: `0.005`, `2%`, `min_effect`
+    margin : as a number; None if it is a share of a mean that does not exist
+    why    : what the outcome rests on, in words
+    """
+
+    asked: str
+    margin: float | None
+    outcome: Outcome
+    why: str
+
+
+@dataclass(frozen=True)
+class Success(Measured):
+    """A metric of which one must be better; p is adjusted by Holm over the success metrics of the model."""
+
+    p_adjusted: float | None
+    better: bool
+
+
+@dataclass(frozen=True)
+class ModelDecision:
+    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own.
+
+    reference : the baseline, if the model is held against it and others against a revision
+    """
+
+    model: str
+    outcome: Outcome
+    guardrails: tuple[Guardrail, ...]
+    success: tuple[Success, ...]
+    reference: str | None = field(default=None, metadata=LEFT_OUT)
+
+    def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
+        """Those with this outcome, as they were asked for."""
+        return [each for each in self.guardrails if each.outcome == outcome]
+
+    @property
+    def gains(self) -> list[Success]:
+        """The success metrics that are better."""
+        return [each for each in self.success if each.better]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
+
+    reference        : the baseline, or the revision whose results each model is held against
+    undecided_passes : was it asked for that guardrails which stay undecided let a model pass?
+    models           : who must pass
+    lines            : the decision, what decided, and what else was checked or can be done: three sentences
+    """
+
+    against: Kind
+    reference: str
+    confidence: float
+    undecided_passes: bool
+    outcome: Outcome
+    models: tuple[ModelDecision, ...]
+    lines: tuple[str, ...]
+
+    def models_that(self, outcome: Outcome) -> list[ModelDecision]:
+        """The models with this outcome."""
+        return [each for each in self.models if each.outcome == outcome]
+
+    @property
+    def waived(self) -> bool:
+        """Does a model pass with guardrails that stayed undecided?"""
+        return any(m.outcome == "pass" and m.guardrails_that("undecided") for m in self.models)
+
+
+def place(found: Measured) -> str:
+    """`nDCG@10`, or `nDCG@10 of activity “0”`."""
+    where = "" if found.segment is None else f" of {found.segmentation} “{found.segment}”"
+    return one_line(found.label + where)
+
+
+def allowed(found: Guardrail) -> str:
+    """`−0.005`, `−0.0191 (5 %)`: the loss that is allowed, with where the number comes from."""
+    if found.margin is None:
+        return found.asked
+    sign = 1 if not found.higher_is_better else -1
+    margin = _exactly(sign * found.margin)
+    if found.asked.endswith("%"):
+        margin += f" ({found.asked.removesuffix('%')}{PERCENT})"
+    elif found.asked == MIN_EFFECT:
+        margin += f" ({MIN_EFFECT})"
+    return margin
+
+
+def _exactly(value: float) -> str:
+    text = exact(abs(value))
+    return f"{number(-1, 0)[0]}{text}" if value < 0 else f"+{text}" if value > 0 else text
+
+
+def unlisted(measured: Measured) -> str:
+    """`29 users have no list, too many to compare`."""
+    n = measured.n_unlisted or 0
+    return f"{in_words(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
+
+
+def lost(measured: Measured) -> str:
+    """`37 of the 40 users who have a value with the reference have none with the model`, or of requests."""
+    whom, both = "user", measured.n_users
+    if measured.n_requests is not None:
+        whom, both = "request", measured.n_requests
+    have = "has" if measured.n_lost == 1 else "have"
+    known = in_words(both + measured.n_lost, whom)
+    who = "who" if whom == "user" else "that"
+    return f"{measured.n_lost:,} of the {known} {who} have a value with the reference {have} none with the model"  # fmt: skip

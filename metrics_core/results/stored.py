@@ -1,0 +1,128 @@
+"""comparison.json, and cases.json beside it: a Comparison and Cases as JSON, with a version; read back as the same."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.errors import extra_named, refuse
+from concord.metrics_core.files import load_json
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.error_analysis import Cases
+
+CASES = "cases.json"
+SCHEMA = 5
+_READ = (4, SCHEMA)  # 4 knew no replicates
+_NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
+_SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
+
+
+def to_content(comparison: Comparison) -> dict[str, Any]:
+    """The content of comparison.json."""
+    content = {"schema": SCHEMA, **plain(comparison)}
+    return {_NAMES.get(name, name): part for name, part in content.items()}
+
+
+def to_json(comparison: Comparison) -> str:
+    """The text of comparison.json; NaN and infinity have no place in it."""
+    return _text(to_content(comparison))
+
+
+def cases_to_json(cases: Cases) -> str:
+    """Return the text of cases.json."""
+    return _text({"schema": SCHEMA, **plain(cases)})
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_content(content: Mapping[str, Any], where: str = "comparison") -> Comparison:
+    """The comparison that a file holds.
+
+    Raises
+    ------
+    InputError : it was written by an older or a newer Concord, or it is no comparison
+    """
+    _refuse_another_version(content, where, _READ)
+    if odd := [name for name in _NAMES if name in content]:
+        raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
+    fields_of = {key: name for name, key in _NAMES.items()}
+    given = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
+    found: Comparison = _validated(Comparison, given, where)
+    return found
+
+
+def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
+    with extra_named():
+        from pydantic import ValidationError  # 0.1 s that only a reader spends
+
+    try:
+        return _adapter(kind).validate_python(given, extra="forbid")
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(_NAMES.get(str(part), str(part)) for part in first["loc"])
+        raise refuse(where, f"{key}: {first['msg']}", _AGAIN) from None
+
+
+def read_comparison(path: Path) -> Comparison:
+    """The comparison of a file; raises as `from_content`, and where there is no such file or it is no JSON."""
+    return from_content(load_json(path, _AGAIN), str(path))
+
+
+def read_cases(path: Path) -> Cases:
+    """Return the error analysis of a file; raise as `read_comparison`."""
+    content = load_json(path, _AGAIN)
+    _refuse_another_version(content, str(path), (SCHEMA,))
+    given = {key: part for key, part in content.items() if key != "schema"}
+    found: Cases = _validated(Cases, given, str(path))
+    return found
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of comparison.json."""
+    schema = _adapter(Comparison).json_schema()
+    properties = {_NAMES.get(name, name): part for name, part in schema["properties"].items()}
+    required = [_NAMES.get(name, name) for name in schema["required"]]
+    return schema | {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "comparison.json",
+        "properties": {"schema": {"const": SCHEMA}, **properties},
+        "required": ["schema", *required],
+    }
+
+
+@cache
+def _adapter(kind: type) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+_AGAIN = "run `dvc repro compare`"
+
+
+def _refuse_another_version(content: Any, where: str, known: tuple[int, ...]) -> None:
+    found = content.get("schema") if isinstance(content, Mapping) else None
+    if found not in known:
+        newer = isinstance(found, int) and found > SCHEMA
+        fix = f"update Concord, or {_AGAIN}" if newer else _AGAIN
+        raise refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
+
+
+def plain(part: Any) -> Any:
+    """Types as JSON has them; `dataclasses.asdict` would copy every leaf."""
+    if is_dataclass(part):
+        values = ((field, getattr(part, field.name)) for field in fields(part))
+        return {
+            field.name: plain(value)
+            for field, value in values
+            if value is not None or not field.metadata
+        }
+    if isinstance(part, tuple | list):
+        return [plain(each) for each in part]
+    if isinstance(part, Mapping):
+        return {name: plain(each) for name, each in part.items()}
+    return part

@@ -1,1 +1,0 @@
-"""Intervals, tests and verdicts on values of users."""
