@@ -21,7 +21,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import Arguments
 from concord.metrics_core.metrics.catalogue import expand
 from concord.pipeline.running.connections import reading
-from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.tables import per_user_writer
 
 USERS = 138_000
 MODELS = tuple(f"model-{n}" for n in range(6))

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from concord.pipeline.running.announce import peak_memory
+from concord.pipeline.running.messages import peak_memory
 
 METRICS = ("P", "R", "AP", "nDCG", "RR")
 KS = (1, 5, 10, 20, 50, 100)
@@ -36,8 +36,8 @@ def concord(
     from concord.metrics_core.evaluation.partition import Task
     from concord.metrics_core.evaluation.summary import summarise
     from concord.metrics_core.metrics.catalogue import expand, parse
-    from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
     from concord.pipeline.running.connections import reading
+    from concord.pipeline.stages.evaluate import execute_by_ranges
 
     execute: Executor = execute_in_memory
     if engine == "duckdb":
@@ -117,8 +117,8 @@ def join(files: Files) -> Callable[[], float]:
 
 def load(files: Files) -> Callable[[], float]:
     """The stage `load`: read, checked, ranked, written."""
-    from concord.pipeline.loading.load import load as stage
     from concord.pipeline.running.connections import workspace
+    from concord.pipeline.stages.load import load as stage
     from tests.pipeline.loading.load_project import params_of
 
     def work() -> float:
@@ -137,8 +137,8 @@ def bare_load(files: Files) -> Callable[[], float]:
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.source import read_source
     from concord.metrics_core.errors import Arguments
-    from concord.pipeline.loading.sorted_parquet import write_query
     from concord.pipeline.running.connections import workspace
+    from concord.pipeline.stages.load import write_query
 
     def work() -> float:
         with TemporaryDirectory() as folder, workspace() as connection:

@@ -28,12 +28,10 @@ from benchmarks import damaged_results, held_data, odd_files, odd_history, odd_m
 from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
 from concord.metrics_core.errors import InputError
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile
 from concord.pipeline.running.connections import VARIABLE as THREADS
 from concord.pipeline.running.connections import workspace
+from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.loading.load_project import params_of
 
 BATCH = 400  # cases a process

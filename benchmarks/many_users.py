@@ -23,11 +23,11 @@ from benchmarks.measured import HERE, replaced
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import table_of
 from concord.metrics_core.evaluation.accumulator import panels_of
-from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.stages.compare import compare
 
 PRIMARY = ("nDCG@10", "R@10")
 USERS = (100_000, 1_000_000, 10_000_000)

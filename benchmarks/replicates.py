@@ -14,7 +14,7 @@ from benchmarks.many_users import Shape, make, project
 from benchmarks.measured import HERE, replaced
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import table_of
-from concord.pipeline.comparing.compare import compare
+from concord.pipeline.stages.compare import compare
 
 USERS, MODELS, TRAININGS = 138_000, 20, 5
 SECONDS = 30

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks.measured import HERE, replaced
 from benchmarks.tabulated import Row, table_of
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.announce import peak_memory
+from concord.pipeline.running.messages import peak_memory
 
 DEPTH, RELEVANT, ITEMS = 100, 15, 20_000
 USERS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -89,10 +89,9 @@ def step(name: str, folder: Path) -> None:
         with tempfile.TemporaryDirectory() as spill:
             duckdb.execute(f"SET temp_directory = '{spill}'; {query}").fetchall()
         return
-    from concord.pipeline.evaluating.evaluate import evaluate
-    from concord.pipeline.loading.load import load
-    from concord.pipeline.loading.load_truth import load_truth
     from concord.pipeline.running.connections import workspace
+    from concord.pipeline.stages.evaluate import evaluate
+    from concord.pipeline.stages.load import load, load_truth
 
     params = project(folder)
     if name == "evaluate":

@@ -5,8 +5,7 @@ from functools import partial
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.page import environment
-from concord.reports.writing.escaping import words
-from concord.reports.writing.fitting import fitting
+from concord.reports.writing.markdown import fitting, words
 
 
 def render_markdown(comparison: Comparison) -> str:

@@ -14,7 +14,8 @@ from markupsafe import Markup, escape
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
-from concord.reports.charts import distributions, palette, tradeoffs
+from concord.reports.charts import distributions, tradeoffs
+from concord.reports.charts import svg as palette
 from concord.reports.charts.bump import bump_chart, has_chart
 from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
 from concord.reports.charts.differences import difference_chart
@@ -31,8 +32,8 @@ from concord.reports.sections import (
     tables,
     trainings,
     warnings,
-    wins,
 )
+from concord.reports.sections import tables as wins
 from concord.reports.text import error_analysis
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS, verdicts_seen

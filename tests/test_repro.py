@@ -7,9 +7,9 @@ import pytest
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.metrics_core.results.stored import read_cases, to_json
-from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.read import read_params
+from concord.pipeline.stages.evaluations import load_cases
 from tests.library import cases_as_pinned, compared_as_pinned
 from tests.project import (
     attempt,

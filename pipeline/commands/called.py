@@ -26,20 +26,20 @@ def call_validate(_: argparse.Namespace) -> None:
 
 
 def call_metrics(_: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.metrics import list_metrics
+    from concord.pipeline.commands.metrics import list_metrics
 
     list_metrics()
 
 
 def call_check_metric(chosen: argparse.Namespace) -> int:
-    from concord.pipeline.commands.asking.check_metric import check_metric
+    from concord.pipeline.commands.check_metric import check_metric
 
     return check_metric(chosen.own)
 
 
 def call_presets(chosen: argparse.Namespace) -> None:
     from concord.metrics_core.errors import refuse
-    from concord.pipeline.commands.asking.presets import diff_presets, list_presets, show_preset
+    from concord.pipeline.commands.presets import diff_presets, list_presets, show_preset
 
     match chosen.names:
         case []:
@@ -55,7 +55,7 @@ def call_presets(chosen: argparse.Namespace) -> None:
 
 
 def call_leaderboard(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.leaderboard import leaderboard
+    from concord.pipeline.commands.leaderboard import leaderboard
 
     leaderboard(chosen.metric)
 
@@ -67,14 +67,14 @@ def call_pin(chosen: argparse.Namespace) -> None:
 
 
 def call_explain(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.explain import explain
+    from concord.pipeline.commands.explain import explain
 
     explain(chosen.user, chosen.metric, chosen.model, chosen.versus, markdown=chosen.markdown)
 
 
 def call_cases(chosen: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.error_analysis import ExampleSelection
-    from concord.pipeline.commands.asking.cases import print_cases
+    from concord.pipeline.commands.cases import print_cases
 
     models = (chosen.model, chosen.other)
     selection = ExampleSelection(models, chosen.worst, chosen.segment, chosen.item)
@@ -82,38 +82,38 @@ def call_cases(chosen: argparse.Namespace) -> None:
 
 
 def call_reconcile(chosen: argparse.Namespace) -> int:
-    from concord.pipeline.commands.asking.reconcile import reconcile_number
+    from concord.pipeline.commands.reconcile import reconcile_number
 
     return reconcile_number(chosen.value, chosen.metric, chosen.model)
 
 
 def call_diff(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.diff import diff
+    from concord.pipeline.commands.diff import diff
 
     how = {"anyway": chosen.anyway, "as_json": chosen.json}
     diff(chosen.revision, chosen.model, chosen.metric, **how)
 
 
 def call_history(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.history import tell_history
+    from concord.pipeline.commands.history import tell_history
 
     tell_history(chosen.revision, chosen.csv, chosen.html, force=chosen.force)
 
 
 def call_calibrate(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.calibrate import calibrate
+    from concord.pipeline.commands.calibrate import calibrate
 
     calibrate(chosen.file, chosen.csv, force=chosen.force)
 
 
 def call_audit(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.audit import audit
+    from concord.pipeline.commands.audit import audit
 
     audit(chosen.csv, as_json=chosen.json, force=chosen.force)
 
 
 def call_plan(chosen: argparse.Namespace) -> None:
-    from concord.pipeline.commands.asking.plan import Stated, plan
+    from concord.pipeline.commands.plan import Stated, plan
 
     stated = Stated(chosen.sd, chosen.users, chosen.tests, chosen.sd_seeds, chosen.seeds)
     plan(chosen.metric, stated, effect=chosen.effect, power=chosen.power, segments=chosen.segments, picture=chosen.plot, force=chosen.force)  # fmt: skip

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from concord.pipeline.running.signals import begin
 
         begin()
-    from concord.pipeline.running.announce import flush
+    from concord.pipeline.running.messages import flush
 
     parser = parser_of(_stage)
     try:
@@ -79,7 +79,7 @@ def _command(chosen: argparse.Namespace) -> object:
 
 
 def _damaged_results(error: Exception) -> "list[Problem]":
-    from concord.pipeline.commands.asking.stale import damaged_results  # after an error alone
+    from concord.pipeline.commands.stale import damaged_results
 
     return damaged_results(error)
 
@@ -100,7 +100,7 @@ def _stage(chosen: argparse.Namespace) -> str:
 def _after(stage: str) -> None:
     if stage not in STAGES[-2:]:
         return
-    from concord.pipeline.commands.asking.leaderboard import after_repro, ends_with
+    from concord.pipeline.commands.leaderboard import after_repro, ends_with
 
     if ends_with(stage):
         after_repro()

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.history import Since
-from concord.pipeline.commands.asking.leaderboard import comparison_of
-from concord.pipeline.commands.asking.stale import warn_if_stale
 from concord.pipeline.commands.gate import EXIT_CODES, tell
-from concord.pipeline.diffing.gate import gated
-from concord.pipeline.diffing.git import run_git
-from concord.pipeline.diffing.since import since
+from concord.pipeline.commands.leaderboard import comparison_of
+from concord.pipeline.commands.stale import warn_if_stale
+from concord.pipeline.dvc.gate import gated
+from concord.pipeline.dvc.git import run_git
+from concord.pipeline.dvc.since import since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.announce import LOG
-from concord.pipeline.terminal.named_files import refuse_folder, write_named
-from concord.reports.commenting.comment import Comment, render_comment
+from concord.pipeline.running.messages import LOG
+from concord.pipeline.terminal.arguments import refuse_folder, write_named
+from concord.reports.comment import Comment, render_comment
 
 NO_DECISION = 2
 _SHORT = 12  # characters of a commit that are shown

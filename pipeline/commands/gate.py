@@ -7,11 +7,11 @@ from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.gate import Outcome
 from concord.metrics_core.results.stored import plain
 from concord.metrics_core.results.words import one_line
-from concord.pipeline.commands.asking.leaderboard import comparison_of
-from concord.pipeline.commands.asking.stale import warn_if_stale
-from concord.pipeline.diffing.gate import gated
+from concord.pipeline.commands.leaderboard import comparison_of
+from concord.pipeline.commands.stale import warn_if_stale
+from concord.pipeline.dvc.gate import gated
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.messages import LOG
 
 EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "worse": 1, "undecided": 3}
 

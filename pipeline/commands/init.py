@@ -11,17 +11,10 @@ from pathlib import Path
 
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.results.words import listed
-from concord.pipeline.params.checks import model_name_findings
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import is_concords, repository
-from concord.pipeline.project.chosen import chosen
-from concord.pipeline.project.found import Found, found_in
-from concord.pipeline.project.outs import stage_of
-from concord.pipeline.project.taken_for import Role, Table, named_table
-from concord.pipeline.project.told import read, shown, tell, tell_changes, tell_next
-from concord.pipeline.project.units import with_user_of
-from concord.pipeline.project.upgraded import upgraded
-from concord.pipeline.project.written import (
+from concord.pipeline.init.choices import chosen, with_user_of
+from concord.pipeline.init.discovery import Found, found_in, stage_of
+from concord.pipeline.init.messages import read, shown, tell, tell_changes, tell_next
+from concord.pipeline.init.render import (
     IGNORED,
     UNSEEN,
     dvc_yaml,
@@ -30,6 +23,11 @@ from concord.pipeline.project.written import (
     plot_template,
     run_files,
 )
+from concord.pipeline.init.tables import Role, Table, named_table
+from concord.pipeline.init.upgrade import upgraded
+from concord.pipeline.params.checks import model_name_findings
+from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.repository import is_concords, repository
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.arguments import PLACE
 

@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import read_receipt, send, write_logged
+from concord.pipeline.mlflow.store import AGAIN, Tracking
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.tracking.content.comparison_content import contents
-from concord.pipeline.tracking.log import send
-from concord.pipeline.tracking.receipt import read_receipt, write_logged
-from concord.pipeline.tracking.store import AGAIN, Tracking
 
 STAGE = "log"
 

@@ -13,7 +13,7 @@ from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.repository import where_to_run
-from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.outputs import whole
 from concord.pipeline.terminal.arguments import PLACE, preset_named
 from concord.pipeline.terminal.table import console

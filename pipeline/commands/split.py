@@ -18,14 +18,11 @@ from concord.metrics_core.data.paths import place_of
 from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
 from concord.metrics_core.data.source import format_of, refuse_missing
 from concord.metrics_core.errors import Arguments, InputError, refuse
-from concord.pipeline.loading.sorted_parquet import ROW_GROUP, write_rows
-from concord.pipeline.loading.unchanged import unchanged
-from concord.pipeline.running.announce import say
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.disk import explain_disk_errors, refuse_unwritable
-from concord.pipeline.running.outputs import flush_to_disk, write_json
-from concord.pipeline.running.progress import counted
-from concord.pipeline.running.temporary_files import part_of, remove_stale_parts
+from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
+from concord.pipeline.running.messages import counted, say
+from concord.pipeline.running.outputs import flush_to_disk, part_of, remove_stale_parts, write_json
+from concord.pipeline.stages.load import ROW_GROUP, unchanged, write_rows
 from concord.pipeline.terminal.arguments import PLACE, as_options
 from concord.pipeline.terminal.table import print_blocks
 from concord.reports.text.split import describe_manifest, manifest_notes

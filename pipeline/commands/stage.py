@@ -7,17 +7,17 @@ def stage(name: str) -> Callable[[], str]:
     """What the stage does; its code alone is imported."""
     match name:
         case "load-truth":
-            from concord.pipeline.loading.load_truth import main
+            from concord.pipeline.stages.load import main_truth as main
         case "load-background":
-            from concord.pipeline.loading.load_background import main
+            from concord.pipeline.stages.load import main_background as main
         case "load":
-            from concord.pipeline.loading.load import main
+            from concord.pipeline.stages.load import main
         case "evaluate":
-            from concord.pipeline.evaluating.evaluate import main
+            from concord.pipeline.stages.evaluate import main
         case "compare":
-            from concord.pipeline.comparing.compare import main
+            from concord.pipeline.stages.compare import main
         case "report":
-            from concord.pipeline.reporting.report import main
+            from concord.pipeline.stages.report import main
         case _:
-            from concord.pipeline.tracking.log import main
+            from concord.pipeline.mlflow.log import main
     return main

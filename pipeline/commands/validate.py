@@ -18,24 +18,21 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import InputError, Problem, in_words
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import catalogue_of, refuse_missing, with_shelf
-from concord.pipeline.diffing.dvc_lock import DvcLock
-from concord.pipeline.evaluating.model_data import check_grades, check_model_ids
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.loading.load_truth import load_truth
+from concord.pipeline.dvc.lock import DvcLock
+from concord.pipeline.init.render import Awaited, awaited, dvc_yaml, run_files
+from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
+from concord.pipeline.params.paths import unwatched_by_dvc
 from concord.pipeline.params.read import examined
-from concord.pipeline.params.remote_inputs import unwatched_by_dvc
 from concord.pipeline.params.repository import repository
-from concord.pipeline.params.safe_yaml import load_yaml
-from concord.pipeline.project.awaited import Awaited, awaited
-from concord.pipeline.project.written import dvc_yaml, run_files
+from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.temporary_files import spill_folder
-from concord.pipeline.tracking.content.training_ids import training_ids
+from concord.pipeline.running.outputs import spill_folder
+from concord.pipeline.stages.evaluate import check_grades, check_model_ids
+from concord.pipeline.stages.load import load, load_background, load_truth
 
 Load = Callable[[DuckDBPyConnection], str]
 

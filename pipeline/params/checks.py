@@ -27,10 +27,9 @@ from concord.metrics_core.metrics.catalogue import idle_overrides
 from concord.metrics_core.results.words import listed
 from concord.pipeline.params.asked import asked_of, compared_models, replicates_of
 from concord.pipeline.params.keys import Keys
-from concord.pipeline.params.label_checks import label_findings, metric_findings
-from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.labels import label_findings, labels_of, metric_findings
 from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
-from concord.pipeline.params.yaml_lines import Finding
+from concord.pipeline.params.yaml_files import Finding
 
 TRUTH = "truth"  # its files stand beside those of the models
 BACKGROUND = ("train", "items", "users", "metrics")  # what is known beside lists and truth

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.own import declare, load
-from concord.pipeline.params.boundaries import refuse_outside, result_findings
 from concord.pipeline.params.checks import (
     early_findings,
     model_name_findings,
@@ -19,9 +18,9 @@ from concord.pipeline.params.checks import (
 )
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.places import place_findings
+from concord.pipeline.params.paths import place_findings, refuse_outside, result_findings
 from concord.pipeline.params.repository import where_to_run
-from concord.pipeline.params.yaml_lines import Finding, read_yaml
+from concord.pipeline.params.yaml_files import Finding, read_yaml
 
 
 def read_params(path: Path = PARAMS) -> Params:

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import refuse
-from concord.pipeline.running.temporary_files import spill_folder
+from concord.pipeline.running.outputs import spill_folder
 
 VARIABLE = "CONCORD_THREADS"
 MEMORY = "CONCORD_MEMORY"

@@ -1,19 +1,87 @@
-"""Write a file whole or not at all: to a temporary file beside it, flushed to disk, then renamed."""
+"""Results on disk: written whole or not at all, temporary files, damaged results, results of removed models."""
 
 import json
 import os
+import re
+import shutil
+import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from concord.pipeline.params.model import Results
-from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.disk import explain_disk_errors, refuse_unwritable
-from concord.pipeline.running.temporary_files import part_of, remove_stale_parts
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from concord.metrics_core.errors import InputError, Problem, in_words
+from concord.metrics_core.files import load_json
+from concord.pipeline.params.checks import BACKGROUND
+from concord.pipeline.params.model import MODEL_NAME, Params, Results
+from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
+from concord.pipeline.running.messages import LOG, say
 
 if TYPE_CHECKING:
     import polars as pl
+
+_PART = re.compile(r"\..+\.(\d{1,9})\.part")
+_SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder, but no process ids
+
+
+def part_of(path: Path) -> Path:
+    """Return the temporary file beside `path` that this process writes first."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def remove_stale_parts(folder: Path) -> None:
+    """Remove half-written files of processes that no longer run."""
+    for part in folder.glob(".*.part"):
+        name = _PART.fullmatch(part.name)
+        if name and not _is_running(int(name[1])):
+            _remove(part)
+
+
+@contextmanager
+def spill_folder() -> Iterator[str]:
+    """A folder for DuckDB's temporary files; those of processes that no longer run are removed."""
+    for stale in Path(tempfile.gettempdir()).glob(f"{_SPILL}*"):
+        process = stale.name.removeprefix(_SPILL).partition("-")[0]
+        if process.isdecimal() and not _is_running(int(process)):
+            _remove(stale)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_SPILL}{os.getpid()}-"))
+    try:
+        yield str(folder)
+    finally:
+        _remove(folder)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return not _is_zombie(process)
+
+
+def _is_zombie(process: int) -> bool:
+    """True if the process has ended and nobody has asked for its exit code, as in a container without an init process."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+    except OSError:  # it has ended, or the system has no /proc
+        return False
+    return state.split()[0] in {"Z", "X"}
+
+
+def _remove(path: Path) -> None:
+    """Best effort: a file that somebody else owns stays."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
 
 MAKE_AGAIN = "run `dvc repro`, which makes it again"  # what to do about an output that is damaged
 
@@ -76,3 +144,84 @@ def write_parquet(path: Path, table: "pl.DataFrame") -> None:
 def write_csv(path: Path, table: "pl.DataFrame") -> None:
     with whole(path) as part:
         table.write_csv(part)
+
+
+def unreadable_results(results: Results) -> list[Problem]:
+    """Return a problem for each result that is no valid JSON or parquet."""
+    folders = {*vars(results).values()} - {results.report, results.mlflow}
+    files = [path for folder in sorted(folders) for path in sorted(Path(folder).rglob("*"))]
+    return [problem for path in files if not _holds_files(path) and (problem := _unreadable(path))]
+
+
+def _holds_files(path: Path) -> bool:
+    """True if it is a folder of results, such as the ground truth of folds; one in place of a file is empty."""
+    return path.is_dir() and any(path.iterdir())
+
+
+def _unreadable(path: Path) -> Problem | None:
+    try:
+        if path.suffix == ".json":
+            load_json(path, MAKE_AGAIN)
+        elif path.suffix == ".parquet":
+            file = pq.ParquetFile(path)
+            for group in range(file.num_row_groups):
+                file.read_row_group(group).validate(full=True)
+    except InputError as error:
+        return error.problems[0]
+    except (pa.ArrowException, OSError) as error:
+        what = f"is damaged, no valid parquet: {' '.join(str(error).split())}"
+        return Problem(str(path), what, MAKE_AGAIN)
+    return None
+
+
+_INPUT_KEYS = {"path", "format", "sha256", "md5", "bytes", "rows"}  # of every input that was loaded
+
+
+def remove_models(params: Params) -> None:
+    """Remove the files of models that params.yaml no longer names, and say so.
+
+    A model is known by its quality or summary file, which names it; other files of a user stay.
+    """
+    folders = params.results
+    known = [*Path(folders.quality).glob("*.json"), *Path(folders.summary).glob("*.json")]
+    models = {
+        path.stem
+        for path in known
+        if re.fullmatch(MODEL_NAME, path.stem) and _json(path).get("model") == path.stem
+    }
+    for model in sorted(models - set(params.models)):
+        _removed_models_remove(
+            model,
+            Path(folders.lists) / f"{model}.parquet",
+            Path(folders.quality) / f"{model}.json",
+            Path(folders.per_user) / f"{model}.parquet",
+            Path(folders.panel) / f"{model}.parquet",
+            Path(folders.summary) / f"{model}.json",
+            Path(folders.metrics) / f"{model}.json",
+        )
+
+
+def remove_background(params: Params) -> None:
+    """Remove the loaded background tables that params.yaml no longer names, and say so."""
+    for name in BACKGROUND:
+        path = Path(params.results.data) / f"{name}.json"
+        if name not in params.background and _json(path).keys() >= _INPUT_KEYS:
+            _removed_models_remove(name, path.with_suffix(".parquet"), path)
+
+
+def _removed_models_remove(name: str, *paths: Path) -> None:
+    """Several stages may remove them at once."""
+    removed = [path for path in paths if path.is_file()]
+    for path in removed:
+        path.unlink(missing_ok=True)
+    if removed:
+        files = in_words(len(removed), "result file")
+        say(f"removed {files} of {name}, which params.yaml no longer names")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -11,10 +11,15 @@ from typing import NoReturn
 
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.running import announce
-from concord.pipeline.running.announce import LOG
-from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.running.failures import DEBUG, damaged_results_named, exit_code, in_words
+from concord.pipeline.running import messages as announce
+from concord.pipeline.running.failures import (
+    DEBUG,
+    damaged_results_named,
+    exit_code,
+    in_words,
+    without_credentials,
+)
+from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.signals import Stopped, raise_on_signal, signal_received
 
 BROKEN_PIPE = 141  # as shells count SIGPIPE
@@ -89,7 +94,7 @@ def argument(known: Sequence[str], kind: str) -> str:
 
 def _unreadable_results(_: Exception) -> list[Problem]:
     from concord.pipeline.params.read import read_params  # after an error alone
-    from concord.pipeline.running.damaged_results import unreadable_results
+    from concord.pipeline.running.outputs import unreadable_results
 
     try:
         return unreadable_results(read_params().results)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.pipeline.running.announce import plain
+from concord.pipeline.running.messages import plain
 from concord.pipeline.terminal.table import GAP, longest_word
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS

@@ -10,9 +10,7 @@ from markupsafe import Markup
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Definition
 from concord.reports.charts.curves import SHAPES, Series, all_series, spread
-from concord.reports.charts.palette import SERIES, light
-from concord.reports.charts.scales import shortened
-from concord.reports.charts.svg import picture, told, values
+from concord.reports.charts.svg import SERIES, light, picture, shortened, told, values
 from concord.reports.sections.panel import Entry, entries, names_of
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import MISSING, number

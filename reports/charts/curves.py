@@ -9,9 +9,19 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.charts.palette import SERIES, light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values, x2_at, x_at
+from concord.reports.charts.svg import (
+    SERIES,
+    axis,
+    light,
+    nice_ticks,
+    picture,
+    shortened,
+    tick_digits,
+    told,
+    values,
+    x2_at,
+    x_at,
+)
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import interval, number
 

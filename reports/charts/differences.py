@@ -9,9 +9,19 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.reports.charts.palette import light
-from concord.reports.charts.scales import alignment, nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
+from concord.reports.charts.svg import (
+    alignment,
+    axis,
+    light,
+    nice_ticks,
+    picture,
+    shortened,
+    tick_digits,
+    told,
+    values,
+    x_at,
+    y_at,
+)
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import exact, signed, signed_interval
 from concord.reports.writing.verdicts import VERDICTS

@@ -8,9 +8,17 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Distribution
-from concord.reports.charts.palette import light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values, x_at
+from concord.reports.charts.svg import (
+    axis,
+    light,
+    nice_ticks,
+    picture,
+    shortened,
+    tick_digits,
+    told,
+    values,
+    x_at,
+)
 from concord.reports.writing import numbers
 
 PERCENTILES = (5, 25, 50, 75, 95)

@@ -6,9 +6,7 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.charts.palette import light
-from concord.reports.charts.scales import shortened
-from concord.reports.charts.svg import picture, told, values, x_at, y_at
+from concord.reports.charts.svg import light, picture, shortened, told, values, x_at, y_at
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import signed, signed_interval
 from concord.reports.writing.verdicts import VERDICTS

@@ -11,9 +11,17 @@ from markupsafe import Markup
 from concord.metrics_core.results.plan import Plan, PowerCurve
 from concord.metrics_core.results.words import exact, one_line, percent
 from concord.reports.charts.curves import spread
-from concord.reports.charts.palette import SERIES, light
-from concord.reports.charts.scales import shortened
-from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
+from concord.reports.charts.svg import (
+    SERIES,
+    axis,
+    light,
+    picture,
+    shortened,
+    told,
+    values,
+    x_at,
+    y_at,
+)
 
 MOST_MODELS = len(SERIES) - 1  # grey is the baseline's
 _SIZE = (280, 220)

@@ -6,9 +6,18 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.study import Cell, Pair, ShrunkDifference, Study
-from concord.reports.charts.palette import light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values, x_at, y_at
+from concord.reports.charts.svg import (
+    axis,
+    light,
+    nice_ticks,
+    picture,
+    shortened,
+    tick_digits,
+    told,
+    values,
+    x_at,
+    y_at,
+)
 from concord.reports.text.study import alike, digits, open_ranks, rank_text
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import signed, signed_interval

@@ -1,19 +1,92 @@
-"""From an Altair chart to an SVG that can stand inside the page: same bytes on every machine, named, without scripts.
+"""From an Altair chart to an SVG in the page: colours, ticks, and the same bytes on every machine."""
 
-Nothing in a chart may be placed by the width of its text, because that depends on the fonts a machine has: sizes,
-margins, domains, ticks and the places of all labels are given as numbers.
-"""
-
+import itertools
+import math
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from concord.reports.charts.palette import light
+# name: (light, dark)
+COLOURS: Mapping[str, tuple[str, str]] = {
+    "page": ("#fcfbf8", "#15171a"),
+    "raised": ("#ffffff", "#1c1f24"),
+    "sunken": ("#f3f1eb", "#22262c"),
+    "line": ("#e2dfd6", "#30353d"),
+    "line-strong": ("#c6c2b6", "#4a515c"),
+    "ink": ("#1b1d21", "#eceef1"),
+    "ink-soft": ("#4a4f57", "#b9c0ca"),
+    "ink-faint": ("#686d75", "#949ca8"),
+    "accent": ("#234fb8", "#8db4ff"),
+    "band": ("#ece8dc", "#292d34"),
+    "better": ("#0b6a74", "#5cc9d4"),
+    "worse": ("#b0431a", "#f2996b"),
+    "even": ("#555b8f", "#aab0ea"),
+    "open": ("#676c74", "#9aa2ad"),
+    "series-0": ("#5d626b", "#a3abb6"),
+    "series-1": ("#2058c7", "#7fb0ff"),
+    "series-2": ("#b4531b", "#f0a067"),
+    "series-3": ("#1b7749", "#62cd99"),
+    "series-4": ("#7d3fb2", "#c59df6"),
+    "series-5": ("#b52a6d", "#f48bbd"),
+    "series-6": ("#0f7280", "#5ac6d3"),
+    "series-7": ("#766600", "#d0bd55"),
+}
+SERIES = [name for name in COLOURS if name.startswith("series-")]
+
+
+def light(name: str) -> str:
+    """The colour as charts name it."""
+    return COLOURS[name][0]
+
+
+def stylesheet() -> str:
+    """The variables of both schemes and the rules that make charts follow them."""
+    rules = [
+        f'.chart [{paint}="{light(name)}"] {{ {paint}: var(--{name}); }}'
+        for name in COLOURS
+        for paint in ("fill", "stroke")
+    ]
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(1)} }}"
+    return "\n".join([_variables(0), dark, *rules])
+
+
+def _variables(scheme: int) -> str:
+    values = "".join(f" --{name}: {shades[scheme]};" for name, shades in COLOURS.items())
+    return f":root {{{values} }}"
+
+
+_NEAR_AN_END = 0.2  # of the width
+
+
+def nice_ticks(low: float, high: float, about: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten within [low, high], `about` many."""
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
+    return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def tick_digits(ticks: list[float]) -> int:
+    step = min((b - a for a, b in itertools.pairwise(ticks)), default=1.0)
+    return max(0, -math.floor(math.log10(step) + 1e-9))
+
+
+def shortened(name: str, length: int) -> str:
+    return name if len(name) <= length else f"{name[: length - 1]}…"
+
+
+def alignment(domain: tuple[float, float]) -> Literal["left", "right", "center"]:
+    """Where the name of the line at 0 keeps inside the picture."""
+    place = -domain[0] / (domain[1] - domain[0])
+    if place < _NEAR_AN_END:
+        return "left"
+    return "right" if place > 1 - _NEAR_AN_END else "center"
+
 
 _WHOSE = "\N{INVISIBLE SEPARATOR}"
 _SVG = "http://www.w3.org/2000/svg"

@@ -14,9 +14,16 @@ from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Tradeoff
 from concord.reports.charts.curves import all_series
-from concord.reports.charts.palette import light
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
-from concord.reports.charts.svg import axis, picture, told, values
+from concord.reports.charts.svg import (
+    axis,
+    light,
+    nice_ticks,
+    picture,
+    shortened,
+    tick_digits,
+    told,
+    values,
+)
 from concord.reports.writing import numbers
 
 Point = dict[str, Any]

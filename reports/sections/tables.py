@@ -1,4 +1,4 @@
-"""The tables of the page as rows of text: what stands in a cell, how it sorts, what is marked."""
+"""The tables of the page as rows of text: leaderboard, pairs, and who wins how often."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,3 +143,50 @@ def other_differences(comparison: Comparison) -> list[Difference]:
     rows = comparison.pairs
     few = len(comparison.ranked) < MANY_MODELS
     return [row for row in rows if not row.primary and (few or row.vs_baseline)]
+
+
+@dataclass(frozen=True)
+class Win:
+    """One challenger against the baseline; shares in percent of the users, None where nothing was compared."""
+
+    model: str
+    better: float
+    equal: float
+    worse: float
+    words: tuple[str, str, str]
+    best: float | None
+    best_words: str
+
+
+def wins(comparison: Comparison, label: str) -> list[Win]:
+    """Challengers in the order of the leaderboard; empty where no user was compared."""
+    best = {row.model: row.probability for row in comparison.best if row.label == label}
+    found = []
+    for model in comparison.challengers:
+        row = comparison.difference(model, comparison.baseline, label)
+        if row is None or row.better is None:
+            continue
+        shares = (row.better, row.equal or 0.0, row.worse or 0.0)
+        better, equal, worse = map(numbers.share, shares)
+        chance = best.get(model)
+        up, level, down = (100 * share for share in shares)
+        words = (better, equal, worse)
+        found.append(Win(model, up, level, down, words, chance, likely(chance)))
+    return found
+
+
+def baseline_chance(comparison: Comparison, label: str) -> str:
+    """How probably the baseline is the best; nothing where it was not computed."""
+    for row in comparison.best:
+        if (row.label, row.model) == (label, comparison.baseline):
+            return likely(row.probability)
+    return ""
+
+
+def likely(probability: float | None) -> str:
+    """A share of resamples: never a certainty, however many there are."""
+    if probability is None:
+        return ""
+    if probability < 0.001 or probability > 0.999:  # noqa: PLR2004 - resamples cannot tell more
+        return ("< 0.1" if probability < 0.5 else "> 99.9") + numbers.PERCENT  # noqa: PLR2004
+    return numbers.share(probability)

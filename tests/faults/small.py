@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from concord.pipeline.commands.cli import main
 from concord.pipeline.running import signals
-from concord.pipeline.running.announce import LOG
+from concord.pipeline.running.messages import LOG
 from tests.project import ROOT, change_params, copied, process_environment
 
 TINY: dict[str, Any] = {

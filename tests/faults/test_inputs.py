@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from concord.pipeline.loading import unchanged
+from concord.pipeline.stages import load as unchanged
 from tests.faults.small import LOAD, parts, run_stage
 from tests.project import change_params
 

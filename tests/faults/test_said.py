@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pytest
 
-from concord.pipeline.running import announce
+from concord.pipeline.running import messages as announce
 from concord.pipeline.running.stage import leave
 from tests.faults.small import LOAD, digests, run_command, run_in_process, run_stage
 from tests.project import ROOT, attempt
@@ -120,7 +120,7 @@ class _Terminal(io.StringIO):
 def test_progress_fits_the_terminal_and_is_gone_at_the_end(
     project: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    monkeypatch.setattr("concord.pipeline.running.progress._columns", lambda: columns)
+    monkeypatch.setattr("concord.pipeline.running.messages._columns", lambda: columns)
     *drawn, last = run_stage(*LOAD, stderr=_Terminal()).err.split("\r\x1b[K")
     pictures = [picture for picture in "".join(drawn).replace("\x1b[K", "").split("\r") if picture]
 

@@ -33,7 +33,7 @@ def test_the_wheel_holds_one_package(wheel: Path) -> None:
 
     assert {name.split("/")[0] for name in held} == {"concord", f"{NAME}.dist-info"}
     assert {name for name in held if name.startswith("concord/")} == _code()
-    assert {"concord/py.typed", "concord/pipeline/project/templates/dvc.yaml.j2"} <= set(held)
+    assert {"concord/py.typed", "concord/pipeline/init/templates/dvc.yaml.j2"} <= set(held)
     assert held[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.tracking.client import opened
-from concord.pipeline.tracking.store import Tracking
+from concord.pipeline.mlflow.client import opened
+from concord.pipeline.mlflow.store import Tracking
 from tests.pipeline.revisions import history_project
 from tests.project import made_once
 

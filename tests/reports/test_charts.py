@@ -17,9 +17,8 @@ from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.distributions import distribution_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
-from concord.reports.charts.palette import COLOURS
 from concord.reports.charts.power import MOST_MODELS, plan_picture
-from concord.reports.charts.scales import nice_ticks, shortened, tick_digits
+from concord.reports.charts.svg import COLOURS, nice_ticks, shortened, tick_digits
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.charts.trainings import training_chart

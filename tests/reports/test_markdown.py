@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from concord.reports.writing.escaping import words
-from concord.reports.writing.fitting import COMMENT_LIMIT
+from concord.reports.writing.markdown import COMMENT_LIMIT, words
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from concord.reports.charts.palette import COLOURS, SERIES, stylesheet
+from concord.reports.charts.svg import COLOURS, SERIES, stylesheet
 
 TEXT = ["ink", "ink-soft", "ink-faint", "accent", "better", "worse", "even", "open", *SERIES]
 GROUNDS = ["page", "raised"]

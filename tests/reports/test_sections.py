@@ -13,8 +13,8 @@ from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.sections.costs import costs
 from concord.reports.sections.segments import entries, grids
 from concord.reports.sections.summary import leaders, thresholds, too_close
+from concord.reports.sections.tables import likely
 from concord.reports.sections.warnings import no_signs
-from concord.reports.sections.wins import likely
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.reports.commenting.comment import Comment, render_comment
+from concord.reports.comment import Comment, render_comment
 from concord.reports.history_page import render_history
 from concord.reports.markdown import render_markdown
 from concord.reports.notebook import render_notebook

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.params.boundaries import refuse_outside
 from concord.pipeline.params.model import BackgroundFile
+from concord.pipeline.params.paths import refuse_outside
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import workspace
+from concord.pipeline.stages.load import load_background
 from tests.pipeline.loading.load_project import loaded, params_of, refusal, truth_refusal
 from tests.project import ROOT
 

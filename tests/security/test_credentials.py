@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.running.credentials import without_credentials
-from concord.pipeline.tracking.store import Tracking
+from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.running.failures import without_credentials
 from tests.pipeline.tracking.log_project import free_port, write_project
 from tests.project import ROOT, attempt
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.pipeline.comparing.compare import compare
-from concord.pipeline.comparing.formulas import without_formulas
+from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.stages.compare import compare
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]

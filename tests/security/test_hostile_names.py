@@ -10,9 +10,9 @@ import pytest
 
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence
 from concord.metrics_core.comparison.segment_groups import user_groups
-from concord.pipeline.loading.load_background import load_background
 from concord.pipeline.params.model import BackgroundFile, ByColumn
 from concord.pipeline.running.connections import workspace
+from concord.pipeline.stages.load import load_background
 from tests.metrics_core.comparing.tables import NOTHING, asked_of, ground_of
 from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
 

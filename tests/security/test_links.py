@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.running.temporary_files import spill_folder
-from concord.pipeline.tracking.store import Tracking
+from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.running.outputs import spill_folder
 
 PRECIOUS = "somebody's thesis\n"
 

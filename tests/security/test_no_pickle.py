@@ -72,10 +72,10 @@ def test_no_source_loads_what_could_run() -> None:
         for what in _wrong(ast.parse(file.read_text(encoding="utf-8")))
     }
     assert found == {  # `BaseLoader` makes text, lists and dicts alone
-        "pipeline/diffing/dvc_lock.py: yaml",
-        "pipeline/params/safe_yaml.py: yaml",
+        "pipeline/dvc/lock.py: yaml",
+        "pipeline/params/yaml_files.py: yaml",
     }
-    assert "BaseLoader" in (ROOT / "pipeline/diffing/dvc_lock.py").read_text(encoding="utf-8")
+    assert "BaseLoader" in (ROOT / "pipeline/dvc/lock.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

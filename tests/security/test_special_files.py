@@ -8,12 +8,11 @@ import pytest
 
 from concord.metrics_core.analyses.calibrate_experiments import read_experiments
 from concord.metrics_core.metrics import own
-from concord.pipeline.commands.study_file import Project, read_comparisons
+from concord.pipeline.commands.study import Project, read_comparisons
+from concord.pipeline.init.choices import Place, Store
+from concord.pipeline.init.messages import read
+from concord.pipeline.init.tables import named_table, peeked
 from concord.pipeline.params.repository import is_concords
-from concord.pipeline.project.peek import peeked
-from concord.pipeline.project.taken_for import named_table
-from concord.pipeline.project.told import read
-from concord.pipeline.project.training_run import Place, Store
 from tests.pipeline.refusals import refusal_of
 
 SPECIAL: dict[str, Callable[[Path], None]] = {

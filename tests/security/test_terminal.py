@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.pipeline.running.announce import LOG, say, set_up
+from concord.pipeline.running.messages import LOG, say, set_up
 from concord.pipeline.terminal.table import console, print_table
 from tests.faults.small import run_in_process
 from tests.pipeline.tracking.log_project import write_project
@@ -27,7 +27,7 @@ FAULTS = {
 SAYS = """
 import logging, sys, warnings
 from concord.pipeline.running.stage import leave
-from concord.pipeline.running.announce import say
+from concord.pipeline.running.messages import say
 evil = sys.argv.pop()
 def work():
     say(evil)

@@ -7,7 +7,7 @@ import pytest
 
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
-from concord.pipeline.params.safe_yaml import BYTES, load_yaml
+from concord.pipeline.params.yaml_files import BYTES, load_yaml
 from tests.project import ROOT
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -74,9 +74,8 @@ def test_nothing_else_reads_yaml() -> None:
         if "YAML(" in path.read_text(encoding="utf-8")
     }
     assert users == {
-        "pipeline/params/safe_yaml.py",
-        "pipeline/params/yaml_lines.py",
-        "pipeline/diffing/dvc_lock.py",
+        "pipeline/params/yaml_files.py",
+        "pipeline/dvc/lock.py",
         "pipeline/commands/validate.py",
-        "pipeline/project/upgraded.py",
+        "pipeline/init/upgrade.py",
     }  # dvc.lock is DVC's own; the others read it safely first

@@ -15,10 +15,10 @@ from concord.metrics_core.evaluation.side_data import NONE, Background
 from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.pipeline.evaluating.engines import spark as spark_engine
-from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
-from concord.pipeline.evaluating.engines.spark import execute_on_spark
 from concord.pipeline.running.connections import reading
+from concord.pipeline.stages import spark_executor as spark_engine
+from concord.pipeline.stages.evaluate import execute_by_ranges
+from concord.pipeline.stages.spark_executor import execute_on_spark
 from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
 from tests.test_own_metrics import REVENUE
 

@@ -224,7 +224,7 @@ def test_an_object_that_changes_while_it_is_read_is_refused(
         s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
         return keep_lists(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("concord.pipeline.loading.load.keep_lists", keep_and_change)
+    monkeypatch.setattr("concord.pipeline.stages.load.keep_lists", keep_and_change)
 
     assert "changing.csv changed while it was read" in refusal(address, allow_outside=True)
 

@@ -14,9 +14,8 @@ from concord.metrics_core.data.object_stores import delta_options, failure, file
 from concord.metrics_core.data.paths import place_of
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import address_of, is_remote
-from concord.pipeline.params import remote_inputs
-from concord.pipeline.params.places import place_findings
-from concord.pipeline.params.remote_inputs import unwatched_by_dvc
+from concord.pipeline.params import paths as remote_inputs
+from concord.pipeline.params.paths import place_findings, unwatched_by_dvc
 from tests.pipeline.loading.load_project import params_of, refusal, truth_refusal
 from tests.stores.server import KEY, SECRET
 

@@ -114,9 +114,9 @@ def test_sums_on_the_grid_are_exact_in_any_order(largest: float) -> None:
 _PRINT = """
 import hashlib, numpy as np
 from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.scoring.sampled.correction import correction
-from concord.metrics_core.statistics.bootstrap import weighted_means
-from concord.metrics_core.statistics.max_t import max_t
+from concord.metrics_core.evaluation.sampled_candidates import correction
+from concord.metrics_core.stats.bootstrap import weighted_means
+from concord.metrics_core.stats.adjustment import max_t
 values = np.random.default_rng(1).random((20_000, 12))
 pairs = [(column, np.full(len(column), 0.5)) for column in values.T]
 arrays = [weighted_means(values, resamples=100, seed=1), max_t(pairs, resamples=100, seed=1)]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
-from concord.pipeline.commands.asking import cases as command
+from concord.pipeline.commands import cases as command
 from concord.pipeline.commands.declared import parser_of
-from concord.pipeline.comparing.error_analysis import load_cases
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Params
+from concord.pipeline.stages.evaluations import load_cases
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 from tests.pipeline.refusals import refusal_of
 

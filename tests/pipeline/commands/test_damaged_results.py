@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from concord.pipeline.diffing.dvc_lock import DvcLock
+from concord.pipeline.dvc.lock import DvcLock
 from tests.pipeline.revisions import SECOND, cached_file
 from tests.project import attempt, change_params, copied_from, run
 

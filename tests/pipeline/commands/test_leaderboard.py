@@ -10,9 +10,9 @@ import pytest
 import concord as cc
 from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.stored import to_json
-from concord.pipeline.commands.asking import leaderboard as command
+from concord.pipeline.commands import leaderboard as command
 from concord.pipeline.commands.declared import parser_of
-from concord.pipeline.running import announce
+from concord.pipeline.running import messages as announce
 from concord.reports.charts.power import plan_picture
 from tests.metrics_core.planning import shop
 from tests.pipeline.refusals import refusal_of
@@ -148,8 +148,8 @@ def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
 @pytest.mark.parametrize("to", ["| true", "> /dev/full", ">&-"])
 def test_a_reader_who_has_gone_does_not_fail_the_stage(project: Path, to: str) -> None:
     script = (
-        "from concord.pipeline.commands.asking.leaderboard import after_repro; "
-        "from concord.pipeline.running.announce import set_up, show; "
+        "from concord.pipeline.commands.leaderboard import after_repro; "
+        "from concord.pipeline.running.messages import set_up, show; "
         "set_up([]); show(after_repro)"
     )
     (project / "shown.py").write_text(script, encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from concord.pipeline.diffing.renames import renamed_lists
+from concord.pipeline.dvc.revision import renamed_lists
 from tests.pipeline.revisions import SECOND
 from tests.project import attempt, change_params, copied_from, params_refusal, run, run_stages
 

@@ -14,12 +14,12 @@ from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
-from concord.pipeline.comparing.compare import compare
-from concord.pipeline.comparing.evaluations import ground_of, read_evaluations
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet
-from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.evaluations import ground_of, read_evaluations
 from tests.pipeline.params_content import params_content
 
 Values = Mapping[

@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import wilcoxon
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.comparing import compare as stage
-from concord.pipeline.comparing.compare import compare
 from concord.pipeline.params.model import Params
+from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import write_json, write_text
-from concord.pipeline.running.progress import Progress
+from concord.pipeline.stages import compare as stage
+from concord.pipeline.stages.compare import compare
 from tests.pipeline.comparing.compare_project import (
     TRUTH,
     compared,

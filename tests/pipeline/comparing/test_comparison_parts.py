@@ -16,15 +16,13 @@ from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.stored import read_cases
-from concord.pipeline.comparing.compare import compare
-from concord.pipeline.evaluating.evaluate import evaluate
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Comparison, Params
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.running.per_user_file import per_user_writer
+from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.evaluate import evaluate
+from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.comparing.compare_project import (
     compared,
     evaluated,

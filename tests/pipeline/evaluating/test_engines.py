@@ -16,12 +16,10 @@ from concord.metrics_core.evaluation.side_data import NONE, Background
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE, expand, parse
 from concord.metrics_core.results.explain import Derivation
-from concord.pipeline.evaluating.engines.duckdb import execute_by_ranges
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import reading, workspace
+from concord.pipeline.stages.evaluate import execute_by_ranges
+from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.loading.load_project import loaded_background, params_of
 
 GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}

@@ -9,9 +9,9 @@ import pytest
 from concord.metrics_core.comparison.inputs import Evaluated
 from concord.metrics_core.comparison.warnings.ids import id_warnings
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.pipeline.evaluating.model_data import check_model_ids
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.stages.evaluate import check_model_ids
 from tests.pipeline.loading.load_project import params_of
 from tests.pipeline.refusals import refusal_of
 

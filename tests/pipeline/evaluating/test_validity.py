@@ -17,11 +17,11 @@ from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.pipeline.comparing.evaluations import ground_of
 from concord.pipeline.params.asked import asked_of
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.outputs import write_json
+from concord.pipeline.stages.evaluations import ground_of
 from tests.pipeline.comparing.compare_project import params_of
 
 Rows = Sequence[tuple[Any, ...]]

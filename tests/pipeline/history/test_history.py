@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from concord.pipeline.history.history import history
+from concord.pipeline.dvc.history import history
 from concord.reports.history_page import render_history
 from tests.pipeline.revisions import (
     SECOND,

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from concord.metrics_core.comparison.inputs import Evaluated
-from concord.pipeline.diffing.changes import changes
-from concord.pipeline.diffing.dvc_lock import DvcLock
-from concord.pipeline.diffing.revision import Former
+from concord.pipeline.dvc.changes import changes
+from concord.pipeline.dvc.lock import DvcLock
+from concord.pipeline.dvc.revision import Former
 from tests.metrics_core.comparing.tables import asked_of, evaluated_of
 
 ASKED = asked_of(["nDCG@10"], "als")

@@ -15,12 +15,10 @@ from ruamel.yaml import YAML
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.history import Changed, History
 from concord.metrics_core.results.stored import SCHEMA
-from concord.pipeline.diffing.dvc_lock import ComparisonParams, DvcLock
-from concord.pipeline.diffing.git import FileAtCommit, files_at
-from concord.pipeline.history.commits import commits, is_shallow, since
-from concord.pipeline.history.history import changed_between, history
-from concord.pipeline.history.reused import reuse
-from concord.pipeline.history.states import State, states
+from concord.pipeline.dvc.git import FileAtCommit, files_at
+from concord.pipeline.dvc.history import changed_between, history, reuse
+from concord.pipeline.dvc.history_states import State, commits, is_shallow, since, states
+from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from tests.pipeline.revisions import commit, git
 from tests.project import ROOT, run
 from tests.reports.samples import sample
@@ -104,7 +102,7 @@ class Project:
             return states(self._cached)
 
     def history(self) -> History:
-        cache = "concord.pipeline.history.history.cache"
+        cache = "concord.pipeline.dvc.history.cache"
         with chdir(self.folder), patch(cache, lambda: self._cached):
             return history()
 

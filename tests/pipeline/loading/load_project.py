@@ -13,11 +13,9 @@ import pytest
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import in_memory
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_background import load_background
-from concord.pipeline.loading.load_truth import load_truth
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import VARIABLE, workspace
+from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.params_content import INPUT, params_content
 from tests.pipeline.refusals import refusal_of
 

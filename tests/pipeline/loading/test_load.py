@@ -198,8 +198,8 @@ def test_row_of_too_many_bytes_is_refused() -> None:
 
 
 _MEASURED = """
-from concord.metrics_core.checking.problems import InputError
-from concord.pipeline.running.announce import peak_memory
+from concord.metrics_core.errors import InputError
+from concord.pipeline.running.messages import peak_memory
 from tests.pipeline.loading.load_project import loaded
 for name in ("a.csv.gz", "a.jsonl.gz", "a.run.gz"):
     try:

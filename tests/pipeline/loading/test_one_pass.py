@@ -197,10 +197,10 @@ def test_many_different_grades_are_counted_in_a_table(monkeypatch: pytest.Monkey
 
 _STAGES = """
 import sys
-from concord.metrics_core.checking.locked import in_memory
-from concord.pipeline.evaluating.evaluate import evaluate
-from concord.pipeline.loading.load import load
-from concord.pipeline.loading.load_truth import load_truth
+from concord.metrics_core.data.relations import in_memory
+from concord.pipeline.stages.evaluate import evaluate
+from concord.pipeline.stages.load import load
+from concord.pipeline.stages.load import load_truth
 from tests.pipeline.loading.load_project import params_of
 
 for path in ("integers.parquet", "text.parquet"):

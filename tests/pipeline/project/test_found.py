@@ -10,14 +10,11 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
+from concord.pipeline.init import discovery as looked_at
+from concord.pipeline.init.choices import Place, Training, training
+from concord.pipeline.init.discovery import Found, found_in, named, outs_below
+from concord.pipeline.init.tables import Peeked, Table, as_table, peeked, taken_for
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.project import files as looked_at
-from concord.pipeline.project.found import Found, found_in
-from concord.pipeline.project.names import named
-from concord.pipeline.project.outs import outs_below
-from concord.pipeline.project.peek import Peeked, peeked
-from concord.pipeline.project.taken_for import Table, as_table, taken_for
-from concord.pipeline.project.training_run import Place, Training, training
 from tests.pipeline.project.repository import (
     ITEMS,
     LISTS,

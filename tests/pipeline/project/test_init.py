@@ -14,7 +14,7 @@ from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.commands.validate import validate
 from concord.pipeline.params.read import read_params
-from concord.pipeline.params.safe_yaml import load_yaml
+from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import (
     ITEMS,
     LISTS,

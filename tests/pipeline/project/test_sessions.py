@@ -12,10 +12,9 @@ import pytest
 import concord as cc
 from concord.pipeline.commands.init import init
 from concord.pipeline.commands.validate import validate
-from concord.pipeline.params.safe_yaml import load_yaml
-from concord.pipeline.project.peek import peeked
-from concord.pipeline.project.taken_for import Table
-from concord.pipeline.project.units import shared_unit
+from concord.pipeline.init.choices import shared_unit
+from concord.pipeline.init.tables import Table, peeked
+from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import commit, repository, valid_evaluation
 from tests.pipeline.refusals import refusal_of
 from tests.project import change_params, run_all_stages

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.init import init, upgrade
-from concord.pipeline.params.read import read_params
-from concord.pipeline.params.safe_yaml import load_yaml
-from concord.pipeline.project.chosen import NEEDS, SEGMENTS
-from concord.pipeline.project.upgraded import upgraded
-from concord.pipeline.project.written import (
+from concord.pipeline.init.choices import NEEDS, SEGMENTS
+from concord.pipeline.init.render import (
     IGNORED,
     UNSEEN,
     dvc_yaml,
@@ -26,6 +23,9 @@ from concord.pipeline.project.written import (
     plot_template,
     run_files,
 )
+from concord.pipeline.init.upgrade import upgraded
+from concord.pipeline.params.read import read_params
+from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import USUAL, commit, repository, tree, write
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.reporting.plots import made_beside
 from concord.pipeline.running.outputs import write_json
+from concord.pipeline.stages.plots import made_beside
 from tests.pipeline.tracking.log_project import write_project
 from tests.project import attempt
 from tests.reports.samples import sample

@@ -15,9 +15,8 @@ from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import InputError
 from concord.pipeline.running.connections import SPILL, spilling_to, workspace
 from concord.pipeline.running.failures import in_words
-from concord.pipeline.running.outputs import whole
+from concord.pipeline.running.outputs import remove_stale_parts, spill_folder, whole
 from concord.pipeline.running.stage import run
-from concord.pipeline.running.temporary_files import remove_stale_parts, spill_folder
 from tests.faults.small import run_in_process
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]

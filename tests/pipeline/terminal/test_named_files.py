@@ -8,7 +8,7 @@ from threading import Thread
 import polars as pl
 import pytest
 
-from concord.pipeline.terminal.named_files import write_named, write_named_table
+from concord.pipeline.terminal.arguments import write_named, write_named_table
 from tests.pipeline.refusals import refusal_of
 
 PAGE = "<!doctype html>\n<html lang=\"en\">\n<meta content=\"default-src 'none'; script-src 'sha256-{}'\">\n"

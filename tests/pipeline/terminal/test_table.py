@@ -7,8 +7,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.history import History
-from concord.pipeline.terminal.history import print_history
-from concord.pipeline.terminal.table import print_result, print_table
+from concord.pipeline.terminal.table import print_history, print_result, print_table
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 
 HEADER = ("convention", "meaning", "metrics")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.tracking.log import log
+from concord.pipeline.mlflow.log import log
 from tests.pipeline.tracking.log_project import params_of, write_project
 from tests.pipeline.tracking.mlflow_server import FaultyProxy, mlflow_server
 from tests.pipeline.tracking.stores import Logged

@@ -13,12 +13,12 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from concord.pipeline.mlflow.client import experiment_id, opened
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.runs import Place, Runs
+from concord.pipeline.mlflow.store import Tracking
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.tracking.client import experiment_id, opened
-from concord.pipeline.tracking.content.comparison_content import contents
-from concord.pipeline.tracking.log import log
-from concord.pipeline.tracking.runs import Place, Runs
-from concord.pipeline.tracking.store import Tracking
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 from tests.pipeline.tracking.stores import (
     Found,

@@ -9,12 +9,12 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.training import attached
+from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.tracking.content.comparison_content import contents
-from concord.pipeline.tracking.content.training_ids import training_ids
-from concord.pipeline.tracking.log import log
-from concord.pipeline.tracking.training import attached
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 from tests.pipeline.tracking.stores import client_interrupted_at, points, runs_of

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.run_content import RunContent, curve_key, interval_key, metric_key
+from concord.pipeline.mlflow.runs import circumstances
 from concord.pipeline.running.outputs import write_json, write_text
-from concord.pipeline.tracking.content.comparison_content import contents
-from concord.pipeline.tracking.content.mlflow_names import curve_key, interval_key, metric_key
-from concord.pipeline.tracking.content.run_content import RunContent
-from concord.pipeline.tracking.environment_tags import circumstances
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.log_project import MEANS, params_of, write_project
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from concord.pipeline.tracking.store import Tracking, TrackingError
+from concord.pipeline.mlflow.store import Tracking, TrackingError
 from tests.pipeline.tracking.log_project import ROOT, write_project
 from tests.project import run_stages
 
@@ -41,7 +41,7 @@ def test_without_dvc_a_relative_database_lies_in_the_working_directory(
 def test_a_database_that_stays_in_use_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("concord.pipeline.tracking.store.BUSY_FOR", 0.2)
+    monkeypatch.setattr("concord.pipeline.mlflow.store.BUSY_FOR", 0.2)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
         with (

@@ -5,7 +5,7 @@ from typing import Any
 
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.history import Change, SegmentChange, Setting, Since
-from concord.reports.commenting.comment import Comment, render_comment
+from concord.reports.comment import Comment, render_comment
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

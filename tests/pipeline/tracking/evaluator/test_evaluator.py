@@ -21,7 +21,7 @@ from mlflow.models.evaluation.evaluator_registry import _model_evaluation_regist
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from concord.pipeline.tracking.evaluator import ConcordEvaluator
+from concord.pipeline.mlflow.evaluator import ConcordEvaluator
 from tests.parity.measure import python_with
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.tracking.evaluator.evaluate_once import evaluate_once

@@ -15,8 +15,8 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from concord.pipeline.commands.log import log_again, tell_what_is_logged
-from concord.pipeline.tracking.log import log
-from concord.pipeline.tracking.store import TrackingError
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.tracking.mlflow_server import BATCH, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import assert_logged_once, points, runs_of, statuses

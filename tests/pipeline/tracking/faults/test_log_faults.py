@@ -12,11 +12,11 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.tracking.client import RETRIES, TIMEOUT, experiment_id
-from concord.pipeline.tracking.content.comparison_content import contents
-from concord.pipeline.tracking.log import log
-from concord.pipeline.tracking.runs import Place, Runs
-from concord.pipeline.tracking.store import TrackingError
+from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, experiment_id
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.runs import Place, Runs
+from concord.pipeline.mlflow.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, write_project
 from tests.pipeline.tracking.mlflow_server import (
     BATCH,

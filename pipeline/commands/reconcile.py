@@ -1,0 +1,48 @@
+"""`concord reconcile`: the definitions under which a model's lists give a number from elsewhere."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from concord.metrics_core.analyses.reconcile import PrintedNumber, search
+from concord.metrics_core.data.relations import connect
+from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.panel import Definition
+from concord.metrics_core.evaluation.partition import Task
+from concord.pipeline.commands.stale import warn_if_stale
+from concord.pipeline.params.read import read_params
+from concord.pipeline.stages.evaluate import executor_of, model_data
+from concord.pipeline.terminal.arguments import PLACE, label_named, model_files, refused
+from concord.pipeline.terminal.table import print_result
+
+
+def reconcile_number(value: str, metric: str, model: str) -> int:
+    """Print the definitions that give the number; return 0 if there is any, else 1."""
+    params = read_params()
+    label = label_named(metric)
+    _, truth = model_files(params, model)
+    if label.metric.of_catalogue:
+        problem = f"{label} is one number over all users, which reconcile cannot search"
+        fix = "name a metric that has a value for each user, such as nDCG@10"
+        raise refuse(PLACE, problem, fix)
+    try:
+        PrintedNumber.parse(value)
+    except ValueError as error:
+        raise refused(error, "write it as it was printed, such as 0.330") from None
+
+    def compute_means(definitions: Sequence[Definition]) -> list[float]:
+        task = Task((), params.pinned, definitions=definitions)
+        parts = executor_of(params)(model_data(params, model), task)
+        frames = [part.values for part in parts]
+        return [mean_of(frames, definition) for definition in definitions]
+
+    result = search(value, label, params.pinned, compute_means, _grades(truth))
+    warn_if_stale(params)
+    print_result(result)
+    return 0 if result.matches else 1
+
+
+def _grades(truth: Path) -> list[float]:
+    query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
+    with connect(reads=[truth]) as connection:
+        return [grade for (grade,) in connection.execute(query, [str(truth)]).fetchall()]

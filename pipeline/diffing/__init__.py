@@ -1,1 +1,0 @@
-"""The project at another revision, and what has changed since."""

@@ -1,0 +1,278 @@
+"""What the gate of params.yaml decides: every challenger against the baseline, or every model against its former self."""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.gate import decide, guarded, joined, with_unmatched
+from concord.metrics_core.comparison.gate_evidence import (
+    Checked,
+    checked,
+    decided,
+    gate_differences,
+)
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground, Models
+from concord.metrics_core.comparison.replicate_config import Named
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import mark_of
+from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.results.gate import Decision, Gate, Measured
+from concord.pipeline.dvc.changes import (
+    NOW,
+    THEN,
+    Unlike,
+    renamed_note,
+    trainings_of_one_side,
+    unlike,
+    version_warnings,
+)
+from concord.pipeline.dvc.revision import PLACE, Former, former
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+
+_BACKGROUND = ("train", "items")  # what metrics beyond accuracy read
+
+
+@dataclass(frozen=True)
+class Gated:
+    """The decision, what was left out of it (models that only one side has), and other versions of Concord."""
+
+    decision: Decision
+    notes: tuple[str, ...] = ()
+
+
+def gated(
+    params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
+) -> Gated:
+    """The decision of the gate against the baseline, or against the results of a revision.
+
+    undecided_passes : in place of what params.yaml says
+
+    Raises
+    ------
+    InputError : there is no gate, nobody to decide on, or results that cannot be compared
+    """
+    asked = asked_of(params)
+    if asked.gate is None:
+        raise refuse(
+            f"{PARAMS}: gate", "asks nothing", f"write what it asks, such as `{_example(asked)}`"
+        )
+    gate = asked.gate
+    if undecided_passes is not None:
+        gate = replace(gate, undecided_passes=undecided_passes)
+    lists, asked = read_evaluations(params, asked, gate.labels)
+    evaluations = with_replicates(lists, asked)
+    ground = ground_of(params)
+    if revision is None:
+        found = _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
+        return replace(found, notes=tuple(_over_users(asked, found.decision)))
+    named = gate.models or tuple(evaluations)
+    with former(revision, params, asked, named, lists=_reads_lists(asked, gate)) as before:
+        rule = params.gate.new_models if params.gate else None
+        return _against_revision(asked, gate, evaluations, ground, before, rule=rule)
+
+
+def _example(asked: Asked) -> str:
+    """A gate in one line, which YAML reads."""
+    margins = ", ".join(f"{label!r}: 2%" if "," in label else f"{label}: 2%" for label in asked.primary)  # fmt: skip
+    return f"gate: {{guardrails: {{{margins}}}}}"
+
+
+def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
+    found = decided(evidence, gate_differences(evidence, gate))
+    if found is None or not found.models:
+        what = f"there is no model beside the baseline, {evidence.asked.baseline}, to decide on"
+        fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
+        raise refuse(PLACE, what, fix)
+    return Gated(found)
+
+
+def _against_revision(
+    asked: Asked,
+    gate: Gate,
+    evaluations: Mapping[str, Evaluated],
+    ground: Ground,
+    before: Former,
+    *,
+    rule: str | None,
+) -> Gated:
+    differing = unlike(asked, evaluations, before)
+    _refuse_unlike(gate, differing, evaluations, before)
+    named = gate.models or tuple(evaluations)
+    new = [model for model in named if model not in before.evaluations]
+    vanished = before.vanished(evaluations)
+    known = {*before.models, *before.former_names, *before.evaluations}
+    rules = [
+        *(["baseline"] if asked.baseline in known else []),
+        *(["ignore"] if before.evaluations else []),
+    ]
+    unmatched = bool(new and vanished) and rule not in rules
+    others = [model for model in new if model != asked.baseline]
+    added = others if rule == "baseline" and not unmatched else []
+    if gate.models and new and not unmatched and rule is None:
+        fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
+        raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
+    if not (before.evaluations or added or unmatched):
+        fix = "name a revision that has one of them, or compare with the baseline: `concord gate`"
+        raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
+    found = {
+        model: _with_former_self(
+            asked, gate, {NOW: evaluations[model], THEN: then}, ground, differing
+        )
+        for model, then in before.evaluations.items()
+    }
+    decision = decide(
+        found,
+        against="revision",
+        reference=before.name,
+        confidence=asked.confidence,
+        undecided_passes=gate.undecided_passes,
+    )
+    if added:
+        decision = joined(decision, _of_new_models(asked, gate, evaluations, ground, added))
+    if unmatched:
+        now, then = _first(new[0], asked.replicates), _first(vanished[0], before.replicates)
+        decision = with_unmatched(
+            decision,
+            vanished,
+            new,
+            f"models.{now}.was: {then}",
+            rules=rules,
+        )
+    left_out = [model for model in new if model not in added]
+    trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
+    over_users = _over_users(asked, decision)
+    versions = version_warnings(evaluations, before)
+    notes = (*versions, *_notes(left_out, vanished, before), *differing.notes())
+    return Gated(decision, (*notes, *trainings, *over_users))
+
+
+def _first(model: str, replicates: Named) -> str:
+    """Return the first entry of `models` of a model."""
+    return next(iter(replicates.get(model, {"": model}).values()))
+
+
+def _of_new_models(
+    asked: Asked,
+    gate: Gate,
+    evaluations: Mapping[str, Evaluated],
+    ground: Ground,
+    models: Sequence[str],
+) -> Decision:
+    """The decision on models that a revision lacks, against the baseline of now."""
+    compared = {model: evaluations[model] for model in (asked.baseline, *models)}
+    evidence = Evidence(asked, compared, ground)
+    return decide(
+        checked(evidence, gate, models, gate_differences(evidence, gate)),
+        against="baseline",
+        reference=asked.baseline,
+        confidence=asked.confidence,
+        undecided_passes=gate.undecided_passes,
+    )
+
+
+def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
+    trained = [each.model for each in decision.models if each.model in asked.replicates]
+    if trained:
+        yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
+
+
+def _notes(new: Sequence[str], vanished: Sequence[str], before: Former) -> Iterator[str]:
+    if before.former_names:
+        yield renamed_note(before)
+    if new:
+        yield f"not in {before.name}, so not decided on: {', '.join(new)}"
+    if vanished:
+        yield f"no longer a model: {', '.join(vanished)}"
+
+
+def _with_former_self(
+    asked: Asked, gate: Gate, models: Models, ground: Ground, differing: Unlike
+) -> Checked:
+    """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
+    revision, evaluated = differing.revision, models[THEN].summary["metrics"]
+    lacking = {
+        label: f"it had {differing.labels[label]} at {revision}"
+        if label in differing.labels
+        else f"it was not evaluated at {revision}"
+        for label in gate.labels
+        if label in differing.labels or label not in evaluated
+    }
+    evidence = Evidence(replace(asked, baseline=THEN), models, ground)
+    known = _without(gate, lacking)
+    guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
+    for name, margins in ((None, gate.guardrails), *gate.segments.items()):
+        for label in filter(lacking.__contains__, margins):
+            measured = _not_measured(label, name, departed=label in differing.labels)
+            guardrail = guarded(measured, margins[label], None)
+            guardrails.append(replace(guardrail, why=lacking[label]))
+    success += [
+        _not_measured(label, None, departed=label in differing.labels)
+        for label in gate.success
+        if label in lacking
+    ]
+    return guardrails, success
+
+
+def _without(gate: Gate, labels: Container[str]) -> Gate:
+    return replace(
+        gate,
+        guardrails={k: v for k, v in gate.guardrails.items() if k not in labels},
+        segments={
+            name: {k: v for k, v in margins.items() if k not in labels}
+            for name, margins in gate.segments.items()
+        },
+        success=tuple(label for label in gate.success if label not in labels),
+    )
+
+
+def _not_measured(label: str, segmentation: str | None, *, departed: bool) -> Measured:
+    """Return a label that has no value at the revision, or one under other conventions or code."""
+    return Measured(
+        label=label,
+        higher_is_better=parse(label).metric.higher_is_better,
+        segmentation=segmentation,
+        segment=None,
+        mean=None,
+        reference=None,
+        difference=None,
+        ci_low=None,
+        ci_high=None,
+        n_users=0,
+        n_nonzero=0,
+        n_lost=0,
+        test="none",
+        p=None,
+        departed=departed or None,
+    )
+
+
+def _reads_lists(asked: Asked, gate: Gate) -> bool:
+    over_all = any(parse(label).metric.of_catalogue for label in gate.labels)
+    return over_all or any(isinstance(asked.segments[name], ByPopularity) for name in gate.segments)
+
+
+def _refuse_unlike(
+    gate: Gate, differing: Unlike, evaluations: Mapping[str, Evaluated], before: Former
+) -> None:
+    """Raises an InputError where the numbers of the two revisions are no comparison."""
+    problems = [
+        replace(each, fix="evaluate both alike: a gate decides on nothing else")
+        for each in differing.refusals(gate.labels)
+    ]
+    beyond = [label for label in gate.labels if parse(label).metric.family == "beyond"]
+    for role in _BACKGROUND if beyond else ():
+        if other := [m for m, then in before.evaluations.items() if _other(role, then, evaluations[m])]:  # fmt: skip
+            what = f"{', '.join(other)} had another {role}, which {beyond[0]} may depend on"
+            fix = "evaluate both alike, or leave metrics beyond accuracy out of the gate"
+            problems.append(Problem(f"{PARAMS} at {before.name}", what, fix))
+    if problems:
+        raise InputError(problems)
+
+
+def _other(role: str, then: Evaluated, now: Evaluated) -> bool:
+    was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
+    return mark_of(was) != mark_of(is_now)

@@ -1,0 +1,233 @@
+"""dvc.lock: the hashes and parameters of each stage."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ruamel.yaml import YAML
+
+from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
+from concord.metrics_core.comparison.replicate_config import Named, named_by
+from concord.metrics_core.errors import InputError
+from concord.pipeline.params.model import PARAMS
+from concord.pipeline.params.yaml_files import refuse_excess
+
+LOCK = "dvc.lock"
+_MOST_VALUES = 1_000_000  # of a stage, with every alias written out
+# Scalars stay text: a model may be called `no`, and a hash may look like a number.
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+# Revisions share most of their stages: a stage is parsed once, and only where it is asked for.
+_STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
+_CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
+_SCHEMA = re.compile(r"^schema:", re.MULTILINE)
+_HASHES = ("md5", "etag", "checksum")
+
+
+@dataclass(frozen=True)
+class ComparisonParams:
+    """Parameters of the stage `compare`; `conventions` are one text, without the preset's name."""
+
+    models: tuple[str, ...]
+    baseline: str | None
+    replicates: Named
+    primary: tuple[str, ...]
+    conventions: str
+    max_missing_lists: float = MAX_MISSING_LISTS
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Inputs and outputs of a stage (path -> its entry in dvc.lock), and parameters by key."""
+
+    deps: Mapping[str, Mapping[str, str]]
+    outs: Mapping[str, Mapping[str, str]]
+    params: Mapping[str, Any]
+
+    def output_hashes(self) -> dict[str, str]:
+        """Return path -> hash of every output that has one."""
+        hashes = {path: _hash(entry) for path, entry in self.outs.items()}
+        return {path: value for path, value in hashes.items() if value is not None}
+
+    def param(self, key: str) -> Any:
+        """Return a parameter, listed by itself or within its section; None if there is none."""
+        section, _, inner = key.partition(".")
+        return self.params.get(key, _mapping(self.params.get(section)).get(inner))
+
+    def input_hash(self, key: str) -> str | None:
+        """Return the hash of the table that a parameter names, or else of its parquet copy."""
+        path = _mapping(self.param(key)).get("path")
+        copies = (value for out, value in self.output_hashes().items() if out.endswith(".parquet"))
+        return _hash(self.deps.get(str(path), {})) or next(copies, None)
+
+
+@dataclass(frozen=True)
+class DvcLock:
+    """A dvc.lock. A stage that is not valid YAML, as in a merge conflict, is left out."""
+
+    text: str
+
+    @cached_property
+    def stages(self) -> Mapping[str, str]:
+        """Name of each stage -> its lines."""
+        return {_unquoted(name): lines for name, lines in _STAGE.findall(self.text)}
+
+    def stage(self, name: str) -> Stage:
+        """Return a stage; an empty one if there is none of this name."""
+        return _stage(self.stages.get(name, ""))
+
+    @property
+    def conflict(self) -> str | None:
+        """Return where the first merge conflict marker is; None without one."""
+        marker = _CONFLICT.search(self.text)
+        if marker is None:
+            return None
+        line = self.text.count("\n", 0, marker.start()) + 1
+        return f"has merge conflict markers: line {line} starts with {marker[0]!r}"
+
+    @cached_property
+    def fault(self) -> str | None:
+        """Return why the comparison cannot be read; None if it can be, or if there is none."""
+        if self.conflict is not None:
+            return self.conflict
+        is_lock = not self.text.strip() or _SCHEMA.search(self.text) is not None
+        if not is_lock or ("compare" in self.stages and self.comparison is None):
+            return f"is no valid {LOCK}"
+        return None
+
+    @property
+    def comparison(self) -> str | None:
+        """Hash of the folder of the comparison; None before the first one."""
+        return next(iter(self.stage("compare").output_hashes().values()), None)
+
+    def results(
+        self, models: Iterable[str], background: Iterable[str]
+    ) -> dict[str, Mapping[str, str]]:
+        """Return the outputs that other stages and commands read: path -> its entry."""
+        loaded = [f"load-background@{name}" for name in background]
+        evaluated = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
+        stages = ["load-truth", *loaded, *evaluated, "compare"]
+        return {path: entry for name in stages for path, entry in self.stage(name).outs.items()}
+
+    @property
+    def truth(self) -> str | None:
+        """Hash of the ground truth."""
+        return self.stage("load-truth").input_hash("data.truth")
+
+    @property
+    def background(self) -> Mapping[str, str]:
+        """Hash of each background table, such as `train`."""
+        names = [name.partition("@") for name in self.stages]
+        tables = [table for stage, _, table in names if stage == "load-background"]
+        hashes = {
+            table: self.stage(f"load-background@{table}").input_hash(f"background.{table}")
+            for table in tables
+        }
+        return {table: value for table, value in hashes.items() if value is not None}
+
+    @cached_property
+    def comparison_params(self) -> ComparisonParams:
+        """Parameters of the comparison."""
+        stage = self.stage("compare")
+        models = tuple(_mapping(stage.param("models")))
+        rules = _mapping(stage.param("comparison"))
+        conventions = {**_mapping(stage.param("conventions"))}
+        conventions.pop("preset", None)
+        primary = rules.get("primary")
+        return ComparisonParams(
+            models=models,
+            baseline=rules.get("baseline"),
+            replicates=replicates_of(rules.get("replicates"), models),
+            primary=tuple(map(str, primary)) if isinstance(primary, list) else (),
+            conventions=json.dumps(conventions),
+            max_missing_lists=float(rules.get("max_missing_lists", MAX_MISSING_LISTS)),
+        )
+
+    def lists(self, model: str) -> str | None:
+        """Return the hash of a model's recommendations."""
+        return self.stage(f"load@{model}").input_hash(f"models.{model}")
+
+    def values(self, model: str) -> str | None:
+        """Return the hash of a model's values per user."""
+        return self._evaluated(model, "per_user", ".parquet")
+
+    def summary(self, model: str) -> str | None:
+        """Return the hash of a model's summary."""
+        return self._evaluated(model, "summary", ".json")
+
+    def folder(self, stage: str, name: str) -> str | None:
+        """Return a folder of results, as params.yaml named it then."""
+        return _mapping(self.stage(stage).param("results")).get(name)
+
+    def output(self, path: Path) -> str | None:
+        """Return the hash of an output of any stage."""
+        stages = (self.stage(name) for name, lines in self.stages.items() if path.name in lines)
+        hashes = (stage.output_hashes() for stage in stages)
+        return next((each[path.as_posix()] for each in hashes if path.as_posix() in each), None)
+
+    def _evaluated(self, model: str, kind: str, suffix: str) -> str | None:
+        stage = f"evaluate@{model}"
+        path = f"{self.folder(stage, kind)}/{model}{suffix}"
+        return self.stage(stage).output_hashes().get(path)
+
+
+def replicates_of(value: Any, lists: Sequence[str]) -> Named:
+    """Return model -> number of the replicate -> its lists, without those that `lists` lacks."""
+    try:
+        written = {
+            str(model): of if isinstance(of, str) else {str(n): str(name) for n, name in of.items()}
+            for model, of in (value or {}).items()
+        }
+    except AttributeError:
+        return {}
+    named = named_by(written, lists)
+    return {model: of for model, of in named.items() if of and {*of.values()} <= {*lists}}
+
+
+def as_written(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values of params.yaml as dvc.lock has them, with every scalar as text."""
+    text = StringIO()
+    YAML().dump(values, text)
+    return _mapping(_parse(text.getvalue()))
+
+
+@lru_cache(maxsize=20_000)
+def _stage(lines: str) -> Stage:
+    entry = _mapping(_parse(lines))
+    params = _mapping(_mapping(entry.get("params")).get(PARAMS.name))
+    return Stage(dict(_files(entry.get("deps"))), dict(_files(entry.get("outs"))), params)
+
+
+def _files(entries: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for entry in entries if isinstance(entries, list) else ():
+        file = _mapping(entry)
+        yield (
+            str(file.get("path")),
+            {key: value for key, value in file.items() if isinstance(value, str)},
+        )
+
+
+def _hash(entry: Mapping[str, str]) -> str | None:
+    return next((entry[name] for name in _HASHES if name in entry), None)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _parse(text: str) -> Any:
+    """Return the content; None if it is no YAML, nested too deep or too large."""
+    try:
+        refuse_excess(yaml.parse(text, _LOADER), LOCK, most=_MOST_VALUES)
+        return yaml.load(text, _LOADER)
+    except (yaml.YAMLError, InputError):
+        return None
+
+
+def _unquoted(key: str) -> str:
+    return str(_parse(key)) if key[:1] in {"'", '"'} else key

@@ -1,0 +1,160 @@
+"""What has changed since another revision, for whoever reviews a change: values, segments, conventions, data."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.segmentation import ByPopularity
+from concord.metrics_core.comparison.segments import segment_cells
+from concord.metrics_core.files import told_mark
+from concord.metrics_core.results.comparison_parts import SegmentCell
+from concord.metrics_core.results.history import SegmentChange, Setting, Since
+from concord.pipeline.dvc.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
+from concord.pipeline.dvc.revision import Former, former
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.yaml_files import read_yaml
+from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+
+_WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
+_RULES = ("gate", "comparison", "segments")  # sections of params.yaml
+_HASH = 12  # characters of a hash that are shown
+Settings = dict[tuple[str, str, str], list[str]]  # name, then, now -> models
+
+
+def since(params: Params, revision: str) -> Since:
+    """The project against its former self.
+
+    Raises
+    ------
+    InputError : there is no such revision, it holds no project, or results are missing here or there
+    """
+    asked = asked_of(params)
+    every, asked = read_evaluations(params, asked, asked.primary)
+    evaluations = with_replicates(every, asked)
+    groups = asked.segments.values()
+    lists = any(isinstance(each, ByPopularity) for each in groups)
+    with former(revision, params, asked, list(evaluations), lists=lists) as before:
+        differing = unlike(asked, evaluations, before)
+        doubts = [problem.what for problem in differing.refusals(asked.primary)]
+        alike = asked.without(differing.labels)
+        worse: list[SegmentChange] = []
+        if not doubts:
+            worse = list(_worse(alike, evaluations, ground_of(params), before))
+        return Since(
+            revision=before.name,
+            doubts=tuple(doubts),
+            notes=(
+                *version_warnings(evaluations, before),
+                *one_sided(asked, list(evaluations), before, every_model=True),
+                *(() if doubts else differing.notes()),
+            ),
+            changes=() if doubts else changes(alike, evaluations, before),
+            worse=worse,
+            segmented=bool(asked.segments) and not doubts,
+            conventions=_settings(before, every, _conventions),
+            data=_settings(before, every, _data),
+            rules=tuple(_rules(before.params, read_yaml(PARAMS).content)),
+        )
+
+
+def _rules(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Setting]:
+    """A request that changes what it is judged by says so."""
+    was, is_now = ({k: v for name in _RULES for k, v in _leaves(name, each.get(name))} for each in (then, now))  # fmt: skip
+    for key in dict.fromkeys([*was, *is_now]):
+        if was.get(key) != is_now.get(key):
+            yield Setting(key, was.get(key, "none"), is_now.get(key, "none"), ())
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """`gate.guardrails.nDCG@10` and its value, for every value that is no dict."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(f"{key}.{name}", inner)
+    elif value is not None:
+        yield key, _plain(value)
+
+
+def _worse(
+    asked: Asked, models: Mapping[str, Evaluated], ground: Ground, before: Former
+) -> Iterator[SegmentChange]:
+    """Every group in which a model is significantly worse than it was."""
+    for name in asked.segments:
+        for model, then in before.evaluations.items():
+            sides = {NOW: models[model], THEN: then}
+            cells = segment_cells(Evidence(replace(asked, baseline=THEN), sides, ground), name)
+            means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
+            for cell in cells:
+                if cell.verdict in _WORSE:
+                    yield _told(cell, model, name, means[cell.label, cell.segment])
+
+
+def _told(cell: SegmentCell, model: str, segmentation: str, then: float | None) -> SegmentChange:
+    assert cell.verdict is not None
+    return SegmentChange(
+        label=cell.label,
+        model=model,
+        segmentation=segmentation,
+        segment=cell.segment,
+        then=then,
+        now=cell.mean,
+        difference=cell.difference,
+        ci_low=cell.diff_low,
+        ci_high=cell.diff_high,
+        n_users=cell.n_users,
+        n_nonzero=cell.n_nonzero or 0,
+        p_adjusted=cell.p_adjusted,
+        verdict=cell.verdict,
+    )
+
+
+def _settings(
+    before: Former,
+    models: Mapping[str, Evaluated],
+    known: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
+) -> tuple[Setting, ...]:
+    """What is known of the summaries, where it is another than it was; alike for several lists: once."""
+    found: Settings = {}
+    for model, then in before.lists.items():
+        if model not in models:
+            continue
+        was, is_now = (known(model, each.summary) for each in (then, models[model]))
+        for name in dict.fromkeys([*was, *is_now]):
+            if was.get(name) != is_now.get(name):
+                key = (name, was.get(name, "none"), is_now.get(name, "none"))
+                found.setdefault(key, []).append(model)
+    return tuple(Setting(*key, tuple(names)) for key, names in found.items())
+
+
+def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
+    """Convention -> value as params.yaml has it; `gain of nDCG` for what single metrics have otherwise."""
+    general = {k: v for k, v in summary["conventions"].items() if k not in {"preset", "overrides"}}
+    special = {
+        f"{knob} of {metric}": value
+        for metric, changed in summary["conventions"].get("overrides", {}).items()
+        for knob, value in changed.items()
+    }
+    return {name: _plain(value) for name, value in {**general, **special}.items()}
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str).replace('"', "")  # fmt: skip
+
+
+def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
+    """Table -> its hash and its users, where they are counted."""
+    users = summary["users"]
+    counted = {"truth": users["in_truth"], "lists": users["in_lists"]}
+    return {
+        f"lists of {model}" if role == "lists" else role: _table(table, counted.get(role))
+        for role, table in summary["inputs"].items()
+    }
+
+
+def _table(table: Mapping[str, Any], users: int | None) -> str:
+    known = "" if users is None else f", {users:,} users"
+    return f"{table['path']}, {told_mark(table, _HASH)}{known}"

@@ -1,1 +1,0 @@
-"""The project at every revision that changed its comparison."""

@@ -1,0 +1,1 @@
+"""`concord init`: discovery of tables in a DVC repository, and the templates of a project."""

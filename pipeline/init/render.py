@@ -1,0 +1,146 @@
+"""dvc.yaml and params.yaml of a project, from their templates."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from concord.metrics_core.files import is_remote
+from concord.pipeline.init.discovery import outs_below, stage_of
+from concord.pipeline.params.model import Params, RunIdFile
+from concord.pipeline.params.paths import input_paths
+from concord.pipeline.params.repository import repository
+from concord.pipeline.params.yaml_files import load_yaml
+
+TEMPLATES = Path(__file__).parent / "templates"
+IGNORED = """# everything generated; the Markdown report and the primary metrics are kept in git
+!/results/
+/results/*
+!/results/report/
+/results/report/*
+!/results/report/report.md
+!/results/report/primary.json
+/mlflow.db*
+/.mlflow.db*
+/mlruns/
+/dvc_plots/
+"""
+UNSEEN = """.gitignore
+.gitkeep
+.DS_Store
+__pycache__/
+*.py[co]
+.*.part
+"""
+_PLAIN = re.compile(r"[A-Za-z0-9_./%()@][A-Za-z0-9_./%()@= -]*")
+
+
+def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
+    """The text of params.yaml; in the checkout of Concord itself there is no version."""
+    return _template("params.yaml.j2").render(version=version, **content)
+
+
+def dvc_yaml(*, code: bool = False, mlflow: bool = True, trained: Iterable[str] = ()) -> str:
+    """The text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
+
+    trained : files that hold the ids of training runs, by their paths: a reference to the key of a model
+              would break every command of DVC once the model is removed
+    """
+    files = [flow(file.replace("${", "\\${")) for file in trained]  # DVC looks for keys in `${`
+    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, trained=files)
+
+
+def run_files(models: Mapping[str, Any]) -> list[str]:
+    """The files that hold the ids of training runs, as models name them in params.yaml, each once."""
+    named = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
+    files = (run.get("file") for run in named if isinstance(run, dict))
+    return list(dict.fromkeys(file for file in files if isinstance(file, str)))
+
+
+def plot_template() -> str:
+    """The template of the plot in dvc.yaml, for the folder where DVC looks for it."""
+    return (TEMPLATES / "model_lines.json").read_text(encoding="utf-8")
+
+
+def logs_to_mlflow() -> bool:
+    """Is MLflow installed? Without it there is no stage `log`."""
+    return find_spec("mlflow") is not None
+
+
+def flow(value: Any) -> str:
+    """A value in YAML, in one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and load_yaml(value, "") == value:
+        return value
+    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else json.dumps(value)
+
+
+def _escaped(character: str) -> str:
+    """Of a text in double quotes."""
+    plain = character.isprintable() and character not in '"\\'
+    return character if plain else f"\\U{ord(character):08X}"
+
+
+@cache
+def _template(name: str) -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(  # what is written is YAML, and `flow` quotes what YAML would misread
+        loader=FileSystemLoader(TEMPLATES),
+        block_start_string="[%",
+        block_end_string="%]",
+        variable_start_string="[[",
+        variable_end_string="]]",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,
+    )
+    environment.filters["flow"] = flow
+    return environment.get_template(name)
+
+
+class Awaited(NamedTuple):
+    """A missing file of an input, such as a model, and the stage that makes it; empty: `dvc add` keeps it."""
+
+    name: str
+    path: str
+    stage: str
+
+
+def awaited(params: Params) -> list[Awaited]:
+    """Return the input files that are not there and that a stage makes or DVC keeps.
+
+    Raises
+    ------
+    InputError : DVC cannot read one of its own files
+    """
+    missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
+    root = repository()
+    if not missing or not (root / ".dvc").is_dir():
+        return []
+    outs = outs_below(root, Path.cwd().resolve()).stages
+    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100 - links are kept
+    return [
+        Awaited(name, path, stage)
+        for (name, path), stage in zip(missing, stages, strict=True)
+        if stage is not None
+    ]
+
+
+def _inputs(params: Params) -> Iterator[tuple[str, str]]:
+    """Each input with its file; a model whose training leaves an id in a file has two."""
+    for keys, path in input_paths(params):
+        if not is_remote(path):
+            yield keys[1], path
+    for model, entry in params.models.items():
+        if isinstance(entry.training_run_id, RunIdFile):
+            yield model, entry.training_run_id.file

@@ -1,0 +1,1 @@
+"""MLflow: what runs hold, how they are logged, and the evaluator plug-in. MLflow is imported where it is used."""

@@ -1,0 +1,202 @@
+"""Paths of params.yaml: the repository, its boundaries, and remote inputs."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import address_of, is_address, is_remote
+from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.repository import original_repository, repository
+from concord.pipeline.params.yaml_files import Finding
+
+if TYPE_CHECKING:
+    from concord.metrics_core.data.paths import Place
+
+_GLOB = "*?[]"  # DuckDB would look for other files by these
+
+
+def refuse_outside(key: str, path: "Place", *, allow_outside: bool, part: str = "path") -> None:
+    """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
+
+    `part`: the key below `key` that names the path
+
+    Raises
+    ------
+    InputError : where, and the key to set if that is meant
+    """
+    if allow_outside:
+        return
+    if not isinstance(path, Path):
+        what = "lies in an object store, which is read with the credentials of whoever runs this"
+        fix = f"set `input.allow_outside: true` if that is meant, or copy it into the repository and name it in `{key}.{part}`"
+        raise refuse(str(path), what, fix)
+    problems = []
+    for each in (path, *_links(path)):
+        if not _is_inside(each):
+            what = f"lies outside the repository{_leads_to(each)}"
+            fix = f"copy it into the repository and name it in `{key}.{part}`, or set `input.allow_outside: true`"
+            problems.append(Problem(str(each), what, fix))
+    if problems:
+        raise InputError(problems)
+
+
+def result_findings(
+    params: Path, folders: dict[str, str]
+) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """What is wrong with the folders of the results; no key opens these."""
+    for key, folder in folders.items():
+        keys = ("results", key)
+        path = params.parent / folder
+        if not _is_inside(path, (params.parent,)):
+            what = f"{folder!r} lies outside the project{_leads_to(path)}"
+            yield keys, what, f"name a folder of the project, such as results/{key}"
+        elif path.resolve() == params.parent.resolve():
+            fix = f"name a folder of its own, such as results/{key}"
+            yield keys, f"{folder!r} is the project itself", fix
+        if wild := sorted(set(folder) & set(_GLOB)):
+            what = f"{folder!r} holds {' and '.join(map(repr, wild))}, which stand for other names"
+            yield keys, what, "use other characters"
+
+
+def _links(path: Path) -> Iterator[Path]:
+    """What in a folder of parts could lead somewhere else."""
+    if path.is_dir():
+        yield from (part for part in sorted(path.rglob("*")) if part.is_symlink())
+
+
+def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # links that lead in a circle, a NUL
+        return False
+    return any(real.is_relative_to(root.resolve()) for root in roots or _roots())
+
+
+def _roots() -> tuple[Path, ...]:
+    """The repository, and the one that an experiment of DVC is a temporary copy of."""
+    return repository(), original_repository()
+
+
+def _leads_to(path: Path) -> str:
+    return " (a link leads out of it)" if _has_link(path) else ""
+
+
+def _has_link(path: Path) -> bool:
+    return any(part.is_symlink() for part in (path, *path.parents))
+
+
+MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # what it makes where nothing else is said
+Keys = tuple[str, ...]
+
+
+def place_findings(params: Params, root: Path) -> Iterator[Finding]:
+    """Names that no disk takes, and folders of results that are not free."""
+    inputs = dict(input_paths(params))
+    folders: dict[Keys, str] = {("results", key): at for key, at in vars(params.results).items()}
+    unfit = [finding for keys, path in (inputs | folders).items() for finding in _name(keys, path)]
+    yield from unfit
+    if unfit:
+        return
+    places = {keys: _real(root, folder) for keys, folder in folders.items()}
+    kept = {keys: _real(root, path) for keys, path in inputs.items() if not is_remote(path)}
+    if store := _store(params, root):
+        kept["mlflow", "tracking_uri"] = store
+    for keys, place in places.items():
+        fix = f"name a folder of its own, such as results/{keys[1]}"
+        yield from ((keys, what, fix) for what in _taken(folders[keys], place, root.resolve()))
+        met = [".".join(other) for other, its in kept.items() if _overlap(place, its)]
+        before = takewhile(keys.__ne__, places)
+        met += [".".join(other) for other in before if _overlap(place, places[other])]
+        if met:
+            more = f" and {len(met) - 1} more" if len(met) > 1 else ""
+            yield keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix
+
+
+def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
+    """The keys and paths of truth, background and lists."""
+    yield ("data", "truth", "path"), params.data.truth.path
+    yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
+    yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
+
+
+def _name(keys: Keys, path: str) -> Iterator[Finding]:
+    if not path.strip():
+        yield keys, f"is {path!r}", "name a file or folder"
+    if is_address(path) and keys[0] == "results":
+        yield keys, "is an address", f"name a folder of the project, such as results/{keys[1]}"
+    elif is_remote(path):
+        try:
+            address_of(path)
+        except InputError as error:  # which repeats no secret
+            yield from ((keys, f"{each.where} {each.what}", each.fix) for each in error.problems)
+
+
+def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:
+    """Why a folder of the project is not free for results."""
+    if not place.is_relative_to(root):
+        return  # told as what lies outside
+    parts = place.relative_to(root).parts
+    if any(part.startswith(".") for part in parts):
+        yield f"{folder!r} is hidden, as what git, DVC and other tools keep is"
+    if parts and parts[0].casefold() in MLFLOW:
+        yield f"{folder!r} is where MLflow keeps its own"
+    for above in (place, *place.parents):
+        if above == root:
+            return
+        if above.exists() and not above.is_dir():
+            yield f"{folder!r} leads through a file, {above.relative_to(root)}"
+        elif (above / "__init__.py").exists():
+            yield f"{folder!r} is a folder of code"
+            return
+
+
+def _store(params: Params, root: Path) -> Path | None:
+    """The database or folder of MLflow, where it lies on this disk; the project itself is none."""
+    address = params.mlflow.tracking_uri.partition("?")[0]
+    scheme, colon, path = address.partition(":")
+    if not colon:
+        path = address
+    elif scheme not in {"sqlite", "file"}:
+        return None
+    path = path.removeprefix("//")
+    place = _real(root, path.removeprefix("/") if scheme == "sqlite" else path)
+    return None if root.resolve().is_relative_to(place) else place
+
+
+def _real(root: Path, path: str) -> Path:
+    """With every link followed; as it is written where a link leads in a circle."""
+    try:
+        return (root / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return root / path
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    """Is one the other, or within it? On many disks capitals make no difference."""
+    first, second = (Path(str(path).casefold()) for path in (one, other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+_DVC = {"s3": "s3", "gs": "gs", "az": "azure"}  # store -> scheme of DVC, and its extra
+
+
+def unwatched_by_dvc(params: Params) -> Iterator[Problem]:
+    """What `dvc repro` would stumble over: a scheme that DVC does not know, a plugin that is not installed."""
+    lacking = set()
+    for keys, path in input_paths(params):
+        if not is_remote(path):
+            continue
+        address = address_of(path)
+        known = _DVC[address.store]
+        if address.scheme != known:
+            where = f"{PARAMS}: {'.'.join(keys)}"
+            what = f"begins with {address.scheme}://, which DVC does not know"
+            yield Problem(where, what, f"write {known}://{address.bucket}/{address.key}")
+        elif find_spec(f"dvc_{known}") is None:
+            lacking.add(known)
+    for scheme in sorted(lacking):
+        what = f"is not installed, and DVC watches {scheme}:// by it"
+        yield Problem(f"dvc-{scheme}", what, f"`pip install 'dvc[{scheme}]'`")

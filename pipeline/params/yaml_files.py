@@ -1,0 +1,196 @@
+"""YAML files: read safely, with the line of each key."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ruamel.yaml import YAML, events
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.pipeline.params.repository import where_to_run
+
+BYTES = 1_000_000
+DEPTH = 30
+VALUES = 50_000  # with every alias written out
+_PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
+_PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
+
+_ALIAS = (events.AliasEvent, yaml.AliasEvent)
+_START = (events.CollectionStartEvent, yaml.CollectionStartEvent)
+_END = (events.CollectionEndEvent, yaml.CollectionEndEvent)
+_SCALAR = (events.ScalarEvent, yaml.ScalarEvent)
+
+
+def load_yaml(text: str, where: str) -> Any:
+    """What the text says, in plain values.
+
+    Raises
+    ------
+    InputError : it is no YAML, or more than a file of parameters has any use for; `where` names it
+    """
+    if len(text) > BYTES:
+        raise too_large(where)
+    try:
+        refuse_excess(YAML(typ="safe", pure=True).parse(text), where)
+        return YAML(typ="safe", pure=True).load(text)
+    except DuplicateKeyError as error:
+        raise _stands_twice(error, where) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{where}: line {mark.line + 1}" if mark else where
+        what = f"is not valid YAML: {_said(error)}"
+        tab = r"character '\t'" in _said(error)
+        fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
+        raise refuse(place, what, fix) from None
+    except InputError:
+        raise
+    except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
+        what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
+        raise refuse(where, what, "mend what is named") from None
+
+
+def _stands_twice(error: DuplicateKeyError, where: str) -> InputError:
+    line = error.problem_mark.line
+    found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+    what = f"key {found[1]!r} stands twice" if found else "a key stands twice"
+    return refuse(f"{where}: line {line + 1}", what, "keep one of them")
+
+
+def _said(error: MarkedYAMLError) -> str:
+    """What the parser says, without its picture of the line."""
+    words = " ".join(part for part in (error.context, error.problem) if part)
+    return " ".join(words.split())
+
+
+def too_large(where: str) -> InputError:
+    fix = "keep data in files of its own, and name them"
+    return refuse(where, f"is larger than {BYTES:,} bytes", fix)
+
+
+def refuse_excess(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None:
+    """Refuse too many values, too deep nesting and tags.
+
+    `parsed` are events of ruamel.yaml or PyYAML, so that nothing is built before the check.
+    """
+    count = _Count(where, most)
+    for event in parsed:
+        if isinstance(event, _SCALAR):
+            count.value(event, opens=False)
+        elif isinstance(event, _START):
+            count.value(event, opens=True)
+        elif isinstance(event, _END):
+            count.end()
+        elif isinstance(event, _ALIAS):
+            count.alias(event)
+
+
+class _Count:
+    """How many values there are so far, and in every anchor, were all aliases written out."""
+
+    def __init__(self, where: str, most: int) -> None:
+        self._where = where
+        self._most = most
+        self._total = 0
+        self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
+        self._size: dict[str, int] = {}
+
+    def value(self, event: Any, *, opens: bool) -> None:
+        tag = None if event.tag is None else str(event.tag)
+        if tag is not None and tag not in _PLAIN:
+            what = f"line {event.start_mark.line + 1} has the tag {tag!r}"
+            raise refuse(self._where, what, "write plain values: text, numbers, lists, mappings")
+        self._add(1)
+        if opens:
+            self._open.append((event.anchor, self._total - 1))
+            if len(self._open) > DEPTH:
+                what = f"line {event.start_mark.line + 1} is nested more than {DEPTH} deep"
+                raise refuse(self._where, what, "write it flat, as the params.yaml of the demo")
+        elif event.anchor:
+            self._size[event.anchor] = 1
+
+    def end(self) -> None:
+        anchor, before = self._open.pop()
+        if anchor:
+            self._size[anchor] = self._total - before
+
+    def alias(self, event: Any) -> None:
+        if any(anchor == event.anchor for anchor, _ in self._open):
+            what = f"line {event.start_mark.line + 1}: *{event.anchor} holds itself"
+            raise refuse(self._where, what, "write the values out")
+        self._add(self._size.get(event.anchor, 1))
+
+    def _add(self, values: int) -> None:
+        self._total += values
+        if self._total > self._most:
+            what = f"holds more than {self._most:,} values, aliases written out"
+            raise refuse(self._where, what, "keep data in files of its own, and name them")
+
+
+Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix
+
+
+@dataclass(frozen=True)
+class Yaml:
+    """What a file says, and where."""
+
+    path: Path
+    text: str
+    content: dict[str, Any]
+
+    def refusal(self, findings: Iterable[Finding]) -> InputError:
+        """An InputError that names the line and the key of each finding, in the order of the lines."""
+        placed = [(self.line_of(keys), finding) for finding in findings for keys in finding[:1]]
+        placed.sort(key=lambda pair: pair[0])
+        return InputError(
+            Problem(f"{self.path}: line {line}, {'.'.join(map(str, keys))}", what, fix)
+            for line, (keys, what, fix) in placed
+        )
+
+    @cached_property
+    def _marked(self) -> Any:
+        return YAML(typ="rt").load(self.text)
+
+    def line_of(self, keys: Iterable[Any]) -> int:
+        """The line of the deepest of the keys that stands in the file."""
+        return max(self._lines(keys), default=1)
+
+    def _lines(self, keys: Iterable[Any]) -> Iterator[int]:
+        node = self._marked
+        for key in keys:
+            if isinstance(node, dict) and key in node:
+                line, _ = node.lc.key(key)  # type: ignore[attr-defined]
+            elif isinstance(node, list) and isinstance(key, int) and key < len(node):
+                line, _ = node.lc.item(key)  # type: ignore[attr-defined]
+            else:
+                continue  # a name that pydantic puts between keys, or a key that is missing
+            yield line + 1
+            node = node[key]
+
+
+def read_yaml(path: Path, *, start: str = "start from the params.yaml of the demo") -> Yaml:
+    """The file as a mapping; `start` says what to do where it holds none.
+
+    Raises
+    ------
+    InputError : there is no such file, it is no YAML 1.2 in UTF-8, or no mapping
+    """
+    if not path.is_file():
+        what = "there is no such file in this folder"
+        raise refuse(str(path), what, where_to_run(path.parent))
+    if path.stat().st_size > BYTES:
+        raise too_large(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = f"byte {error.start:,} is not UTF-8"
+        raise refuse(str(path), what, "save the file as UTF-8") from None
+    content = load_yaml(text, str(path))
+    if not isinstance(content, dict):
+        raise refuse(str(path), "holds no mapping", start)
+    return Yaml(path, text, content)

@@ -1,1 +1,0 @@
-"""Stage `report`: the comparison -> pages."""

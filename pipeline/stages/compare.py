@@ -1,0 +1,68 @@
+"""Stage `compare`: users' values and summaries of all models -> comparison.json and its tables."""
+
+from functools import partial
+from pathlib import Path
+
+from concord.metrics_core.comparison.compute import compared
+from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.evaluation.accumulator import panels_of
+from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
+from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.messages import Progress, say
+from concord.pipeline.running.outputs import (
+    prepare,
+    remove_background,
+    remove_models,
+    write_csv,
+    write_parquet,
+    write_text,
+)
+from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.stages.evaluations import cases_for_report, ground_of, read_evaluations
+
+NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
+
+
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.comparison)
+    return compare(params)
+
+
+def compare(params: Params) -> str:
+    """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
+    asked = asked_of(params)
+    gate_labels = asked.gate.labels if asked.gate else ()
+    lists, asked = read_evaluations(params, asked, [*asked.primary, *gate_labels])
+    models = with_replicates(lists, asked)
+    remove_models(params)
+    remove_background(params)
+    with Progress("compare", "labels", _labels_read(asked)) as progress:
+        told = partial(progress.advance, 1)
+        comparison = compared(Evidence(asked, models, ground_of(params), told))
+    folder = Path(params.results.comparison)
+    write_text(folder / "comparison.json", to_json(comparison))
+    cases = cases_for_report(params, asked, comparison)
+    if cases is None:
+        (folder / CASES).unlink(missing_ok=True)
+    else:
+        write_text(folder / CASES, cases_to_json(cases))
+    for name, table in exports(comparison).items():
+        shown = table if name in NAMES_AS_THEY_ARE else without_formulas(table)
+        write_csv(folder / f"{name}.csv", shown)
+        write_parquet(folder / f"{name}.parquet", table)
+    say(comparison.verdicts[0])
+    return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
+
+
+def _labels_read(asked: Asked) -> int:
+    """Return about how often the values of a label are read: for its differences, and again for a primary one."""
+    per_user = [label for label in asked.labels if not label.metric.of_catalogue]
+    panels = panels_of(asked.labels, asked.primary, asked.conventions) if asked.panel else {}
+    again = len(asked.primary) * (1 + len(asked.segments))
+    return len(per_user) + again + sum(len(panel.definitions) for panel in panels.values())

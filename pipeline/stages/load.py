@@ -1,0 +1,294 @@
+"""Stages `load`, `load-truth` and `load-background`: input files -> checked and sorted parquet files."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import chain, islice
+from pathlib import Path, PurePath
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data import load_lists as lists
+from concord.metrics_core.data import side_data as background
+from concord.metrics_core.data import side_data as truth
+from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.input_table import InputTable, columns_of
+from concord.metrics_core.data.loaded_tables import (
+    LOADERS,
+    Keep,
+    keep_lists,
+    keep_truth,
+    order_counts,
+)
+from concord.metrics_core.data.paths import Place, RemotePath, place_of, states_there
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.quality import in_numbers, of_folds
+from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.data.table_files import files_in
+from concord.metrics_core.data.whole_lists import WholeLists
+from concord.metrics_core.errors import in_words, refuse
+from concord.metrics_core.files import WHOLE
+from concord.pipeline.params.keys import Keys
+from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
+from concord.pipeline.params.paths import refuse_outside
+from concord.pipeline.params.read import read_params, refuse_unfit
+from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.messages import counted
+from concord.pipeline.running.outputs import prepare, whole, write_json, write_parquet
+from concord.pipeline.running.stage import argument, model_argument
+
+_State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
+
+
+@contextmanager
+def unchanged(path: Place) -> Iterator[None]:
+    """Refuses, when the block ends, a file or folder that is not what it was when the block began.
+
+    Raises
+    ------
+    InputError : size, time of the last change or identity of a file differs, or the etag of an object; the block's own errors are then
+        consequences, and give way to it
+    """
+    before = _state(path)
+    try:
+        yield
+    finally:
+        if before != (after := _state(path)):
+            raise refuse(
+                str(path), _difference(before, after), "let what writes it finish, then `dvc repro`"
+            )
+
+
+def _state(path: Place) -> _State:
+    if isinstance(path, RemotePath):
+        now = RemotePath(path.address)  # which remembers nothing
+        return {str(at): (each.size, each.etag) for at, each in states_there(files_in(now)).items()}
+    files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    found: dict[str, tuple[int, ...]] = {}
+    for file in files:
+        try:
+            stat = file.stat()
+        except FileNotFoundError:
+            continue
+        found[str(file)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return found
+
+
+def _difference(before: _State, after: _State) -> str:
+    changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+    name = PurePath(changed[0]).name
+    if changed[0] not in after:
+        return f"{name} was removed while it was read"
+    if changed[0] not in before:
+        return f"{name} appeared while it was read"
+    sizes = [before[changed[0]][0], after[changed[0]][0]]
+    how = f" (from {sizes[0]:,} to {sizes[1]:,} bytes)" if sizes[0] != sizes[1] else ""
+    return f"{name} changed while it was read{how}"
+
+
+ROW_GROUP = 131_072
+MOST_WAITING = 8  # row groups
+
+
+def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
+    with whole(path) as beside:
+        write_rows(beside, reader.schema, reader)
+
+
+@contextmanager
+def keeping(path: Path, source: Place) -> Iterator[Keep]:
+    """What writes rows to a file, which stands there whole when the block ends and the source is what it was when it began."""
+    with ExitStack() as opened:
+        beside: list[Path] = []
+
+        def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+            left = (some.table for some in rows)
+            first = list(islice(left, 1))  # what is refused before leaves no folder
+            if not beside:
+                beside.append(opened.enter_context(whole(path)))
+            write_rows(beside[0], schema, chain(first, left))
+
+        with unchanged(source):
+            yield keep
+
+
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
+    """Writes while the next rows are made."""
+    waiting: deque[Future[None]] = deque()
+    with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as beside:
+        for group in _groups(schema, rows):
+            waiting.append(beside.submit(writer.write_table, group, row_group_size=ROW_GROUP))
+            if len(waiting) > MOST_WAITING:
+                waiting.popleft().result()
+        for each in waiting:
+            each.result()
+
+
+def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Tables of ROW_GROUP rows, the last one shorter; how the rows are cut depends on threads."""
+    held = pa.Table.from_batches([], schema)
+    for some in rows:
+        table = some if isinstance(some, pa.Table) else pa.Table.from_batches([some])
+        held = pa.concat_tables([held, table])
+        while len(held) >= ROW_GROUP:
+            yield held.slice(0, ROW_GROUP).combine_chunks()
+            held = held.slice(ROW_GROUP)
+    if len(held):
+        yield held.combine_chunks()
+
+
+Columns = tuple[tuple[str, ...], tuple[str, ...]]  # must be there, may be there
+BACKGROUND: Mapping[str, Columns] = {
+    "train": background.TRAIN_COLUMNS,
+    "items": background.ITEMS_COLUMNS,
+    "users": (("user",), ()),
+}
+
+
+def lists_file(params: Params, model: str) -> InputTable:
+    """The lists of a model.
+
+    Raises
+    ------
+    InputError : the file is not there, is empty, lies outside the project, or its format is not known
+    """
+    table = _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
+    return table.of_requests(params.data.unit)
+
+
+def truth_files(params: Params) -> dict[str, InputTable]:
+    """Fold -> its truth; WHOLE -> the truth, where there is one for all lists. Raises as `lists_file`."""
+    entry = params.data.truth
+    files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
+    return {
+        fold: _table(
+            params, "data.truth", entry.model_copy(update={"path": path}), truth.COLUMNS
+        ).of_requests(params.data.unit)
+        for fold, path in (files or {WHOLE: entry.path}).items()
+    }
+
+
+def background_file(params: Params, name: str) -> InputTable:
+    """Train, catalogue or users; raises as `lists_file`."""
+    entry = params.background[name]  # type: ignore[index]
+    return _table(params, f"background.{name}", entry, BACKGROUND[name])
+
+
+def policies(params: Params) -> Policies:
+    """What `input` of params.yaml lets pass."""
+    return Policies(**params.input.model_dump(exclude={"allow_outside"}))
+
+
+def _table(
+    params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
+) -> InputTable:
+    path, settings = place_of(entry.path), Keys(key)
+    refuse_outside(key, path, allow_outside=params.input.allow_outside)
+    refuse_missing(path, settings)
+    form = format_of(path, entry.format, settings)
+    own = {str(ours): theirs for ours, theirs in entry.columns.items()}
+    shared = {str(o): t for o, t in params.data.columns.items() if o in columns[0] and o not in own}
+    if form == "trec":  # it has no names of columns
+        shared = {}
+    needs, may_have, mapped = columns_of(columns, shared | own)
+    settings = Keys(key, frozenset(shared))
+    return InputTable(str(path), form, needs, may_have, mapped, settings)
+
+
+def main() -> str:
+    params = read_params()
+    model = model_argument(params)
+    prepare(params.results, params.results.lists, params.results.quality)
+    with workspace() as connection:
+        return load(connection, params, model)
+
+
+def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
+    """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
+    table, pinned = lists_file(params, model), params.pinned
+    lists = Path(params.results.lists) / f"{model}.parquet"
+    with keeping(lists, table.path) as keep:
+        kept = keep_lists(
+            connection,
+            table,
+            policies(params),
+            pinned,
+            keep,
+            order=params.models[model].order,
+            watch=counted,
+        )
+        fold = params.models[model].fold
+        known = {"model": model} if fold is None else {"model": model, "fold": fold}
+        quality = known | kept.describe()  # its hashes are of what was read
+    write_json(Path(params.results.quality) / f"{model}.json", quality)
+    return in_numbers(quality)
+
+
+def main_background() -> str:
+    params = read_params()
+    name = argument(list(params.background), "a file of background")
+    prepare(params.results, params.results.data)
+    with workspace() as connection:
+        return load_background(connection, params, name)
+
+
+def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
+    """Write train, catalogue, users or metrics, and beside it what is known of the file; on refusal neither. Says what was read."""
+    if name == "metrics":
+        return _load_metrics(params)
+    table = background_file(params, name)
+    with unchanged(table.path):
+        found = LOADERS[name](connection, table, watch=counted)
+    data = Path(params.results.data)
+    write_query(connection, found.query, data / f"{name}.parquet")
+    write_json(data / f"{name}.json", found.quality)
+    return in_numbers(found.quality)
+
+
+def _load_metrics(params: Params) -> str:
+    """Keeps the text of one's own metrics, by which DVC knows of every change; it is not run here."""
+    file, data = Path(params.background["metrics"].path), Path(params.results.data)
+    refuse_unfit(params, file)
+    with unchanged(file):
+        found = {"path": file.as_posix(), "format": "py", **hashes(file).described()}
+        lines = file.read_text(encoding="utf-8").splitlines()
+    write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
+    write_json(data / "metrics.json", found | {"rows": len(lines)})
+    return in_words(len(lines), "line")
+
+
+def main_truth() -> str:
+    params = read_params()
+    prepare(params.results, params.results.data, params.results.quality)
+    with workspace() as connection:
+        return load_truth(connection, params)
+
+
+def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
+    """Write the truth and its quality file, on refusal neither; says what was read."""
+    kept = Path(params.results.data) / "truth.parquet"
+    found = {
+        fold: _load(connection, params, table, kept if fold == WHOLE else kept / f"{fold}.parquet")
+        for fold, table in truth_files(params).items()
+    }
+    quality = found[WHOLE] if WHOLE in found else of_folds(found)
+    write_json(Path(params.results.quality) / "truth.json", quality)
+    return in_numbers(quality)
+
+
+def _load(
+    connection: DuckDBPyConnection, params: Params, table: InputTable, kept: Path
+) -> dict[str, Any]:
+    place = order_counts(params.pinned)
+    with keeping(kept, table.path) as keep:
+        kept_truth = keep_truth(
+            connection, table, policies(params), keep, place=place, watch=counted
+        )
+        return kept_truth.describe()

@@ -1,0 +1,40 @@
+"""Stage `report`: the comparison -> one HTML page and its Markdown twin."""
+
+from pathlib import Path
+
+from concord.metrics_core.results.stored import CASES, read_cases, read_comparison
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.failures import in_bytes
+from concord.pipeline.running.messages import say
+from concord.pipeline.running.outputs import prepare, write_json, write_text
+from concord.pipeline.stages.plots import made_beside
+from concord.reports.primary import primary_metrics
+
+
+def main() -> str:
+    params = read_params()
+    prepare(params.results, params.results.report)
+    return report(params)
+
+
+def report(params: Params) -> str:
+    """Writes the page, its Markdown twin, a LaTeX table, the page that `dvc plots` fills and the DVC metrics; says how long it is."""
+    comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
+    cases = Path(params.results.comparison) / CASES
+    folder = Path(params.results.report)
+    with made_beside() as plots:
+        from concord.reports.latex import render_latex  # while that goes on
+        from concord.reports.markdown import render_markdown
+        from concord.reports.page import render_html
+
+        write_text(
+            folder / "report.html",
+            render_html(comparison, read_cases(cases) if cases.exists() else None),
+        )
+        write_text(folder / "report.md", render_markdown(comparison))
+        write_text(folder / "table.tex", render_latex(comparison))
+        write_text(folder / "plots.html", plots())  # .dvc/config names it
+    write_json(folder / "primary.json", primary_metrics(comparison))
+    say(f"report: {folder / 'report.html'}")
+    return f"a page of {in_bytes((folder / 'report.html').stat().st_size)}"

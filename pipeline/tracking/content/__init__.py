@@ -1,1 +1,0 @@
-"""What MLflow runs hold, from results on disk; nothing here knows MLflow."""

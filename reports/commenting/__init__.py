@@ -1,1 +1,0 @@
-"""The comment in a pull request."""
