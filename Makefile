@@ -26,7 +26,7 @@ test-all: $(INSTALLED) $(WITH_SPARK)  ## all tests that a change has to pass: al
 
 nightly: $(INSTALLED) $(WITH_SPARK)  ## what is slow and rarely breaks: libraries for parity, kills, old versions, stores, browsers, many examples, simulations
 	$(PYTEST) -m nightly
-	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly
+	$(PYTEST) -m "hypothesis and not nightly" --hypothesis-profile=nightly -o faulthandler_timeout=3600  # 1,000 examples take up to 20 minutes
 	python -m benchmarks.simulations
 
 snapshots: $(INSTALLED)  ## store the texts of pages, Markdown and comments again, after a change of their words
