@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.conventions.presets import preset
@@ -62,7 +62,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         model: Evaluated(path, nowhere, nowhere, {"metrics": summaries}, {})
         for model, path in paths.items()
     }
-    asked = Asked(
+    config = ComparisonConfig(
         title="",
         conventions=preset("standard"),
         labels=labels,
@@ -79,7 +79,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         settings=Arguments(""),
     )
     ground = Ground(nowhere, None, None, None, {}, reading)
-    return len(differences(Evidence(asked, models, ground)))
+    return len(differences(Evidence(config, models, ground)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

@@ -32,7 +32,7 @@ from concord.metrics_core.analyses.audit_effects import (
     measure_drift,
 )
 from concord.metrics_core.comparison.config import (
-    Asked,
+    ComparisonConfig,
     Finding,
     choice_findings,
     in_report_order,
@@ -151,7 +151,7 @@ def audit(
             *_as_metrics(choice_findings(names, 0.0, names, settings)),
         ]
     )
-    config = Asked(
+    config = ComparisonConfig(
         title="Audit",
         conventions=chosen,
         labels=in_report_order(labels),
@@ -202,7 +202,7 @@ def audit_evaluations(evidence: Evidence, *, times_fix: str) -> Audit:
     times_fix : str
         How to give times to train and truth.
     """
-    config = evidence.asked
+    config = evidence.config
     with open_tables(evidence.models, evidence.ground) as tables:
         results = list(_run_checks(evidence, tables))
     users = evidence.aligned.users.cast(pl.String)
@@ -211,14 +211,16 @@ def audit_evaluations(evidence: Evidence, *, times_fix: str) -> Audit:
         for check, ids in results
         if check.count.severity is not None
     }
-    pooled = [label for label in config.of_primary if _is_ratio(label, config.conventions)]
-    labels = [label for label in config.of_primary if label not in pooled]
+    pooled = [label for label in config.primary_labels if _is_ratio(label, config.conventions)]
+    labels = [label for label in config.primary_labels if label not in pooled]
     checks = _with_effects([check for check, _ in results], labels, evidence, touched)
     return Audit(
         models=tuple(evidence.models),
         primary=tuple(config.primary),
         pooled=tuple(map(str, pooled)),
-        higher_is_better={str(each): each.metric.higher_is_better for each in config.of_primary},
+        higher_is_better={
+            str(each): each.metric.higher_is_better for each in config.primary_labels
+        },
         confidence=config.confidence,
         n_users=len(users),
         checks=tuple(checks),
@@ -239,7 +241,7 @@ def _with_effects(
     touched: Mapping[str, Flags],
 ) -> Iterable[AuditCheck]:
     """Return the checks with the effects of leaving touched users out; the values of a label are read once."""
-    config, by_name = evidence.asked, {check.name: check for check in checks}
+    config, by_name = evidence.config, {check.name: check for check in checks}
     for label in labels:
         undefined = label.conventions(config.conventions).undefined
         values = evidence.aligned.values(str(label), undefined)
@@ -266,7 +268,7 @@ def _run_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
     yield _copies(tables, "user")
     cold_users = find_rows(tables, COLD_USERS)
     if cold_users.users == tables.n_users:
-        yield _warned(cold_users, tables, unrelated_train(evidence.asked.settings))
+        yield _warned(cold_users, tables, unrelated_train(evidence.config.settings))
     else:
         yield _noticed(cold_users, tables)
     yield _noticed(find_rows(tables, COLD_ITEMS), tables)
@@ -291,7 +293,7 @@ def _time_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
 
 
 def _future_items(evidence: Evidence, tables: AuditTables) -> Checked:
-    k = evidence.asked.main_k
+    k = evidence.config.main_cutoff
     at_k = {name: single.at_cutoff(k) for name, single in lists_of(evidence.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
         return _not_made("future_items")

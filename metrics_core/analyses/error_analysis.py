@@ -20,7 +20,7 @@ from concord.metrics_core.analyses.error_analysis_tables import (
     rank_biased_overlap,
 )
 from concord.metrics_core.comparison.config import (
-    Asked,
+    ComparisonConfig,
     Finding,
     baseline_findings,
     choice_findings,
@@ -149,7 +149,7 @@ def cases(
     lists, replicates = unfolded(models)
     pair = resolve_pair((model, versus), lists, replicates)
     truths = truths_of(truth)
-    config = Asked(
+    config = ComparisonConfig(
         title=title,
         conventions=pinned,
         labels=labels,
@@ -217,14 +217,14 @@ def analyze_errors(evidence: Evidence, selection: ExampleSelection) -> Cases:
         The segment or the item is unknown.
     """
     _raise_if_folds_differ(evidence)
-    config = evidence.asked
+    config = evidence.config
     values, segments = _pair_values(evidence), _segments(evidence)
     label, n_users = values.labels[0], len(values.users)
     lists = dict(zip(SIDES, evidence.models.values(), strict=True))
     pool = ~np.isnan(values.gains)
     if selection.segment is not None:
         pool &= _in_segment(evidence, segments, selection.segment)
-    with open_tables(evidence, lists, label, config.main_k) as tables:
+    with open_tables(evidence, lists, label, config.main_cutoff) as tables:
         if selection.item is not None:
             pool &= _has_item(tables, selection.item, n_users)
         if not pool.any():
@@ -261,7 +261,7 @@ def analyze_errors(evidence: Evidence, selection: ExampleSelection) -> Cases:
         labels=tuple(map(str, values.labels)),
         higher_is_better=label.metric.higher_is_better,
         thresholds={str(each): values.threshold(each) for each in values.labels},
-        k=config.main_k,
+        k=config.main_cutoff,
         p=P,
         segment=selection.segment,
         item=selection.item,
@@ -286,20 +286,20 @@ def _raise_if_folds_differ(evidence: Evidence) -> None:
 
 
 def _pair_values(evidence: Evidence) -> PairValues:
-    config, aligned = evidence.asked, evidence.aligned
+    config, aligned = evidence.config, evidence.aligned
     a, b = evidence.models
     by_label = {}
-    for label in config.of_primary:
+    for label in config.primary_labels:
         undefined = label.conventions(config.conventions).undefined
         values = aligned.values(str(label), "zero" if undefined == "zero" else "skip")
         by_label[str(label)] = (values[a], values[b])
-    return PairValues(aligned.users, config.of_primary, config.conventions, by_label)
+    return PairValues(aligned.users, config.primary_labels, config.conventions, by_label)
 
 
 def _segments(evidence: Evidence) -> dict[str, UserGroups]:
     return {
         name: user_groups(evidence, name, segmentation)
-        for name, segmentation in evidence.asked.segments.items()
+        for name, segmentation in evidence.config.segments.items()
         if not isinstance(segmentation, ByPopularity)
     }
 
@@ -312,7 +312,7 @@ def _in_segment(evidence: Evidence, segments: Mapping[str, UserGroups], segment:
         for number, value in enumerate(groups.names)
     }
     if segment not in masks:
-        add = f"there are no segments of users: add some to {evidence.asked.settings.segments()}"
+        add = f"there are no segments of users: add some to {evidence.config.settings.segments()}"
         fix = f"name one of: {', '.join(masks)}" if masks else add
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]

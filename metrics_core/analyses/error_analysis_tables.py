@@ -267,7 +267,7 @@ def open_tables(
     evidence: Evidence, lists: Mapping[str, Evaluated], label: Label, k: int | None
 ) -> Iterator[Tables]:
     """Open the tables behind two lists, {"a": …, "b": …}, as `label` ranks them; both have the same ground truth."""
-    ground, conventions = evidence.ground, evidence.asked.conventions
+    ground, conventions = evidence.ground, evidence.config.conventions
     tables: dict[str, Table | None] = {
         **{f"all_{side}": each.lists for side, each in lists.items()},
         "truth": ground.truth_of(lists["a"]),

@@ -7,7 +7,7 @@ from concord.metrics_core.comparison.compute import compared
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
-    Asked,
+    ComparisonConfig,
     Effects,
     baseline_findings,
     choice_findings,
@@ -155,7 +155,7 @@ def compare(
             *segment_findings(segmentations, given_of(background), settings),
         ]
     )
-    asked = Asked(
+    config = ComparisonConfig(
         title=title,
         conventions=pinned,
         labels=in_report_order(labels),
@@ -174,18 +174,18 @@ def compare(
         segments=segmentations,
         gate=None if gate is None else gate_of(gate),
         replicates=replicates,
-        paired=paired_replicates,
+        paired_replicates=paired_replicates,
     )
-    if asked.gate is not None:
-        _refuse(gate_findings(asked.gate, asked, list(models)))
-        if not challengers_of(asked, models):
+    if config.gate is not None:
+        _refuse(gate_findings(config.gate, config, list(models)))
+        if not challengers_of(config, models):
             what = f"there is no model beside the baseline, {baseline}, to decide on"
             raise refuse("gate", what, "name another model, or leave out `gate`")
-    panels = panels_of(asked.labels, asked.primary if panel else (), pinned)
+    panels = panels_of(config.labels, config.primary if panel else (), pinned)
     results, ground = evaluations(
-        asked, lists, truths, background, columns=columns, input=input, panels=panels, unit=unit
+        config, lists, truths, background, columns=columns, input=input, panels=panels, unit=unit
     )
-    return compared(Evidence(asked, with_replicates(results, asked), ground))
+    return compared(Evidence(config, with_replicates(results, config), ground))
 
 
 def _refuse(found: Iterable[tuple[str, str, str]]) -> None:

@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.config import (
     DEFAULT,
     MAX_MISSING_LISTS,
     Adjustment,
-    Asked,
+    ComparisonConfig,
     Effect,
     Effects,
     Finding,
@@ -144,7 +144,7 @@ def compare_values(
         _label(name, ranges.get(name, UNBOUNDED), directions.get(name, True))
         for name in tables.metrics
     ]
-    asked = Asked(
+    config = ComparisonConfig(
         title=title,
         conventions=_CONVENTIONS,
         labels=labels,
@@ -161,8 +161,8 @@ def compare_values(
         panel=False,
         settings=Arguments("values"),
     )
-    models = {model: _evaluated(tables, model, asked) for model in tables.tables}
-    return compared_values(Evidence(asked, models, _no_ground()), directions)
+    models = {model: _evaluated(tables, model, config) for model in tables.tables}
+    return compared_values(Evidence(config, models, _no_ground()), directions)
 
 
 def values_as_given() -> None:
@@ -186,14 +186,14 @@ def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
     return Label(metric, int(found["k"]) if found and cut else None, ())
 
 
-def _evaluated(tables: ValueTables, model: str, asked: Asked) -> Evaluated:
+def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> Evaluated:
     """The results of a model as `compare` reads them, without lists."""
     table, missing = tables.tables[model], tables.missing(model)
     summaries = {
         str(label): summarise(
-            label, table[str(label)].to_numpy(), asked.conventions, confidence=asked.confidence
+            label, table[str(label)].to_numpy(), config.conventions, confidence=config.confidence
         )
-        for label in asked.labels
+        for label in config.labels
     }
     summary = {
         "metrics": {label: summary_numbers(each) for label, each in summaries.items()},

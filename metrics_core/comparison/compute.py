@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.gate_evidence import decided
 from concord.metrics_core.comparison.inputs import Evidence, Ground, lists_of
@@ -46,7 +46,7 @@ def refuse_other_users(evidence: Evidence) -> None:
     ------
     InputError : the models, and how to say who is evaluated
     """
-    asked, pinned = evidence.asked, evidence.asked.conventions
+    config, pinned = evidence.config, evidence.config.conventions
     named = evidence.ground.users is not None and names_users(pinned)
     if pinned.propensity is None or named or not _sums(evidence):
         return
@@ -62,15 +62,15 @@ def refuse_other_users(evidence: Evidence) -> None:
                 f"{one} and {other} have lists for different {whose}s of whom nothing was observed, and under a propensity "
                 f"these count 0 in means of {listed(_sums(evidence))}"
             )
-            give = f"{asked.settings.lacking('users')[1]}, or " if names_users(pinned) else ""
+            give = f"{config.settings.lacking('users')[1]}, or " if names_users(pinned) else ""
             fix = f"{give}give both models lists for the same {whose}s"
             raise refuse("conventions: propensity", what, fix)
 
 
 def _sums(evidence: Evidence) -> list[str]:
     """The labels that count users without an observed item, whether these have a list or not."""
-    pinned = evidence.asked.conventions
-    found = [(label, label.conventions(pinned)) for label in evidence.asked.labels]
+    pinned = evidence.config.conventions
+    found = [(label, label.conventions(pinned)) for label in evidence.config.labels]
     return [
         str(label)
         for label, own in found
@@ -85,35 +85,35 @@ def compared(evidence: Evidence) -> Comparison:
     ------
     InputError : a segmentation that the data do not allow, or models that are evaluated on other users
     """
-    asked, models, ground = evidence.asked, evidence.models, evidence.ground
+    config, models, ground = evidence.config, evidence.models, evidence.ground
     refuse_other_users(evidence)
     pairs, lists = differences(evidence), lists_of(models)
     means = tuple(scores(evidence, pairs))
     over_trainings, of_trainings = replicates(evidence, means, pairs)
     comparison = Comparison(
-        title=asked.title,
-        baseline=asked.baseline,
-        primary=tuple(asked.primary),
-        confidence=asked.confidence,
+        title=config.title,
+        baseline=config.baseline,
+        primary=tuple(config.primary),
+        confidence=config.confidence,
         models=tuple(models),
-        metrics=tuple(metrics_of(asked)),
-        ks=tuple(asked.ks),
+        metrics=tuple(metrics_of(config)),
+        ks=tuple(config.ks),
         scores=means,
         pairs=tuple(pairs),
-        panel=tuple(panels(asked, models, pairs, evidence.aligned, evidence.unlisted)),
-        distributions=tuple(distributions(asked, evidence.aligned)),
+        panel=tuple(panels(config, models, pairs, evidence.aligned, evidence.unlisted)),
+        distributions=tuple(distributions(config, evidence.aligned)),
         best=tuple(best_chances(evidence)),
-        tradeoffs=tuple(tradeoffs(asked, models)),
+        tradeoffs=tuple(tradeoffs(config, models)),
         segments=tuple(segments(evidence, pairs)),
         warnings=_warnings(evidence, of_trainings),
-        checked=tuple(checked_kinds(asked, lists, ground)),
+        checked=tuple(checked_kinds(config, lists, ground)),
         quality=quality(lists, ground),
         gate=decided(evidence, pairs),
-        conventions=conventions(asked),
-        provenance=provenance(asked, lists),
-        covers=COVERS_TRAININGS if asked.replicates else COVERS,
+        conventions=conventions(config),
+        provenance=provenance(config, lists),
+        covers=COVERS_TRAININGS if config.replicates else COVERS,
         replicates=over_trainings,
-        unit=_unit(asked, ground),
+        unit=_unit(config, ground),
     )
     return replace(
         comparison,
@@ -122,18 +122,18 @@ def compared(evidence: Evidence) -> Comparison:
     )
 
 
-def _unit(asked: Asked, ground: Ground) -> Unit | None:
+def _unit(config: ComparisonConfig, ground: Ground) -> Unit | None:
     """What values are of, where it is no user; the columns as the truth was read."""
-    mean, folds = asked.conventions.unit_mean, ground.truth_quality.get("folds", {})
+    mean, folds = config.conventions.unit_mean, ground.truth_quality.get("folds", {})
     read = next(iter(folds.values()), ground.truth_quality)
     return None if mean is None else Unit(tuple(read["unit"]), mean)
 
 
 def _warnings(evidence: Evidence, of_trainings: Sequence[Warned]) -> tuple[Warned, ...]:
     """Of every list, of models whose candidates are sampled, and of trainings; the most serious first."""
-    asked, models, ground = evidence.asked, evidence.models, evidence.ground
-    of_samples = sampling_warnings(asked, models, ground)
-    every = [*of_samples, *warnings(asked, lists_of(models), ground), *of_trainings]
+    config, models, ground = evidence.config, evidence.models, evidence.ground
+    of_samples = sampling_warnings(config, models, ground)
+    every = [*of_samples, *warnings(config, lists_of(models), ground), *of_trainings]
     return tuple(sorted(every, key=lambda each: each.severity != "serious"))
 
 
@@ -144,21 +144,21 @@ def compared_values(evidence: Evidence, stated: Collection[str]) -> Comparison:
 
     stated : the metrics of which the caller said whether higher or lower is better
     """
-    asked, models = evidence.asked, evidence.models
+    config, models = evidence.config, evidence.models
     pairs = differences(evidence)
     comparison = Comparison(
-        title=asked.title,
-        baseline=asked.baseline,
-        primary=tuple(asked.primary),
-        confidence=asked.confidence,
+        title=config.title,
+        baseline=config.baseline,
+        primary=tuple(config.primary),
+        confidence=config.confidence,
         models=tuple(models),
-        metrics=tuple(metrics_of(asked)),
-        ks=tuple(asked.ks),
+        metrics=tuple(metrics_of(config)),
+        ks=tuple(config.ks),
         scores=tuple(scores(evidence, pairs)),
         pairs=tuple(pairs),
-        distributions=tuple(distributions(asked, evidence.aligned)),
+        distributions=tuple(distributions(config, evidence.aligned)),
         best=tuple(best_chances(evidence)),
-        warnings=tuple(value_warnings(asked, models, stated)),
+        warnings=tuple(value_warnings(config, models, stated)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
         provenance=value_provenance(models),

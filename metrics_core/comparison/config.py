@@ -1,4 +1,4 @@
-"""What is asked of a comparison, in the spelling of the labels that are evaluated."""
+"""The configuration of a comparison, and what is wrong with one."""
 
 import difflib
 import re
@@ -31,18 +31,31 @@ TAKEN = frozenset({"", "truth", "train", "items", "users", "metrics"})
 
 
 @dataclass(frozen=True)
-class Asked:
-    """All asked of a comparison.
+class ComparisonConfig:
+    """What a comparison computes, by which conventions and rules; validated.
 
-    labels      : in report order; `ks`: the cutoffs, ascending
-    min_effects : every label -> a number, or a share of the baseline's mean ("2%")
-    adjustment  : of the p values of primary labels
-    resamples   : of bootstrap, sign flips and list swaps, with this seed
-    panel       : is each primary label told under other definitions too?
-    settings    : how a fix names the settings that led here
-    replicates  : model -> number of the training -> name of its lists; `paired`: is the same number the same seed or
-                  fold in all models?
-    max_missing_lists : share of the evaluated users without a list, above which a model is not compared
+    Attributes
+    ----------
+    labels : list of Label
+        In report order; `ks` are their cutoffs, ascending.
+    primary : list of str
+        Labels that decide, the most important first.
+    min_effects : dict
+        Label -> minimum relevant difference: a number, or a share of the baseline's mean ("2%").
+    adjustment : {"holm", "max_t"}
+        Of the p-values of primary labels.
+    resamples : int
+        Of bootstrap, sign flips and list swaps, which start at `seed`.
+    panel : bool
+        True to compute the primary labels under the definitions of all presets too.
+    settings : Settings
+        How a fix names a setting: as an argument, or as a key of params.yaml.
+    replicates : dict
+        Model -> number of the replicate -> name of its lists.
+    paired_replicates : bool
+        True if the same number is the same seed or fold in all models.
+    max_missing_lists : float
+        Share of the evaluated users without a list, above which a model is not compared.
     """
 
     title: str
@@ -62,25 +75,25 @@ class Asked:
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    paired: bool = False
+    paired_replicates: bool = False
     max_missing_lists: float = MAX_MISSING_LISTS
 
     @property
-    def of_primary(self) -> list[Label]:
+    def primary_labels(self) -> list[Label]:
         """The primary labels, in the order given."""
         labels = {str(label): label for label in self.labels}
         return [labels[text] for text in self.primary]
 
     @property
-    def main_k(self) -> int | None:
+    def main_cutoff(self) -> int | None:
         """The cutoff of the first primary label that has one; else the greatest that is evaluated."""
-        known = [label.k for label in self.of_primary if label.k is not None]
+        known = [label.k for label in self.primary_labels if label.k is not None]
         every = [label.k for label in self.labels if label.k is not None]
         return known[0] if known else max(every, default=None)
 
     @property
     def of_requests(self) -> bool:
-        """Are values those of requests, and not of users?"""
+        """True if the unit of evaluation is a request, not a user."""
         return self.conventions.unit_mean is not None
 
     @property
@@ -88,7 +101,7 @@ class Asked:
         """The level of the tests."""
         return 1 - self.confidence
 
-    def without(self, labels: Container[str]) -> "Asked":
+    def without(self, labels: Container[str]) -> "ComparisonConfig":
         """Return the same without some labels."""
         kept = [label for label in self.labels if str(label) not in labels]
         return replace(self, labels=kept, primary=[x for x in self.primary if x not in labels])

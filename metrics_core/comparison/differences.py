@@ -12,7 +12,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import Aligned, by_pair
-from concord.metrics_core.comparison.config import Asked, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig, absolute
 from concord.metrics_core.comparison.inputs import Evidence, Ground, Models
 from concord.metrics_core.comparison.segment_groups import closed_up
 from concord.metrics_core.conventions.conventions import Conventions
@@ -51,11 +51,11 @@ _ALL = 1 << 40  # places: the whole list
 
 def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
     """(label, model) -> the test of the model against the baseline, where both were trained once."""
-    asked = evidence.asked
-    how = {"resamples": asked.resamples, "seed": asked.seed}
+    config = evidence.config
+    how = {"resamples": config.resamples, "seed": config.seed}
     return {
         (label, lists.model): test
-        for lists in _lists_of(evidence, asked.labels, list(evidence.models))
+        for lists in _lists_of(evidence, config.labels, list(evidence.models))
         for label, test in swap_tests(
             lists.shown, lists.baseline, lists.measures, items=lists.items, k=lists.k, **how
         ).items()
@@ -75,7 +75,7 @@ def swap_intervals(
             lists.measures,
             items=lists.items,
             k=lists.k,
-            confidence=evidence.asked.confidence,
+            confidence=evidence.config.confidence,
         ).items()
     }
 
@@ -96,20 +96,20 @@ def _lists_of(
     evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
     """Each of the models against the baseline at each cutoff of the labels over all users."""
-    asked = evidence.asked
+    config = evidence.config
     once = {model: found for model, found in evidence.models.items() if not found.trainings}
     names = list(once)
     of_catalogue = [label for label in labels if label.metric.of_catalogue]
-    others = [model for model in models if model != asked.baseline and model in once]
-    if not of_catalogue or not others or asked.baseline not in once:
+    others = [model for model in models if model != config.baseline and model in once]
+    if not of_catalogue or not others or config.baseline not in once:
         return
     with _numbered(once, evidence.ground) as connection:
         items = number_items(connection, None)
-        owner = _owner(connection, asked.conventions)
-        for read, group in _alike(of_catalogue, asked.conventions).items():
-            measures = {str(label): _measure(label, asked.conventions) for label in group}
+        owner = _owner(connection, config.conventions)
+        for read, group in _alike(of_catalogue, config.conventions).items():
+            measures = {str(label): _measure(label, config.conventions) for label in group}
             find = partial(_shown, connection, read=read, items=items, owner=owner)
-            ours = find(_view(names, asked.baseline))
+            ours = find(_view(names, config.baseline))
             for model in others:
                 yield _Lists(model, find(_view(names, model)), ours, measures, items, read.k)
 
@@ -203,41 +203,41 @@ def differences(evidence: Evidence) -> list[Difference]:
     Over pairs x primary labels Holm, or joint sign flips if they are asked for, never below the p that belongs to
     the interval; Benjamini-Hochberg over the others.
     """
-    asked, aligned = evidence.asked, evidence.aligned
+    config, aligned = evidence.config, evidence.aligned
     found = [*_compare(evidence), *_swapped(evidence)]
-    order = {str(label): place for place, label in enumerate(asked.labels)}
+    order = {str(label): place for place, label in enumerate(config.labels)}
     found.sort(key=lambda each: order[str(each.label)])
-    primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
+    primary = np.array([str(each.label) in config.primary for each in found], dtype=bool)
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
-    if asked.adjustment == "max_t":
+    if config.adjustment == "max_t":
         family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
         alone = np.array([each.paired.p for each in family], dtype=np.float64)
-        adjusted[primary] = np.maximum(_jointly(asked, family, aligned), alone)  # as the interval
+        adjusted[primary] = np.maximum(_jointly(config, family, aligned), alone)  # as the interval
     in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _difference(each, bool(is_primary), float(p), in_family, asked)
+        _difference(each, bool(is_primary), float(p), in_family, config)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
 
 
 def _compare(evidence: Evidence) -> Iterator[_Found]:
-    asked, models, aligned = evidence.asked, evidence.models, evidence.aligned
-    conventions = asked.conventions
-    every_pair = pairs(list(models), asked.baseline)
-    for label in asked.labels:
+    config, models, aligned = evidence.config, evidence.models, evidence.aligned
+    conventions = config.conventions
+    every_pair = pairs(list(models), config.baseline)
+    for label in config.labels:
         if label.metric.of_catalogue:  # one number over all users: no user differs
             continue
         text = str(label)
-        in_full = text in asked.primary or len(models) < MANY_MODELS
+        in_full = text in config.primary or len(models) < MANY_MODELS
         named = every_pair if in_full else every_pair[: len(models) - 1]
         means = {model: or_nan(evaluated.mean(text)) for model, evaluated in models.items()}
-        effect = absolute(asked.min_effects[text], means[asked.baseline])
+        effect = absolute(config.min_effects[text], means[config.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
         clusters = aligned.whose(label, conventions)
         results = compare(
             values,
             named,
-            confidence=asked.confidence,
+            confidence=config.confidence,
             clusters=clusters,
             bounds=label.bounds(conventions),
             unlisted=evidence.unlisted,
@@ -245,25 +245,25 @@ def _compare(evidence: Evidence) -> Iterator[_Found]:
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
             kept = result.of_means(means[a], means[b]) if pooled else result
-            tested = asked.wilcoxon and not math.isnan(kept.p)
+            tested = config.wilcoxon and not math.isnan(kept.p)
             p_wilcoxon = wilcoxon(*by_pair(values[a], values[b], clusters)) if tested else math.nan
             yield _Found(label, a, b, kept, effect, p_wilcoxon)
 
 
-def _jointly(asked: Asked, family: Sequence[_Found], aligned: Aligned) -> Floats:
+def _jointly(config: ComparisonConfig, family: Sequence[_Found], aligned: Aligned) -> Floats:
     """P values of the primary comparisons by joint sign flips; NaN where there is no test."""
     adjusted = np.full(len(family), np.nan)
     tested = [i for i, each in enumerate(family) if not math.isnan(each.paired.p)]
     values = {
-        label: aligned.values(str(label), label.conventions(asked.conventions).undefined)
+        label: aligned.values(str(label), label.conventions(config.conventions).undefined)
         for label in {family[i].label for i in tested}
     }
     compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
-    whose = {label: aligned.whose(label, asked.conventions) for label in values}
+    whose = {label: aligned.whose(label, config.conventions) for label in values}
     adjusted[tested] = max_t(
         [by_pair(values[label][a], values[label][b], whose[label]) for label, a, b in compared],
-        resamples=asked.resamples,
-        seed=asked.seed,
+        resamples=config.resamples,
+        seed=config.seed,
     )
     return adjusted
 
@@ -273,15 +273,15 @@ def _swapped(evidence: Evidence) -> Iterator[_Found]:
 
     Lists of several trainings are not swapped: what those models differ by is tested over trainings.
     """
-    asked, models = evidence.asked, evidence.models
+    config, models = evidence.config, evidence.models
     tests = swap_results(evidence)
-    for label in asked.labels:
+    for label in config.labels:
         for model in models if label.metric.of_catalogue else ():
-            if model == asked.baseline:
+            if model == config.baseline:
                 continue
             text = str(label)
-            a, b = (or_nan(models[name].mean(text)) for name in (model, asked.baseline))
-            effect = absolute(asked.min_effects[text], b)
+            a, b = (or_nan(models[name].mean(text)) for name in (model, config.baseline))
+            effect = absolute(config.min_effects[text], b)
             if (text, model) in tests:
                 test = tests[text, model]
                 counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
@@ -290,13 +290,13 @@ def _swapped(evidence: Evidence) -> Iterator[_Found]:
                 n_users = models[model].summary["metrics"][text]["n_users"]
                 counts = {"n_users": n_users, "n_nonzero": n_users}
                 found = Paired.of_lists(a, b, **counts, p=math.nan).of_means(a, b)
-            if {model, asked.baseline} & evidence.unlisted.keys():
+            if {model, config.baseline} & evidence.unlisted.keys():
                 found = found.as_not_comparable()
-            yield _Found(label, model, asked.baseline, found, effect)
+            yield _Found(label, model, config.baseline, found, effect)
 
 
 def _difference(
-    found: _Found, primary: bool, p_adjusted: float, in_family: int, asked: Asked
+    found: _Found, primary: bool, p_adjusted: float, in_family: int, config: ComparisonConfig
 ) -> Difference:
     """The row of a pair. in_family : primary comparisons that are tested."""
     paired, upwards = found.paired, found.label.metric.higher_is_better
@@ -304,7 +304,7 @@ def _difference(
         label=str(found.label),
         a=found.a,
         b=found.b,
-        vs_baseline=found.b == asked.baseline,
+        vs_baseline=found.b == config.baseline,
         primary=primary,
         mean_a=or_none(paired.mean_a),
         mean_b=or_none(paired.mean_b),
@@ -323,14 +323,14 @@ def _difference(
         p_adjusted=or_none(p_adjusted),
         p_wilcoxon=or_none(found.p_wilcoxon),
         test=paired.test,
-        adjustment=asked.adjustment if primary else "bh",
+        adjustment=config.adjustment if primary else "bh",
         min_effect=or_none(found.min_effect),
         verdict=verdict(
             paired,
             p_adjusted,
-            alpha=asked.alpha,
+            alpha=config.alpha,
             min_effect=found.min_effect,
             higher_is_better=upwards,
-            tests=in_family if primary and asked.adjustment == "holm" else 1,
+            tests=in_family if primary and config.adjustment == "holm" else 1,
         ),
     )

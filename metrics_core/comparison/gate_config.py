@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.comparison.config import Asked, Finding, absolute, wrong_effect
+from concord.metrics_core.comparison.config import ComparisonConfig, Finding, absolute, wrong_effect
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.conventions.conventions import nearest, shown
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -116,44 +116,44 @@ def twice_findings(place: str, margins: Iterable[str]) -> Iterator[Finding]:
             )
 
 
-def gate_findings(gate: Gate, asked: Asked, models: Sequence[str]) -> Iterator[Finding]:
+def gate_findings(gate: Gate, config: ComparisonConfig, models: Sequence[str]) -> Iterator[Finding]:
     """Labels, segments and models that are not there, or that no gate can decide on."""
     if not gate.labels:
         what = "names nothing that must not get worse, and nothing that must get better"
         yield "gate", what, "name a guardrail, such as `guardrails: {nDCG@10: 2%}`"
     for label in gate.guardrails:
-        yield from _label_findings("gate.guardrails", label, asked)
+        yield from _label_findings("gate.guardrails", label, config)
     for label in gate.success:
-        yield from _label_findings("gate.success", label, asked)
+        yield from _label_findings("gate.success", label, config)
     if len(set(gate.success)) < len(gate.success):
         yield "gate.success", "names a label more than once", "name each label once"
     for name, margins in gate.segments.items():
         place = f"gate.segments.{name}"
-        if name not in asked.segments:
-            known = set(asked.segments)
-            fix = nearest(name, known) if known else f"add it to {asked.settings.segments()}"
+        if name not in config.segments:
+            known = set(config.segments)
+            fix = nearest(name, known) if known else f"add it to {config.settings.segments()}"
             yield "gate.segments", f"{name!r} is no segmentation", fix
             continue
         for label in margins:
-            found = list(_label_findings(place, label, asked))
-            yield from found or _in_segment_findings(place, label, asked.segments[name], asked)
+            found = list(_label_findings(place, label, config))
+            yield from found or _in_segment_findings(place, label, config.segments[name], config)
     for model in gate.models:
         if model not in models:
             yield "gate.models", f"{model!r} is not among the models", nearest(model, {*models})
 
 
-def _label_findings(place: str, label: str, asked: Asked) -> Iterator[Finding]:
-    evaluated = [str(each) for each in asked.labels]
+def _label_findings(place: str, label: str, config: ComparisonConfig) -> Iterator[Finding]:
+    evaluated = [str(each) for each in config.labels]
     if label not in evaluated:
-        fix = f"{did_you_mean(label, evaluated)} (or add it to {asked.settings.metrics()})"
+        fix = f"{did_you_mean(label, evaluated)} (or add it to {config.settings.metrics()})"
         yield place, f"{label!r} is not evaluated", fix
-    elif is_pooled(parse(label), asked.conventions):
+    elif is_pooled(parse(label), config.conventions):
         what = f"{label} is pooled over users under these conventions, so that it has no interval"
         yield place, what, "name a metric that has a value for each user"
 
 
 def _in_segment_findings(
-    place: str, label: str, segmentation: Segmentation, asked: Asked
+    place: str, label: str, segmentation: Segmentation, config: ComparisonConfig
 ) -> Iterator[Finding]:
     metric = parse(label)
     if not isinstance(segmentation, ByPopularity):
@@ -167,6 +167,6 @@ def _in_segment_findings(
         yield place, f"{label} is not known of groups of wanted items", "name R@k, such as R@10"
 
 
-def margin_of(asked: Asked, label: str, margin: Margin, reference: float) -> float:
+def margin_of(config: ComparisonConfig, label: str, margin: Margin, reference: float) -> float:
     """By how much a label may be worse: `min_effect` is that of the comparison, a share that of the reference's mean."""
-    return absolute(asked.min_effects[label] if margin == MIN_EFFECT else margin, reference)
+    return absolute(config.min_effects[label] if margin == MIN_EFFECT else margin, reference)

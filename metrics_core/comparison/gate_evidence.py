@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences, swap_intervals
 from concord.metrics_core.comparison.gate import decide, guarded
 from concord.metrics_core.comparison.gate_config import margin_of
@@ -39,29 +39,29 @@ Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be 
 
 def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
     """The decision on each challenger against the baseline, from differences that are there; None without a gate."""
-    asked = evidence.asked
-    if asked.gate is None:
+    config = evidence.config
+    if config.gate is None:
         return None
-    challengers = challengers_of(asked, evidence.models)
+    challengers = challengers_of(config, evidence.models)
     return decide(
-        checked(evidence, asked.gate, challengers, pairs) if challengers else {},
+        checked(evidence, config.gate, challengers, pairs) if challengers else {},
         against="baseline",
-        reference=asked.baseline,
-        confidence=asked.confidence,
-        undecided_passes=asked.gate.undecided_passes,
+        reference=config.baseline,
+        confidence=config.confidence,
+        undecided_passes=config.gate.undecided_passes,
     )
 
 
-def challengers_of(asked: Asked, models: Iterable[str]) -> list[str]:
+def challengers_of(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
     """Whom a gate decides on against the baseline: nobody, where only the baseline is named or there."""
-    named = (asked.gate.models if asked.gate else ()) or models
-    return [model for model in named if model != asked.baseline]
+    named = (config.gate.models if config.gate else ()) or models
+    return [model for model in named if model != config.baseline]
 
 
 def for_gate(evidence: Evidence, gate: Gate) -> Evidence:
     """The same evidence, of which nothing is asked but what a gate looks at."""
-    named = [label for label in evidence.asked.labels if str(label) in gate.labels]
-    return replace(evidence, asked=replace(evidence.asked, labels=named, adjustment="holm"))
+    named = [label for label in evidence.config.labels if str(label) in gate.labels]
+    return replace(evidence, config=replace(evidence.config, labels=named, adjustment="holm"))
 
 
 def gate_differences(evidence: Evidence, gate: Gate) -> list[Difference]:
@@ -73,13 +73,13 @@ def checked(
     evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, Checked]:
     """Model -> its guardrails, over all users and then in segments, and its success metrics."""
-    asked = evidence.asked
+    config = evidence.config
     over_all = _over_all_users(evidence, gate, models, pairs)
     inside = list(_in_segments(evidence, gate))
     found: dict[str, Checked] = {}
     for model in models:
         guardrails = [
-            _guardrail(asked, over_all[model, label], margin, _mean(evidence, label))
+            _guardrail(config, over_all[model, label], margin, _mean(evidence, label))
             for label, margin in gate.guardrails.items()
         ]
         for name, grouped in inside:
@@ -88,25 +88,27 @@ def checked(
                 tested = _in_segment(evidence, name, grouped, segment, model)
                 if tested is not None:
                     reference = or_nan(tested.measured.reference)
-                    guardrails.append(_guardrail(asked, tested, margin, reference))
+                    guardrails.append(_guardrail(config, tested, margin, reference))
         found[model] = guardrails, [over_all[model, label].measured for label in gate.success]
     return found
 
 
-def _guardrail(asked: Asked, tested: _Tested, margin: float | str, reference: float) -> Guardrail:
-    allowed = or_none(margin_of(asked, tested.measured.label, margin, reference))
+def _guardrail(
+    config: ComparisonConfig, tested: _Tested, margin: float | str, reference: float
+) -> Guardrail:
+    allowed = or_none(margin_of(config, tested.measured.label, margin, reference))
     return guarded(tested.measured, margin, allowed, tested.margin_test)
 
 
 def _mean(evidence: Evidence, label: str) -> float:
-    return or_nan(evidence.models[evidence.asked.baseline].mean(label))
+    return or_nan(evidence.models[evidence.config.baseline].mean(label))
 
 
 def _over_all_users(
     evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[tuple[str, str], _Tested]:
     """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
-    baseline = evidence.asked.baseline
+    baseline = evidence.config.baseline
     wanted = {*gate.guardrails, *gate.success}
     known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
     intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
@@ -120,9 +122,9 @@ def _over_all_users(
             low, high = pair.ci_low, pair.ci_high
             margin_test = None
             if both and pair.test == "sign_flips":
-                again = paired(*both, confidence=evidence.asked.confidence)
+                again = paired(*both, confidence=evidence.config.confidence)
                 margin_test = again.margin_test(
-                    higher_is_better=metric.higher_is_better, alpha=evidence.asked.alpha
+                    higher_is_better=metric.higher_is_better, alpha=evidence.config.alpha
                 )
             if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
                 low, high = map(_without_noise, intervals[label, model])
@@ -153,7 +155,7 @@ def _unlisted(evidence: Evidence, model: str) -> int | None:
     return max(
         (
             evidence.unlisted[each]
-            for each in (model, evidence.asked.baseline)
+            for each in (model, evidence.config.baseline)
             if each in evidence.unlisted
         ),
         default=None,
@@ -167,7 +169,7 @@ def _without_noise(end: float | None) -> float | None:
 
 def _columns(evidence: Evidence, text: str) -> dict[str, Column]:
     """Model -> its values of a label."""
-    aligned, pinned, label = evidence.aligned, evidence.asked.conventions, parse(text)
+    aligned, pinned, label = evidence.aligned, evidence.config.conventions, parse(text)
     values = aligned.values(text, label.conventions(pinned).undefined)
     whose, bounds = aligned.whose(label, pinned), label.bounds(pinned)
     return {model: Column(column, whose, bounds) for model, column in values.items()}
@@ -187,7 +189,7 @@ def _shared_requests(ours: Column, theirs: Column) -> int | None:
 def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
     """Each segmentation and label that the gate names, in the segmentation's groups."""
     for name, margins in gate.segments.items():
-        segmentation = evidence.asked.segments[name]
+        segmentation = evidence.config.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
                 yield name, item_groups(evidence, segmentation, parse(text).k or 0)
@@ -201,11 +203,11 @@ def _in_segment(
     evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
 ) -> _Tested | None:
     """A model in a group; None where nobody in it has a value with the model or with the reference."""
-    asked = evidence.asked
-    ours, theirs = (grouped.column(segment, name) for name in (model, asked.baseline))
+    config = evidence.config
+    ours, theirs = (grouped.column(segment, name) for name in (model, config.baseline))
     if not (ours.n_defined or theirs.n_defined):
         return None
-    pair = paired(ours, theirs, confidence=asked.confidence)
+    pair = paired(ours, theirs, confidence=config.confidence)
     label = parse(grouped.text)
     measured = Measured(
         label=grouped.text,
@@ -226,4 +228,4 @@ def _in_segment(
         n_unlisted=_unlisted(evidence, model),
     )
     upwards = label.metric.higher_is_better
-    return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=asked.alpha))
+    return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=config.alpha))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from concord.metrics_core.comparison.aligned import Aligned, align, nobody
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.data.relations import Connecting, Table
 from concord.metrics_core.files import WHOLE
 
@@ -126,7 +126,7 @@ class Evidence:
     told : is called when the users' values of another label are read
     """
 
-    asked: Asked
+    config: ComparisonConfig
     models: Models
     ground: Ground
     told: Callable[[], None] = nobody
@@ -134,7 +134,7 @@ class Evidence:
     @cached_property
     def unlisted(self) -> dict[str, int]:
         """Models that lack the lists of most users, and of how many: they are not compared."""
-        return unlisted_models(self.models, self.asked.max_missing_lists)
+        return unlisted_models(self.models, self.config.max_missing_lists)
 
     @property
     def compared(self) -> list[str]:
@@ -145,4 +145,4 @@ class Evidence:
     def aligned(self) -> Aligned:
         """The users' values of all models."""
         values = {m: [each.values for each in found.each] for m, found in self.models.items()}
-        return align(values, self.told, self.asked.conventions.unit_mean)
+        return align(values, self.told, self.config.conventions.unit_mean)

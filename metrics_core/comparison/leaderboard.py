@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import Aligned
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evidence, Models
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
@@ -26,17 +26,17 @@ from concord.metrics_core.stats.tolerance import difference
 _NOT_TESTED = {"no_interval", "not_comparable"}
 
 
-def metrics_of(asked: Asked) -> Iterator[Metric]:
+def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
     """What the reader must know of every label, in report order."""
-    for label in asked.labels:
+    for label in config.labels:
         yield Metric(
             label=str(label),
             name=label.name,
             stem=label.stem,
             k=label.k,
             higher_is_better=label.metric.higher_is_better,
-            primary=str(label) in asked.primary,
-            min_effect=str(asked.min_effects[str(label)]),
+            primary=str(label) in config.primary,
+            min_effect=str(config.min_effects[str(label)]),
             family=label.metric.family,
             formula=label.metric.formula,
             source=label.metric.source,
@@ -48,16 +48,16 @@ def scores(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[Sc
 
     A model that lacks the lists of most users is none of the best, unless all do.
     """
-    asked, models = evidence.asked, evidence.models
+    config, models = evidence.config, evidence.models
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
-    for label in asked.labels:
+    for label in config.labels:
         text = str(label)
         best = _best(label, {model: models[model].mean(text) for model in evidence.compared})
-        is_primary = text in asked.primary  # every pair was compared
+        is_primary = text in config.primary  # every pair was compared
         for model, evaluated in models.items():
             others = [one for one in best if one != model] if is_primary else []
             against = [tests[text, frozenset((model, one))] for one in others]
-            close = model in best or _none_is_better(label, model, against, asked.alpha)
+            close = model in best or _none_is_better(label, model, against, config.alpha)
             yield Score(
                 model=model,
                 label=text,
@@ -102,21 +102,21 @@ def best_chances(evidence: Evidence) -> Iterator[BestChance]:
 
     Models that are not compared, as they lack the lists of most users, have no probability, unless all do.
     """
-    asked, aligned = evidence.asked, evidence.aligned
+    config, aligned = evidence.config, evidence.aligned
     models = evidence.compared
-    for label in asked.of_primary:
-        if is_pooled(label, asked.conventions):
+    for label in config.primary_labels:
+        if is_pooled(label, config.conventions):
             continue
-        columns = _columns(aligned, models, label, label.conventions(asked.conventions).undefined)
+        columns = _columns(aligned, models, label, label.conventions(config.conventions).undefined)
         columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
-        if (clusters := aligned.whose(label, asked.conventions)) is not None:
+        if (clusters := aligned.whose(label, config.conventions)) is not None:
             columns = np.column_stack([clusters.scores(column) for column in columns.T])
-        means = weighted_means(columns, resamples=asked.resamples, seed=asked.seed)
+        means = weighted_means(columns, resamples=config.resamples, seed=config.seed)
         shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
         known = dict(zip(models, shares.tolist(), strict=True))
         for model in aligned.tables:
             yield BestChance(
-                str(label), model, or_none(known.get(model, math.nan)), asked.resamples
+                str(label), model, or_none(known.get(model, math.nan)), config.resamples
             )
 
 
@@ -128,13 +128,13 @@ def _columns(aligned: Aligned, models: Sequence[str], label: Label, undefined: s
     return columns
 
 
-def tradeoffs(asked: Asked, models: Models) -> list[Tradeoff]:
+def tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
     """One a label beyond accuracy at the main cutoff, or without a cutoff."""
-    y = asked.of_primary[0]
+    y = config.primary_labels[0]
     return [
         _tradeoff(x, y, models)
-        for x in asked.labels
-        if x.metric.family == "beyond" and x.k in {None, asked.main_k} and x != y
+        for x in config.labels
+        if x.metric.family == "beyond" and x.k in {None, config.main_cutoff} and x != y
     ]
 
 
@@ -165,14 +165,14 @@ def _beaten(
 PERCENTILES = np.arange(101)
 
 
-def distributions(asked: Asked, aligned: Aligned) -> Iterator[Distribution]:
+def distributions(config: ComparisonConfig, aligned: Aligned) -> Iterator[Distribution]:
     """One a primary label and challenger."""
-    for label in asked.of_primary:
-        values = aligned.values(str(label), label.conventions(asked.conventions).undefined)
+    for label in config.primary_labels:
+        values = aligned.values(str(label), label.conventions(config.conventions).undefined)
         for model in values:
-            if model != asked.baseline:
-                gaps = aligned.by_user(values[model] - values[asked.baseline])
-                yield _of_pair(str(label), model, asked.baseline, gaps)
+            if model != config.baseline:
+                gaps = aligned.by_user(values[model] - values[config.baseline])
+                yield _of_pair(str(label), model, config.baseline, gaps)
 
 
 def _of_pair(label: str, a: str, b: str, gaps: Floats) -> Distribution:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Ground
 from concord.metrics_core.comparison.replicate_config import of_lists
 from concord.metrics_core.data.arguments import Columns, columns_named, table_given
@@ -80,7 +80,7 @@ class _Data:
 
 
 def evaluations(
-    asked: Asked,
+    config: ComparisonConfig,
     lists: Mapping[str, Data],
     truths: Mapping[str, Data],
     background: Mapping[str, Data | None],
@@ -100,10 +100,10 @@ def evaluations(
     columns : what tables call their columns, of models with replicates by the model's name, too
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *background)}}
-    named = columns_named(of_lists(columns or {}, asked.replicates), roles)
-    reader = ModelTables(asked, policies_of(input or {}), named, panels, unit)
+    named = columns_named(of_lists(columns or {}, config.replicates), roles)
+    reader = ModelTables(config, policies_of(input or {}), named, panels, unit)
     data = reader.data(truths, background)
-    folds = {} if WHOLE in truths else asked.replicates
+    folds = {} if WHOLE in truths else config.replicates
     fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
     results = {
         name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, WHOLE))
@@ -116,7 +116,7 @@ def evaluations(
 class ModelTables:
     """Reads, checks and evaluates what people hand over, by the functions that the pipeline's stages call."""
 
-    asked: Asked
+    config: ComparisonConfig
     policies: Policies
     columns: Columns
     panels: Mapping[str, Panel]
@@ -148,16 +148,16 @@ class ModelTables:
             ) from None
 
     def _read_truth(self, truth: Data) -> _Truth:
-        asked, nobody = self.asked, isinstance(truth, Mapping) and bool(truth)
+        config, nobody = self.config, isinstance(truth, Mapping) and bool(truth)
         table = table_given("truth", truth, self.columns).of_requests(self.unit)
-        kept, place = InMemory(), order_counts(asked.conventions)
+        kept, place = InMemory(), order_counts(config.conventions)
         with in_memory() as c:
             found = keep_truth(
                 c, table, self.policies, kept.keep, place=place, may_be_empty=nobody
             ).describe()
         judgements = pl.DataFrame(kept.table)
         highest: Any = judgements["grade"].max()
-        wrong = misgraded(highest, asked.labels, asked.conventions, table.name, table.settings)
+        wrong = misgraded(highest, config.labels, config.conventions, table.name, table.settings)
         if problems := list(wrong):
             raise InputError(problems)
         return _Truth(judgements, found, _known(judgements, truth))
@@ -176,7 +176,7 @@ class ModelTables:
 
     def evaluated(self, model: str, recs: Data, data: _Data, *, fold: str) -> Evaluated:
         """One model's results, by the truth of a fold."""
-        asked, pinned, ground = self.asked, self.asked.conventions, data.ground
+        config, pinned, ground = self.config, self.config.conventions, data.ground
         truth = data.truths[fold]
         table = table_given(model, recs, self.columns, role="recs").of_requests(self.unit)
         # A dict says no ranks of its own: those that it is given begin at 1.
@@ -185,7 +185,7 @@ class ModelTables:
             kept = InMemory()
             found = keep_lists(connection, table, own, pinned, kept.keep).describe()
         lists = pl.DataFrame(kept.table)
-        task = task_of(asked.labels, pinned, self.panels, has_users=ground.users is not None)
+        task = task_of(config.labels, pinned, self.panels, has_users=ground.users is not None)
         model_data = ModelData(
             model=model,
             lists=lists,
@@ -203,7 +203,7 @@ class ModelTables:
             self.panels,
             execute_in_memory,
             store,
-            confidence=asked.confidence,
+            confidence=config.confidence,
             fit=fit,
             inputs=data.inputs(found, fold),
         )
@@ -214,7 +214,7 @@ class ModelTables:
         catalogue = data.tables["items"][0].name if "items" in data.tables else None
         policy = self.policies.unknown_items
         met = Met(table.name, table.columns, catalogue, policy, table.settings)
-        return check_ids(model_data, met, of_requests=self.asked.of_requests)
+        return check_ids(model_data, met, of_requests=self.config.of_requests)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import Aligned, align
-from concord.metrics_core.comparison.config import Adjustment, Asked, absolute
+from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig, absolute
 from concord.metrics_core.comparison.inputs import Models
 from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.evaluation.panel import UNWEIGHED, Definition, differing, panel
@@ -30,7 +30,7 @@ class _Found:
     unlisted : models that lack the lists of most users
     """
 
-    asked: Asked
+    config: ComparisonConfig
     models: Models
     differences: Sequence[Difference]
     pinned: Aligned
@@ -39,24 +39,24 @@ class _Found:
 
 
 def panels(
-    asked: Asked,
+    config: ComparisonConfig,
     models: Models,
     differences: Sequence[Difference],
     pinned: Aligned,
     unlisted: Collection[str] = (),
 ) -> list[PanelEntry]:
     """One a primary label; nothing if the panel is switched off. Verdicts here are always by Holm."""
-    if not asked.panel:
+    if not config.panel:
         return []
     tables = {model: [each.panel for each in found.each] for model, found in models.items()}
     aligned = align(tables, pinned.told, pinned.mean)
-    found = _Found(asked, models, differences, pinned, aligned, unlisted)
-    labels = {str(label): label for label in asked.labels}
-    return [_entry(found, labels[text]) for text in asked.primary]
+    found = _Found(config, models, differences, pinned, aligned, unlisted)
+    labels = {str(label): label for label in config.labels}
+    return [_entry(found, labels[text]) for text in config.primary]
 
 
 def _entry(found: _Found, label: Label) -> PanelEntry:
-    definitions = panel(label, found.asked.conventions)
+    definitions = panel(label, found.config.conventions)
     pinned = _pinned(found, definitions.definitions[0])
     others = []
     for definition in definitions.definitions[1:]:
@@ -64,11 +64,11 @@ def _entry(found: _Found, label: Label) -> PanelEntry:
         own = label.conventions(definition.conventions)
         values = found.aligned.values(definition.column, own.undefined)
         verdicts = _verdicts(found, definition, values, means, found.aligned)
-        others.append(_told(found.asked, definition, means, verdicts, pinned))
+        others.append(_told(found.config, definition, means, verdicts, pinned))
     merged = _merged([pinned, *others])
     return PanelEntry(
         str(label),
-        _sentence(merged, len(found.models), found.asked.adjustment),
+        _sentence(merged, len(found.models), found.config.adjustment),
         tuple(merged),
         tuple(LeftOut(name, why) for name, why in definitions.left_out.items()),
     )
@@ -77,10 +77,10 @@ def _entry(found: _Found, label: Label) -> PanelEntry:
 def _pinned(found: _Found, definition: Definition) -> parts.Definition:
     text = str(definition.label)
     means = {model: evaluated.mean(text) for model, evaluated in found.models.items()}
-    undefined = definition.label.conventions(found.asked.conventions).undefined
+    undefined = definition.label.conventions(found.config.conventions).undefined
     values = found.pinned.values(text, undefined)
     verdicts = _verdicts(found, definition, values, means, found.pinned)
-    return _told(found.asked, definition, means, verdicts, None)
+    return _told(found.config, definition, means, verdicts, None)
 
 
 def _means(found: _Found, definition: Definition) -> dict[str, float | None]:
@@ -103,12 +103,12 @@ def _verdicts(
     aligned: Aligned,
 ) -> dict[str, parts.Verdict]:
     """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
-    label, asked = definition.label, found.asked
-    named = pairs(list(means), asked.baseline)
+    label, config = definition.label, found.config
+    named = pairs(list(means), config.baseline)
     results = compare(
         values,
         named,
-        confidence=asked.confidence,
+        confidence=config.confidence,
         clusters=aligned.whose(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
         unlisted=found.unlisted,
@@ -121,23 +121,23 @@ def _verdicts(
     others = [d.p for d in found.differences if d.primary and d.label != str(label)]
     family = np.array([*(r.p for r in results), *map(or_nan, others)], dtype=np.float64)
     adjusted = adjust(family, np.ones(len(family), dtype=bool))
-    effect = absolute(asked.min_effects[str(label)], or_nan(means[asked.baseline]))
+    effect = absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
     return {
         a: verdict(
             result,
             float(p),
-            alpha=asked.alpha,
+            alpha=config.alpha,
             min_effect=effect,
             higher_is_better=label.metric.higher_is_better,
             tests=int(np.count_nonzero(~np.isnan(family))),
         )
         for (a, b), result, p in zip(named, results, adjusted, strict=False)
-        if b == asked.baseline
+        if b == config.baseline
     }
 
 
 def _told(
-    asked: Asked,
+    config: ComparisonConfig,
     definition: Definition,
     values: Mapping[str, float | None],
     verdicts: Mapping[str, parts.Verdict],
@@ -146,7 +146,7 @@ def _told(
     ranks = _ranks(values, higher_is_better=definition.label.metric.higher_is_better)
     before = ranks if pinned is None else pinned.ranks
     agreed = verdicts if pinned is None else pinned.verdicts
-    changed = differing(definition.label, definition.conventions, asked.conventions)
+    changed = differing(definition.label, definition.conventions, config.conventions)
     return parts.Definition(
         name=PINNED if pinned is None else definition.presets[0],
         presets=tuple(definition.presets),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
 from concord.metrics_core.conventions.candidates import SENTENCE
 from concord.metrics_core.conventions.conventions import (
@@ -48,9 +48,9 @@ def quality(models: Models, ground: Ground) -> dict[str, Any]:
     return {**of_models, "truth": ground.truth_quality}
 
 
-def conventions(asked: Asked) -> PinnedConventions:
+def conventions(config: ComparisonConfig) -> PinnedConventions:
     """Every knob with its value, in words, and which of the evaluated metrics it can change."""
-    pinned, evaluated = asked.conventions, {label.name for label in asked.labels}
+    pinned, evaluated = config.conventions, {label.name for label in config.labels}
     knobs = [
         PinnedKnob(
             knob.name,
@@ -62,13 +62,13 @@ def conventions(asked: Asked) -> PinnedConventions:
     ]
     if pinned.unit_mean is not None:
         meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
-        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_catalogue))  # fmt: skip
+        changed = tuple(dict.fromkeys(label.name for label in config.labels if not label.metric.of_catalogue))  # fmt: skip
         knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
     if pinned.candidates is not None:
         changes = tuple(name for name in CORRECTED if name in evaluated)
         knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
     if pinned.propensity is not None:
-        changed = tuple(dict.fromkeys(label.name for label in asked.labels if not label.metric.of_list))  # fmt: skip
+        changed = tuple(dict.fromkeys(label.name for label in config.labels if not label.metric.of_list))  # fmt: skip
         asked_for = NORMALISED.get(pinned.propensity.get("normalised", ""), "")
         meaning = "Relevant items count by the inverse of how probably they came to be known."
         meaning += f" Sums are normalised: {asked_for}." if asked_for else ""
@@ -85,7 +85,7 @@ def _sentence(sentence: str, meaning: str) -> str:
     return f"{sentence} Here: {meaning}." if meaning else sentence
 
 
-def provenance(asked: Asked, models: Models) -> Provenance:
+def provenance(config: ComparisonConfig, models: Models) -> Provenance:
     """The tables that everything rests on, and what computed it."""
     summaries = {model: evaluated.summary for model, evaluated in models.items()}
     truths = {_role(each): each.summary["inputs"]["truth"] for each in models.values()}
@@ -95,7 +95,7 @@ def provenance(asked: Asked, models: Models) -> Provenance:
             InputFile(role, file["path"], file["sha256"]) for role, file in (truths | lists).items()
         ),
         _versions([summary["versions"] for summary in summaries.values()]),
-        asked.conventions.fingerprint,
+        config.conventions.fingerprint,
     )
 
 

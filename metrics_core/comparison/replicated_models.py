@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Models
 from concord.metrics_core.comparison.replicate_config import models_of
 from concord.metrics_core.conventions.conventions import Conventions
@@ -17,17 +17,17 @@ from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.paired import Column
 
 
-def with_replicates(lists: Models, asked: Asked) -> dict[str, Evaluated]:
+def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, Evaluated]:
     """The models that are compared: each that has replicates stands where the first of them stood."""
-    models = models_of(lists, asked.replicates)
+    models = models_of(lists, config.replicates)
     how: dict[str, Any] = {
-        "labels": asked.labels,
-        "conventions": asked.conventions,
-        "confidence": asked.confidence,
+        "labels": config.labels,
+        "conventions": config.conventions,
+        "confidence": config.confidence,
     }
     return {
-        model: replicated({name: lists[name] for name in asked.replicates[model].values()}, **how)
-        if model in asked.replicates
+        model: replicated({name: lists[name] for name in config.replicates[model].values()}, **how)
+        if model in config.replicates
         else lists[model]
         for model in models
     }

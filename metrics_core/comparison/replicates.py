@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
@@ -35,26 +35,26 @@ def replicates(
     evidence: Evidence, scores: Sequence[Score], pairs: Sequence[Difference]
 ) -> tuple[Replicates | None, list[Warned]]:
     """Return what other trainings would change, and warnings; None where every model was trained once."""
-    asked = evidence.asked
-    if not asked.replicates:
+    config = evidence.config
+    if not config.replicates:
         return None, []
     told: list[ReplicatedScore] = []
     found: list[ReplicatedDifference] = []
     outlying: list[OutlyingTraining] = []
     nested = False
-    for label in asked.labels:  # the values of one label are held at a time
-        of_label = _OfLabel(label, asked, _trained(evidence, label))
+    for label in config.labels:  # the values of one label are held at a time
+        of_label = _OfLabel(label, config, _trained(evidence, label))
         told += of_label.scores([each for each in scores if each.label == str(label)])
         of_pairs = [each for each in pairs if each.label == str(label)]
         found += of_label.pairs(of_pairs)
         outlying += of_label.outlying(digits(of_pairs))
         nested = nested or of_label.nested
     over_trainings = Replicates(
-        models=asked.replicates,
-        paired=asked.paired,
+        models=config.replicates,
+        paired=config.paired_replicates,
         nested=nested,
         scores=tuple(told),
-        pairs=tuple(_judged(asked, found, pairs)),
+        pairs=tuple(_judged(config, found, pairs)),
         answers=(),
     )
     return over_trainings, list(training_warnings(outlying))
@@ -62,26 +62,26 @@ def replicates(
 
 def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
     """Model -> users' values in each training; a number over all users is as the value of a single user."""
-    asked, aligned = evidence.asked, evidence.aligned
-    if _over_all(label, asked):
+    config, aligned = evidence.config, evidence.aligned
+    if _over_all(label, config):
         means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
         return {
             m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
         }
-    undefined = label.conventions(asked.conventions).undefined
-    whose = aligned.whose(label, asked.conventions)
+    undefined = label.conventions(config.conventions).undefined
+    whose = aligned.whose(label, config.conventions)
     return {m: Trained(aligned.trainings(m, str(label), undefined), whose) for m in evidence.models}
 
 
-def _over_all(label: Label, asked: Asked) -> bool:
+def _over_all(label: Label, config: ComparisonConfig) -> bool:
     """Is it a number over all users, which no user has a value of?"""
-    return label.metric.of_catalogue or is_pooled(label, asked.conventions)
+    return label.metric.of_catalogue or is_pooled(label, config.conventions)
 
 
 @dataclass(frozen=True)
 class _OfLabel:
     label: Label
-    asked: Asked
+    config: ComparisonConfig
     trained: Mapping[str, Trained]
 
     @property
@@ -90,7 +90,7 @@ class _OfLabel:
 
     @property
     def over_users(self) -> bool:
-        return not _over_all(self.label, self.asked)
+        return not _over_all(self.label, self.config)
 
     def scores(self, scores: Sequence[Score]) -> Iterator[ReplicatedScore]:
         for score in scores:
@@ -98,7 +98,7 @@ class _OfLabel:
             if trained.n > 1:
                 users = self._users(trained.standard_error, score.n_users, trained)
                 found = OverTrainings(or_nan(score.mean), users, (trained.part,))
-                low, high = found.interval(self.asked.confidence)
+                low, high = found.interval(self.config.confidence)
                 yield ReplicatedScore(
                     label=score.label,
                     model=score.model,
@@ -120,11 +120,11 @@ class _OfLabel:
         A training that fails has a worse mean, so that side is looked at alone. Where trainings are paired, what seeds
         or folds share cancels in the difference to the baseline, whose training may be the one that failed.
         """
-        label, baseline = str(self.label), self.asked.baseline
-        if label not in self.asked.primary or not self.over_users:
+        label, baseline = str(self.label), self.config.baseline
+        if label not in self.config.primary or not self.over_users:
             return
         worse = 1 if self.label.metric.higher_is_better else -1
-        for model, lists in self.asked.replicates.items():
+        for model, lists in self.config.replicates.items():
             trained, paired = self.trained[model], self._paired(model, baseline)
             if paired and model == baseline:
                 continue
@@ -145,17 +145,17 @@ class _OfLabel:
                 )
 
     def _paired(self, a: str, b: str) -> bool:
-        return self.asked.paired and self.trained[a].n == self.trained[b].n
+        return self.config.paired_replicates and self.trained[a].n == self.trained[b].n
 
     def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
         paired = self._paired(pair.a, pair.b)
         gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
-        error = standard_error(pair, self.asked.confidence)
+        error = standard_error(pair, self.config.confidence)
         found = OverTrainings(
             difference, self._users(error, pair.n_users, *gaps), tuple(each.part for each in gaps)
         )
-        low, high = found.interval(self.asked.confidence)
+        low, high = found.interval(self.config.confidence)
         seen = turned(a, b, difference, paired=paired)
         is_open = low <= 0 <= high
         return ReplicatedDifference(
@@ -178,8 +178,8 @@ class _OfLabel:
             turned=seen.times,
             of=seen.of,
             chance=or_none(seen.chance),
-            users_needed=users_needed(found, self.asked.confidence) if is_open else None,
-            trainings_needed=trainings_needed(found, self.asked.confidence) if is_open else None,
+            users_needed=users_needed(found, self.config.confidence) if is_open else None,
+            trainings_needed=trainings_needed(found, self.config.confidence) if is_open else None,
         )
 
     def _users(self, error: float | None, n_users: int, *trained: Trained) -> Part:
@@ -205,7 +205,7 @@ def _untested(pair: ReplicatedDifference) -> ReplicatedDifference:
 
 
 def _judged(
-    asked: Asked, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
+    config: ComparisonConfig, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
 ) -> Iterator[ReplicatedDifference]:
     """With adjusted p values (Holm over the primary ones, Benjamini-Hochberg over the others) and verdicts."""
     known = {(pair.label, pair.a, pair.b): pair for pair in pairs}
@@ -215,7 +215,7 @@ def _judged(
     ]
     primary = np.array([each.primary for each in found], dtype=bool)
     p = np.array([or_nan(each.p) for each in found], dtype=np.float64)
-    labels = {str(label): label for label in asked.labels}
+    labels = {str(label): label for label in config.labels}
     for each, p_adjusted in zip(found, adjust(p, primary).tolist(), strict=True):
         pair = known[each.label, each.a, each.b]
         sign = 1 if labels[each.label].metric.higher_is_better else -1
@@ -228,7 +228,7 @@ def _judged(
             sign * or_nan(each.difference),
             low,
             high,
-            significant=p_adjusted < asked.alpha,
+            significant=p_adjusted < config.alpha,
             min_effect=or_nan(pair.min_effect),
         )
         yield replace(each, p_adjusted=or_none(p_adjusted), verdict=said)

@@ -96,7 +96,7 @@ class UserGroups:
 
     def grouped(self, evidence: Evidence, label: Label) -> Grouped:
         """Return the users' values of a label in each group."""
-        aligned, pinned = evidence.aligned, evidence.asked.conventions
+        aligned, pinned = evidence.aligned, evidence.config.conventions
         values = aligned.values(str(label), label.conventions(pinned).undefined)
         of_groups = split(values, self.names, self.of_user)
         return Grouped(
@@ -116,7 +116,7 @@ def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColu
         assert ground.train is not None, "refused before"
         return _by_activity(ground.train, segmentation, users)
     assert ground.users is not None, "refused before"
-    return _by_column(evidence.asked.settings, ground.users, name, segmentation, users)
+    return _by_column(evidence.config.settings, ground.users, name, segmentation, users)
 
 
 def refuse_unknown_column(
@@ -235,7 +235,7 @@ def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Group
         if any(_occurs(column, shares=label is None) for column in of_models.values())
     }
     text = f"Share@{k}" if label is None else str(label)
-    bounds = (0.0, 1.0) if label is None else label.bounds(evidence.asked.conventions)
+    bounds = (0.0, 1.0) if label is None else label.bounds(evidence.config.conventions)
     return Grouped(text, label, known, evidence.aligned.clusters, bounds)
 
 
@@ -279,7 +279,7 @@ class _Grouping:
 
     def of_lists(self, number: int) -> pl.DataFrame:
         """User as text, then a column a group; null where nothing is known."""
-        conventions = self.evidence.asked.conventions
+        conventions = self.evidence.config.conventions
         lists = self.connection.view(f"lists_of_{number}")
         if "ranking" in lists.columns:
             lists = lists.filter(f"ranking = {self.recall.ranking_number(conventions)}")
@@ -299,7 +299,7 @@ class _Grouping:
     @cached_property
     def _task(self) -> Task:
         """Recall is a mean over users, however sums are normalised: the weights are those of the group's items alone."""
-        ground, pinned = self.evidence.ground, self.evidence.asked.conventions
+        ground, pinned = self.evidence.ground, self.evidence.config.conventions
         asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
         task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
         return Background(ground.train, ground.items).shelved(task)
@@ -315,7 +315,7 @@ class _Grouping:
 
     def _recall(self, place: int, group: str) -> pl.DataFrame:
         """R@k by the pinned conventions, as if the truth held the relevant items of one group only."""
-        conventions = self.evidence.asked.conventions
+        conventions = self.evidence.config.conventions
         least = self.recall.conventions(conventions).relevance_threshold
         relevant = "" if least is None else f" AND grade >= {least!r}"
         kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from concord.metrics_core.comparison.config import Asked, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig, absolute
 from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
@@ -43,7 +43,7 @@ class _Cell:
 
 
 def cells(
-    asked: Asked,
+    config: ComparisonConfig,
     labels: Iterable[Grouped],
     overall: Mapping[tuple[str, str], Difference],
     unlisted: Collection[str],
@@ -53,24 +53,24 @@ def cells(
     overall  : (label, model) -> its difference to the baseline over all users; a group may turn its sign
     unlisted : models that lack the lists of most users
     """
-    found = [cell for grouped in labels for cell in _cells(asked, grouped, unlisted)]
+    found = [cell for grouped in labels for cell in _cells(config, grouped, unlisted)]
     p = np.array([math.nan if c.against is None else c.against.p for c in found], dtype=np.float64)
     adjusted = benjamini_hochberg(p)
     return [
-        _told(asked, cell, float(q), overall.get((cell.grouped.text, cell.model)))
+        _told(config, cell, float(q), overall.get((cell.grouped.text, cell.model)))
         for cell, q in zip(found, adjusted, strict=True)
     ]
 
 
-def _cells(asked: Asked, grouped: Grouped, unlisted: Collection[str]) -> list[_Cell]:
+def _cells(config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]) -> list[_Cell]:
     found = []
     for segment, values in grouped.values.items():
-        others = [model for model in values if model != asked.baseline]
-        named = [(model, asked.baseline) for model in others]
+        others = [model for model in values if model != config.baseline]
+        named = [(model, config.baseline) for model in others]
         compared = compare(
             values,
             named,
-            confidence=asked.confidence,
+            confidence=config.confidence,
             clusters=grouped.whose,
             bounds=grouped.bounds,
             unlisted=unlisted,
@@ -83,16 +83,18 @@ def _cells(asked: Asked, grouped: Grouped, unlisted: Collection[str]) -> list[_C
     return found
 
 
-def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | None) -> SegmentCell:
-    low, high = cell.column.interval(asked.confidence)
+def _told(
+    config: ComparisonConfig, cell: _Cell, p_adjusted: float, overall: Difference | None
+) -> SegmentCell:
+    low, high = cell.column.interval(config.confidence)
     found, label = cell.against, cell.grouped.label
     told = None
     if found is not None and label is not None:
         told = verdict(
             found,
             p_adjusted,
-            alpha=asked.alpha,
-            min_effect=_effect(asked, cell),
+            alpha=config.alpha,
+            min_effect=_effect(config, cell),
             higher_is_better=label.metric.higher_is_better,
         )
     return SegmentCell(
@@ -109,15 +111,17 @@ def _told(asked: Asked, cell: _Cell, p_adjusted: float, overall: Difference | No
         n_nonzero=None if found is None else found.n_nonzero,
         p_adjusted=None if found is None else or_none(p_adjusted),
         verdict=told,
-        turns=found is not None and p_adjusted < asked.alpha and _turned(found.difference, overall),
+        turns=found is not None
+        and p_adjusted < config.alpha
+        and _turned(found.difference, overall),
     )
 
 
-def _effect(asked: Asked, cell: _Cell) -> float:
+def _effect(config: ComparisonConfig, cell: _Cell) -> float:
     """The smallest difference that matters on the label, or on the first primary one where it is not evaluated."""
     text = cell.grouped.text
-    effect = asked.min_effects.get(text, asked.min_effects[asked.primary[0]])
-    return absolute(effect, cell.grouped.column(cell.segment, asked.baseline).mean)
+    effect = config.min_effects.get(text, config.min_effects[config.primary[0]])
+    return absolute(effect, cell.grouped.column(cell.segment, config.baseline).mean)
 
 
 def _turned(difference: float, overall: Difference | None) -> bool:
@@ -138,22 +142,22 @@ class _Resampled:
     samples: Floats
 
 
-def gaps(asked: Asked, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
+def gaps(config: ComparisonConfig, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
     """The gap of each label and model; none where fewer than two groups have enough users.
 
     compared : tell also the ratio, and each model's gap against the baseline's: paired by the resamples of the same users,
                with Benjamini-Hochberg over all of them
     """
-    found = [(grouped, _resampled(asked, grouped)) for grouped in labels]
+    found = [(grouped, _resampled(config, grouped)) for grouped in labels]
     if not compared:
         return [replace(each.gap, ratio=None) for _, made in found for each in made.values()]
-    told = [gap for grouped, of_models in found for gap in _compared(asked, grouped, of_models)]
+    told = [gap for grouped, of_models in found for gap in _compared(config, grouped, of_models)]
     p = np.array([math.nan if gap.p is None else gap.p for gap in told], dtype=np.float64)
     adjusted = benjamini_hochberg(p)
     return [replace(gap, p_adjusted=or_none(float(q))) for gap, q in zip(told, adjusted, strict=True)]  # fmt: skip
 
 
-def _resampled(asked: Asked, grouped: Grouped) -> Mapping[str, _Resampled]:
+def _resampled(config: ComparisonConfig, grouped: Grouped) -> Mapping[str, _Resampled]:
     """Largest minus smallest mean of a group of enough users, each model.
 
     The interval is by bootstrap, with the groups held fixed.
@@ -166,24 +170,26 @@ def _resampled(asked: Asked, grouped: Grouped) -> Mapping[str, _Resampled]:
             continue
         low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also where all are equal
         both = np.column_stack([columns[high].by_user, columns[low].by_user])
-        samples = weighted_means(both, resamples=asked.resamples, seed=asked.seed)
+        samples = weighted_means(both, resamples=config.resamples, seed=config.seed)
         apart = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
-        ends = interval(apart, asked.confidence)
+        ends = interval(apart, config.confidence)
         gap = Gap(grouped.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
         found[model] = _Resampled(gap, apart)
     return found
 
 
-def _compared(asked: Asked, grouped: Grouped, of_models: Mapping[str, _Resampled]) -> Iterator[Gap]:
-    theirs = of_models.get(asked.baseline)
+def _compared(
+    config: ComparisonConfig, grouped: Grouped, of_models: Mapping[str, _Resampled]
+) -> Iterator[Gap]:
+    theirs = of_models.get(config.baseline)
     for model, ours in of_models.items():
-        if theirs is None or model == asked.baseline:
+        if theirs is None or model == config.baseline:
             yield ours.gap
             continue
         apart = ours.samples - theirs.samples
-        low, high = interval(apart, asked.confidence)
-        enough = _differing(grouped, model, asked.baseline) >= FEWEST_INFORMATIVE
+        low, high = interval(apart, config.confidence)
+        enough = _differing(grouped, model, config.baseline) >= FEWEST_INFORMATIVE
         yield replace(
             ours.gap,
             difference=ours.gap.gap - theirs.gap.gap,
@@ -206,11 +212,11 @@ def _differing(grouped: Grouped, a: str, b: str) -> int:
 
 def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[parts.Segmentation]:
     """Every segmentation, in the order given."""
-    asked = evidence.asked
+    config = evidence.config
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
-    for name, segmentation in asked.segments.items():
+    for name, segmentation in config.segments.items():
         labels, question = _grouped(evidence, name, segmentation)
-        found = cells(asked, labels, overall, evidence.unlisted)
+        found = cells(config, labels, overall, evidence.unlisted)
         yield parts.Segmentation(
             name=name,
             kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
@@ -219,15 +225,15 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
             segments=tuple(_segments(labels)),
             cells=tuple(found),
             fewest_in_gap=FEWEST_IN_GAP,
-            gaps=tuple(gaps(asked, labels, compared=segmentation.compare_gaps)),
-            flags=tuple(flags(name, found, overall, asked.baseline)),
+            gaps=tuple(gaps(config, labels, compared=segmentation.compare_gaps)),
+            flags=tuple(flags(name, found, overall, config.baseline)),
         )
 
 
 def segment_cells(evidence: Evidence, name: str) -> list[parts.SegmentCell]:
     """The models in each group of one segmentation, without a look at all users."""
-    labels, _ = _grouped(evidence, name, evidence.asked.segments[name])
-    return cells(evidence.asked, labels, {}, evidence.unlisted)
+    labels, _ = _grouped(evidence, name, evidence.config.segments[name])
+    return cells(evidence.config, labels, {}, evidence.unlisted)
 
 
 def _grouped(
@@ -235,7 +241,7 @@ def _grouped(
 ) -> tuple[list[Grouped], str]:
     """The labels in each group, and the question that the groups ask."""
     if isinstance(segmentation, ByPopularity):
-        k = evidence.asked.main_k
+        k = evidence.config.main_cutoff
         found = [] if k is None else [item_groups(evidence, segmentation, k)]
         return found, QUESTIONS[segmentation.by]
     groups = user_groups(evidence, name, segmentation)
@@ -244,8 +250,8 @@ def _grouped(
 
 def _in_groups(evidence: Evidence, groups: UserGroups) -> list[Grouped]:
     """The primary labels that are means over users, in each group."""
-    asked = evidence.asked
-    labels = [label for label in asked.of_primary if not is_pooled(label, asked.conventions)]
+    config = evidence.config
+    labels = [label for label in config.primary_labels if not is_pooled(label, config.conventions)]
     return [groups.grouped(evidence, label) for label in labels]
 
 

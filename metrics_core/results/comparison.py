@@ -297,7 +297,7 @@ class Comparison:
         return [pair for pair in found if pair is not None]
 
     @cached_property
-    def main_k(self) -> int | None:
+    def main_cutoff(self) -> int | None:
         """The cutoff of the first primary label that has one; else the greatest."""
         known = [k for label in self.primary if (k := self.metric(label).k) is not None]
         return known[0] if known else max(self.ks, default=None)

@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.data.relations import files
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
@@ -28,7 +28,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
         The unit is a request, there is no train, results are missing, or the file may not be written.
     """
     params = read_params()
-    config = asked_of(params)
+    config = config_from_params(params)
     refuse_unit(config.conventions)
     if "train" not in params.background:
         problem, fix = config.settings.lacking("train")
@@ -36,7 +36,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
             config.settings.place("background"), f"an audit reads the train, {problem}", fix
         )
     refuse_folder("--csv", csv)
-    config = replace(config, labels=config.of_primary)
+    config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
     ground = ground_of(params)
     if missing := list(_missing_files(ground)):

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.catalogue import parse
 from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import load_cases
 from concord.pipeline.terminal.arguments import (
@@ -36,7 +36,7 @@ def print_cases(
         raise refuse(f"{PLACE}: --worst", f"is {selection.worst}", "write a whole number from 1 on")
     refuse_folder("--html", html)
     params = read_params()
-    config = asked_of(params)
+    config = config_from_params(params)
     config = replace(config, primary=_labels(config, metric))
     try:
         cases = load_cases(params, config, selection)
@@ -50,7 +50,7 @@ def print_cases(
         console().print(f"wrote {html}")
 
 
-def _labels(config: Asked, metric: str | None) -> list[str]:
+def _labels(config: ComparisonConfig, metric: str | None) -> list[str]:
     """Return the primary metrics, after the requested one."""
     if metric is None:
         return config.primary

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.metrics.catalogue import parse
@@ -11,7 +11,7 @@ from concord.metrics_core.results.history import Change
 from concord.pipeline.commands.stale import warn_if_stale
 from concord.pipeline.dvc.changes import changes, one_sided, unlike, version_warnings
 from concord.pipeline.dvc.revision import former
-from concord.pipeline.params.asked import asked_of, compared_models
+from concord.pipeline.params.config import compared_models, config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import read_evaluations
@@ -31,22 +31,22 @@ def diff(
 ) -> None:
     """Prints the changes of the primary metrics, or of those that are named; as JSON all of them."""
     params = read_params()
-    asked = asked_of(params)
-    wanted = _labels(params, asked, models, metrics)
-    lists, asked = read_evaluations(params, asked, wanted or asked.primary)
-    evaluations = with_replicates(lists, asked)
+    config = config_from_params(params)
+    wanted = _labels(params, config, models, metrics)
+    lists, config = read_evaluations(params, config, wanted or config.primary)
+    evaluations = with_replicates(lists, config)
     named = list(models) or list(evaluations)
-    with former(revision, params, asked, named) as before:
-        differing = unlike(asked, evaluations, before)
-        if not anyway and (refused := differing.refusals(wanted or asked.primary)):
+    with former(revision, params, config, named) as before:
+        differing = unlike(config, evaluations, before)
+        if not anyway and (refused := differing.refusals(wanted or config.primary)):
             raise InputError(refused)
         notes = [problem.what for problem in differing.truth]
         notes += differing.differences() if anyway else differing.notes()
         notes += version_warnings(evaluations, before)
-        notes += one_sided(asked, named, before, every_model=not models)
-        alike = asked if anyway else asked.without(differing.labels)
+        notes += one_sided(config, named, before, every_model=not models)
+        alike = config if anyway else config.without(differing.labels)
         found = changes(alike, evaluations, before)
-    notes += _over_all_users(wanted or asked.primary, found)
+    notes += _over_all_users(wanted or config.primary, found)
     warn_if_stale(params)
     if as_json:
         print(
@@ -60,12 +60,12 @@ def diff(
 
 
 def _labels(
-    params: Params, asked: Asked, models: Sequence[str], metrics: Sequence[str]
+    params: Params, config: ComparisonConfig, models: Sequence[str], metrics: Sequence[str]
 ) -> list[str]:
     """The labels that are named, if they and the models are known."""
     for model in models:
         refuse_unknown_model(compared_models(params), model)
-    evaluated = [str(label) for label in asked.labels]
+    evaluated = [str(label) for label in config.labels]
     return [evaluated_label(text, evaluated) for text in metrics]
 
 

@@ -13,7 +13,7 @@ from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.results.explain import Derivation, ExplanationDiff
 from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.asked import compared_models, replicates_of
+from concord.pipeline.params.config import compared_models, replicates_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.terminal.arguments import (

@@ -107,7 +107,7 @@ def _of_results(
     labels = [evaluated_label(text, comparison.labels) for text in metrics]
     warn_if_stale(params)
     if (
-        params.gate and params.gate.asked is not None and comparison.challengers
+        params.gate and params.gate.config is not None and comparison.challengers
     ):  # that of now, whatever it was at `dvc repro`
         comparison = replace(comparison, gate=gated(params).decision)
     named = list(dict.fromkeys(labels)) or None

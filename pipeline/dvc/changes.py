@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
-from concord.metrics_core.comparison.config import Asked, Effect, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig, Effect, absolute
 from concord.metrics_core.comparison.inputs import Evaluated, unlisted_models
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import schema
@@ -81,13 +81,13 @@ class Unlike:
         return [f"not compared: {each}" for each in self.differences()]
 
 
-def unlike(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> Unlike:
+def unlike(config: Terms, models: Mapping[str, Evaluated], before: Former) -> Unlike:
     """Why models or labels of the two revisions are no comparison: another truth, other conventions, other code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
-    pinned = plain(asked.conventions)
+    pinned = plain(config.conventions)
     for model, then in before.evaluations.items():
-        for label in asked.labels:
+        for label in config.labels:
             why = departure(label, then.summary["conventions"], pinned)
             if why and str(label) in then.summary["metrics"]:
                 labels[str(label)] = why
@@ -124,7 +124,7 @@ def _version(evaluated: Evaluated) -> str:
     return str(evaluated.summary["versions"]["concord-eval"])
 
 
-def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
+def changes(config: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
     """One a label and model, now minus then, over the users who have both values.
 
     Holm over models x primary labels, Benjamini-Hochberg over the others.
@@ -132,32 +132,32 @@ def changes(asked: Terms, models: Mapping[str, Evaluated], before: Former) -> li
     found = [
         change
         for model, then in before.evaluations.items()
-        for change in _compared(asked, models[model], then, model)
+        for change in _compared(config, models[model], then, model)
     ]
-    order = list(dict.fromkeys([*asked.primary, *map(str, asked.labels)]))
+    order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
     found.sort(key=lambda each: order.index(str(each.label)))
-    primary = np.array([str(each.label) in asked.primary for each in found], dtype=bool)
+    primary = np.array([str(each.label) in config.primary for each in found], dtype=bool)
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
     in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _told(asked, each, float(p), primary=bool(is_primary), in_family=in_family)
+        _told(config, each, float(p), primary=bool(is_primary), in_family=in_family)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
 
 
 def one_sided(
-    asked: Asked, named: Sequence[str], before: Former, *, every_model: bool
+    config: ComparisonConfig, named: Sequence[str], before: Former, *, every_model: bool
 ) -> Iterator[str]:
     """What only one of the two revisions has: models, if all were asked for, and labels."""
     new = [model for model in named if model not in before.evaluations]
     gone = before.vanished(named) if every_model else []
-    ours, theirs = _labels_of_one_side(asked, before)
+    ours, theirs = _labels_of_one_side(config, before)
     if before.former_names:
         yield renamed_note(before)
     for names, what in (
         (new, f"not in {before.name}"),
         (gone, "no longer a model"),
-        *trainings_of_one_side(asked, before),
+        *trainings_of_one_side(config, before),
         (ours, f"not evaluated at {before.name}"),
         (theirs, "no longer evaluated"),
     ):
@@ -171,10 +171,12 @@ def renamed_note(before: Former) -> str:
     return f"renamed since {before.name}: {', '.join(names)}"
 
 
-def trainings_of_one_side(asked: Asked, before: Former) -> Iterator[tuple[list[str], str]]:
+def trainings_of_one_side(
+    config: ComparisonConfig, before: Former
+) -> Iterator[tuple[list[str], str]]:
     """Of models that both have: trainings that only one of them has."""
     ours = {
-        model: list(asked.replicates.get(model, {model: model}).values())
+        model: list(config.replicates.get(model, {model: model}).values())
         for model in before.evaluations
     }
     now = [name for names in ours.values() for name in names]
@@ -183,43 +185,43 @@ def trainings_of_one_side(asked: Asked, before: Former) -> Iterator[tuple[list[s
         yield [n for n in before.lists if n not in now], f"trainings of {before.name} alone"
 
 
-def _labels_of_one_side(asked: Asked, before: Former) -> tuple[list[str], list[str]]:
+def _labels_of_one_side(config: ComparisonConfig, before: Former) -> tuple[list[str], list[str]]:
     """Labels that only the present has, and labels that only the former revision had."""
-    ours = {str(label) for label in asked.labels}
+    ours = {str(label) for label in config.labels}
     theirs = {label for each in before.evaluations.values() for label in each.summary["metrics"]}
     return sorted(ours - theirs), sorted(theirs - ours)
 
 
-def _compared(asked: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
+def _compared(config: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
     aligned = align(
         {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
-        mean=asked.conventions.unit_mean,
+        mean=config.conventions.unit_mean,
     )
     columns = schema(then.values)
-    unlisted = unlisted_models({NOW: now, THEN: then}, asked.max_missing_lists)
-    for label in asked.labels:
+    unlisted = unlisted_models({NOW: now, THEN: then}, config.max_missing_lists)
+    for label in config.labels:
         text = str(label)
         if text not in columns or text not in then.summary["metrics"]:
             continue
-        values = aligned.values(text, label.conventions(asked.conventions).undefined)
-        on_one_truth = aligned.on_one_truth(label, asked.conventions)
-        whose = aligned.whose(label, asked.conventions) if on_one_truth else aligned.clusters
+        values = aligned.values(text, label.conventions(config.conventions).undefined)
+        on_one_truth = aligned.on_one_truth(label, config.conventions)
+        whose = aligned.whose(label, config.conventions) if on_one_truth else aligned.clusters
         (paired,) = compare(
             values,
             [(NOW, THEN)],
-            confidence=asked.confidence,
+            confidence=config.confidence,
             clusters=whose,
-            bounds=label.bounds(asked.conventions),
+            bounds=label.bounds(config.conventions),
             unlisted=unlisted,
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
-        if is_pooled(label, asked.conventions) or not on_one_truth:
+        if is_pooled(label, config.conventions) or not on_one_truth:
             paired = paired.of_means(*means)
-        yield _Compared(label, model, paired, absolute(asked.min_effects[text], means[1]))
+        yield _Compared(label, model, paired, absolute(config.min_effects[text], means[1]))
 
 
 def _told(
-    asked: Terms, found: _Compared, p_adjusted: float, *, primary: bool, in_family: int
+    config: Terms, found: _Compared, p_adjusted: float, *, primary: bool, in_family: int
 ) -> Change:
     paired = found.paired
     return Change(
@@ -240,7 +242,7 @@ def _told(
         verdict=verdict(
             paired,
             p_adjusted,
-            alpha=asked.alpha,
+            alpha=config.alpha,
             min_effect=found.min_effect,
             higher_is_better=found.label.metric.higher_is_better,
             tests=in_family if primary else 1,

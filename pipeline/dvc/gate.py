@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.gate import decide, guarded, joined, with_unmatched
 from concord.metrics_core.comparison.gate_evidence import (
     Checked,
@@ -29,7 +29,7 @@ from concord.pipeline.dvc.changes import (
     version_warnings,
 )
 from concord.pipeline.dvc.revision import PLACE, Former, former
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
 
@@ -55,43 +55,43 @@ def gated(
     ------
     InputError : there is no gate, nobody to decide on, or results that cannot be compared
     """
-    asked = asked_of(params)
-    if asked.gate is None:
+    config = config_from_params(params)
+    if config.gate is None:
         raise refuse(
-            f"{PARAMS}: gate", "asks nothing", f"write what it asks, such as `{_example(asked)}`"
+            f"{PARAMS}: gate", "asks nothing", f"write what it asks, such as `{_example(config)}`"
         )
-    gate = asked.gate
+    gate = config.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
-    lists, asked = read_evaluations(params, asked, gate.labels)
-    evaluations = with_replicates(lists, asked)
+    lists, config = read_evaluations(params, config, gate.labels)
+    evaluations = with_replicates(lists, config)
     ground = ground_of(params)
     if revision is None:
-        found = _against_baseline(Evidence(replace(asked, gate=gate), evaluations, ground), gate)
-        return replace(found, notes=tuple(_over_users(asked, found.decision)))
+        found = _against_baseline(Evidence(replace(config, gate=gate), evaluations, ground), gate)
+        return replace(found, notes=tuple(_over_users(config, found.decision)))
     named = gate.models or tuple(evaluations)
-    with former(revision, params, asked, named, lists=_reads_lists(asked, gate)) as before:
+    with former(revision, params, config, named, lists=_reads_lists(config, gate)) as before:
         rule = params.gate.new_models if params.gate else None
-        return _against_revision(asked, gate, evaluations, ground, before, rule=rule)
+        return _against_revision(config, gate, evaluations, ground, before, rule=rule)
 
 
-def _example(asked: Asked) -> str:
+def _example(config: ComparisonConfig) -> str:
     """A gate in one line, which YAML reads."""
-    margins = ", ".join(f"{label!r}: 2%" if "," in label else f"{label}: 2%" for label in asked.primary)  # fmt: skip
+    margins = ", ".join(f"{label!r}: 2%" if "," in label else f"{label}: 2%" for label in config.primary)  # fmt: skip
     return f"gate: {{guardrails: {{{margins}}}}}"
 
 
 def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
     found = decided(evidence, gate_differences(evidence, gate))
     if found is None or not found.models:
-        what = f"there is no model beside the baseline, {evidence.asked.baseline}, to decide on"
+        what = f"there is no model beside the baseline, {evidence.config.baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
         raise refuse(PLACE, what, fix)
     return Gated(found)
 
 
 def _against_revision(
-    asked: Asked,
+    config: ComparisonConfig,
     gate: Gate,
     evaluations: Mapping[str, Evaluated],
     ground: Ground,
@@ -99,18 +99,18 @@ def _against_revision(
     *,
     rule: str | None,
 ) -> Gated:
-    differing = unlike(asked, evaluations, before)
+    differing = unlike(config, evaluations, before)
     _refuse_unlike(gate, differing, evaluations, before)
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
     vanished = before.vanished(evaluations)
     known = {*before.models, *before.former_names, *before.evaluations}
     rules = [
-        *(["baseline"] if asked.baseline in known else []),
+        *(["baseline"] if config.baseline in known else []),
         *(["ignore"] if before.evaluations else []),
     ]
     unmatched = bool(new and vanished) and rule not in rules
-    others = [model for model in new if model != asked.baseline]
+    others = [model for model in new if model != config.baseline]
     added = others if rule == "baseline" and not unmatched else []
     if gate.models and new and not unmatched and rule is None:
         fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
@@ -120,7 +120,7 @@ def _against_revision(
         raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
     found = {
         model: _with_former_self(
-            asked, gate, {NOW: evaluations[model], THEN: then}, ground, differing
+            config, gate, {NOW: evaluations[model], THEN: then}, ground, differing
         )
         for model, then in before.evaluations.items()
     }
@@ -128,13 +128,13 @@ def _against_revision(
         found,
         against="revision",
         reference=before.name,
-        confidence=asked.confidence,
+        confidence=config.confidence,
         undecided_passes=gate.undecided_passes,
     )
     if added:
-        decision = joined(decision, _of_new_models(asked, gate, evaluations, ground, added))
+        decision = joined(decision, _of_new_models(config, gate, evaluations, ground, added))
     if unmatched:
-        now, then = _first(new[0], asked.replicates), _first(vanished[0], before.replicates)
+        now, then = _first(new[0], config.replicates), _first(vanished[0], before.replicates)
         decision = with_unmatched(
             decision,
             vanished,
@@ -143,8 +143,8 @@ def _against_revision(
             rules=rules,
         )
     left_out = [model for model in new if model not in added]
-    trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(asked, before) if names]  # fmt: skip
-    over_users = _over_users(asked, decision)
+    trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(config, before) if names]  # fmt: skip
+    over_users = _over_users(config, decision)
     versions = version_warnings(evaluations, before)
     notes = (*versions, *_notes(left_out, vanished, before), *differing.notes())
     return Gated(decision, (*notes, *trainings, *over_users))
@@ -156,26 +156,26 @@ def _first(model: str, replicates: Named) -> str:
 
 
 def _of_new_models(
-    asked: Asked,
+    config: ComparisonConfig,
     gate: Gate,
     evaluations: Mapping[str, Evaluated],
     ground: Ground,
     models: Sequence[str],
 ) -> Decision:
     """The decision on models that a revision lacks, against the baseline of now."""
-    compared = {model: evaluations[model] for model in (asked.baseline, *models)}
-    evidence = Evidence(asked, compared, ground)
+    compared = {model: evaluations[model] for model in (config.baseline, *models)}
+    evidence = Evidence(config, compared, ground)
     return decide(
         checked(evidence, gate, models, gate_differences(evidence, gate)),
         against="baseline",
-        reference=asked.baseline,
-        confidence=asked.confidence,
+        reference=config.baseline,
+        confidence=config.confidence,
         undecided_passes=gate.undecided_passes,
     )
 
 
-def _over_users(asked: Asked, decision: Decision) -> Iterator[str]:
-    trained = [each.model for each in decision.models if each.model in asked.replicates]
+def _over_users(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
+    trained = [each.model for each in decision.models if each.model in config.replicates]
     if trained:
         yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
 
@@ -190,7 +190,7 @@ def _notes(new: Sequence[str], vanished: Sequence[str], before: Former) -> Itera
 
 
 def _with_former_self(
-    asked: Asked, gate: Gate, models: Models, ground: Ground, differing: Unlike
+    config: ComparisonConfig, gate: Gate, models: Models, ground: Ground, differing: Unlike
 ) -> Checked:
     """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
     revision, evaluated = differing.revision, models[THEN].summary["metrics"]
@@ -201,7 +201,7 @@ def _with_former_self(
         for label in gate.labels
         if label in differing.labels or label not in evaluated
     }
-    evidence = Evidence(replace(asked, baseline=THEN), models, ground)
+    evidence = Evidence(replace(config, baseline=THEN), models, ground)
     known = _without(gate, lacking)
     guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
@@ -250,9 +250,11 @@ def _not_measured(label: str, segmentation: str | None, *, departed: bool) -> Me
     )
 
 
-def _reads_lists(asked: Asked, gate: Gate) -> bool:
+def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
     over_all = any(parse(label).metric.of_catalogue for label in gate.labels)
-    return over_all or any(isinstance(asked.segments[name], ByPopularity) for name in gate.segments)
+    return over_all or any(
+        isinstance(config.segments[name], ByPopularity) for name in gate.segments
+    )
 
 
 def _refuse_unlike(

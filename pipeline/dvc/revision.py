@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated
 from concord.metrics_core.comparison.replicate_config import KEY, Named, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
@@ -179,7 +179,12 @@ class Former:
 
 @contextmanager
 def former(
-    revision: str, params: Params, asked: Asked, models: Sequence[str], *, lists: bool = False
+    revision: str,
+    params: Params,
+    config: ComparisonConfig,
+    models: Sequence[str],
+    *,
+    lists: bool = False,
 ) -> Iterator[Former]:
     """The results of a revision, in files that live as long as the block; with the models' lists, if they are read.
 
@@ -197,9 +202,9 @@ def former(
     then = replicates_of(_mapping(content.get("comparison")).get(KEY), named)
     entries = {name: entry.model_dump() for name, entry in params.models.items()}
     renamed = renamed_lists(entries, known)
-    current = models_of(entries, asked.replicates)
+    current = models_of(entries, config.replicates)
     all_names = {
-        model: own for model in current if (own := _lists(model, then, asked, named, renamed))
+        model: own for model in current if (own := _lists(model, then, config, named, renamed))
     }
     names = {model: all_names[model] for model in models if model in all_names}
     every = [name for own in names.values() for name in own]
@@ -214,10 +219,10 @@ def former(
             raise InputError(found_problems)
         found = {name: _evaluation(folder, name, content) for name in every}
         evaluations = {
-            model: _together(asked, {name: found[name] for name in own}, revision)
+            model: _together(config, {name: found[name] for name in own}, revision)
             for model, own in names.items()
         }
-        compared = models_of(named, {**asked.replicates, **then})
+        compared = models_of(named, {**config.replicates, **then})
         vanished = [name for name in compared if name not in current]
         owners = {model: _owners(own, then) for model, own in all_names.items()}
         current_names = {former_name: name for name, former_name in renamed.items()}
@@ -235,18 +240,22 @@ def former(
 
 
 def _lists(
-    model: str, then: Named, asked: Asked, named: Sequence[str], renamed: Mapping[str, str]
+    model: str,
+    then: Named,
+    config: ComparisonConfig,
+    named: Sequence[str],
+    renamed: Mapping[str, str],
 ) -> list[str]:
     """The lists of a model at a revision; none where it had no such model."""
     if model in then:
         return list(then[model].values())
     if model in named:
         return [model]
-    own = list(asked.replicates.get(model, {model: model}).values())
+    own = list(config.replicates.get(model, {model: model}).values())
     if known := [name for name in own if name in named]:
         return known
     owners = _owners([renamed[name] for name in own if name in renamed], then)
-    return _lists(owners[0], then, asked, named, {}) if len(owners) == 1 else []
+    return _lists(owners[0], then, config, named, {}) if len(owners) == 1 else []
 
 
 def _owners(lists: Iterable[str], replicates: Named) -> list[str]:
@@ -259,21 +268,21 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _together(asked: Asked, lists: Mapping[str, Evaluated], revision: str) -> Evaluated:
+def _together(config: ComparisonConfig, lists: Mapping[str, Evaluated], revision: str) -> Evaluated:
     """One model of its trainings, which are not taken for those of now."""
     first, *others = lists.values()
     if not others:
         return first
     labels = [
         label
-        for label in asked.labels
+        for label in config.labels
         if all(str(label) in each.summary["metrics"] for each in lists.values())
     ]
     return replicated(
         {f"{name} at {revision}": each for name, each in lists.items()},
         labels=labels,
-        conventions=asked.conventions,
-        confidence=asked.confidence,
+        conventions=config.conventions,
+        confidence=config.confidence,
     )
 
 

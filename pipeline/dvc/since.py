@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
@@ -15,7 +15,7 @@ from concord.metrics_core.results.comparison_parts import SegmentCell
 from concord.metrics_core.results.history import SegmentChange, Setting, Since
 from concord.pipeline.dvc.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
 from concord.pipeline.dvc.revision import Former, former
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
@@ -33,15 +33,15 @@ def since(params: Params, revision: str) -> Since:
     ------
     InputError : there is no such revision, it holds no project, or results are missing here or there
     """
-    asked = asked_of(params)
-    every, asked = read_evaluations(params, asked, asked.primary)
-    evaluations = with_replicates(every, asked)
-    groups = asked.segments.values()
+    config = config_from_params(params)
+    every, config = read_evaluations(params, config, config.primary)
+    evaluations = with_replicates(every, config)
+    groups = config.segments.values()
     lists = any(isinstance(each, ByPopularity) for each in groups)
-    with former(revision, params, asked, list(evaluations), lists=lists) as before:
-        differing = unlike(asked, evaluations, before)
-        doubts = [problem.what for problem in differing.refusals(asked.primary)]
-        alike = asked.without(differing.labels)
+    with former(revision, params, config, list(evaluations), lists=lists) as before:
+        differing = unlike(config, evaluations, before)
+        doubts = [problem.what for problem in differing.refusals(config.primary)]
+        alike = config.without(differing.labels)
         worse: list[SegmentChange] = []
         if not doubts:
             worse = list(_worse(alike, evaluations, ground_of(params), before))
@@ -50,12 +50,12 @@ def since(params: Params, revision: str) -> Since:
             doubts=tuple(doubts),
             notes=(
                 *version_warnings(evaluations, before),
-                *one_sided(asked, list(evaluations), before, every_model=True),
+                *one_sided(config, list(evaluations), before, every_model=True),
                 *(() if doubts else differing.notes()),
             ),
             changes=() if doubts else changes(alike, evaluations, before),
             worse=worse,
-            segmented=bool(asked.segments) and not doubts,
+            segmented=bool(config.segments) and not doubts,
             conventions=_settings(before, every, _conventions),
             data=_settings(before, every, _data),
             rules=tuple(_rules(before.params, read_yaml(PARAMS).content)),
@@ -80,13 +80,13 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _worse(
-    asked: Asked, models: Mapping[str, Evaluated], ground: Ground, before: Former
+    config: ComparisonConfig, models: Mapping[str, Evaluated], ground: Ground, before: Former
 ) -> Iterator[SegmentChange]:
     """Every group in which a model is significantly worse than it was."""
-    for name in asked.segments:
+    for name in config.segments:
         for model, then in before.evaluations.items():
             sides = {NOW: models[model], THEN: then}
-            cells = segment_cells(Evidence(replace(asked, baseline=THEN), sides, ground), name)
+            cells = segment_cells(Evidence(replace(config, baseline=THEN), sides, ground), name)
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:
                 if cell.verdict in _WORSE:

@@ -25,7 +25,7 @@ from concord.metrics_core.errors import in_words
 from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.metrics.catalogue import idle_overrides
 from concord.metrics_core.results.words import listed
-from concord.pipeline.params.asked import asked_of, compared_models, replicates_of
+from concord.pipeline.params.config import compared_models, config_from_params, replicates_of
 from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import label_findings, labels_of, metric_findings
 from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
@@ -300,7 +300,7 @@ def _fold_findings(params: Params) -> Iterator[Finding]:
 
 def _gate_findings(params: Params) -> Iterator[Finding]:
     """What a gate names that is not there: it rests on all that is checked before."""
-    asked = asked_of(params)
+    asked = config_from_params(params)
     if asked.gate is not None:
         for place, what, fix in gate_findings(asked.gate, asked, compared_models(params)):
             yield tuple(place.split(".", 2)), what, fix

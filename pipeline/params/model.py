@@ -287,7 +287,7 @@ class Gate(_Section):
         return given
 
     @property
-    def asked(self) -> gates.Gate:
+    def config(self) -> gates.Gate:
         return gating.gate_from(
             self.guardrails, self.segments, self.success, self.undecided, self.models
         )

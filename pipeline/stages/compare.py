@@ -4,13 +4,13 @@ from functools import partial
 from pathlib import Path
 
 from concord.metrics_core.comparison.compute import compared
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.metrics_core.results.comparison_tables import exports
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.messages import Progress, say
@@ -36,18 +36,18 @@ def main() -> str:
 
 def compare(params: Params) -> str:
     """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
-    asked = asked_of(params)
-    gate_labels = asked.gate.labels if asked.gate else ()
-    lists, asked = read_evaluations(params, asked, [*asked.primary, *gate_labels])
-    models = with_replicates(lists, asked)
+    config = config_from_params(params)
+    gate_labels = config.gate.labels if config.gate else ()
+    lists, config = read_evaluations(params, config, [*config.primary, *gate_labels])
+    models = with_replicates(lists, config)
     remove_models(params)
     remove_background(params)
-    with Progress("compare", "labels", _labels_read(asked)) as progress:
+    with Progress("compare", "labels", _labels_read(config)) as progress:
         told = partial(progress.advance, 1)
-        comparison = compared(Evidence(asked, models, ground_of(params), told))
+        comparison = compared(Evidence(config, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
-    cases = cases_for_report(params, asked, comparison)
+    cases = cases_for_report(params, config, comparison)
     if cases is None:
         (folder / CASES).unlink(missing_ok=True)
     else:
@@ -60,9 +60,9 @@ def compare(params: Params) -> str:
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
 
 
-def _labels_read(asked: Asked) -> int:
+def _labels_read(config: ComparisonConfig) -> int:
     """Return about how often the values of a label are read: for its differences, and again for a primary one."""
-    per_user = [label for label in asked.labels if not label.metric.of_catalogue]
-    panels = panels_of(asked.labels, asked.primary, asked.conventions) if asked.panel else {}
-    again = len(asked.primary) * (1 + len(asked.segments))
+    per_user = [label for label in config.labels if not label.metric.of_catalogue]
+    panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
+    again = len(config.primary) * (1 + len(config.segments))
     return len(per_user) + again + sum(len(panel.definitions) for panel in panels.values())

@@ -11,7 +11,7 @@ from concord.metrics_core.analyses.error_analysis import (
     analyze_errors,
     resolve_pair,
 )
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.comparison.replicate_config import in_order
 from concord.metrics_core.conventions.conventions import KNOB
@@ -29,8 +29,8 @@ from concord.pipeline.running.tables import read_carried
 
 
 def read_evaluations(
-    params: Params, asked: Asked, needed: Collection[str]
-) -> tuple[dict[str, Evaluated], Asked]:
+    params: Params, config: ComparisonConfig, needed: Collection[str]
+) -> tuple[dict[str, Evaluated], ComparisonConfig]:
     """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.
 
     Labels that were evaluated under other conventions, or by other code, are left out of what is asked, and named.
@@ -46,7 +46,7 @@ def read_evaluations(
     _refuse(_missing_files(params))
     found = {model: _read(params, model) for model in params.models}
     departed = {
-        model: _departed(params, model, evaluation, asked.labels)
+        model: _departed(params, model, evaluation, config.labels)
         for model, evaluation in found.items()
     }
     problems = [
@@ -54,14 +54,14 @@ def read_evaluations(
         for model, evaluation in found.items()
         for problem in (
             *_departures(params, model, departed[model], needed),
-            *_lacking(params, model, evaluation, asked.labels),
+            *_lacking(params, model, evaluation, config.labels),
         )
     ]
     _refuse([*problems, *_other_truth(found)])
     left_out = {label: why for each in departed.values() for label, why in each.items()}
     for why, labels in by_reason(left_out).items():
         LOG.warning("beware, left out: %s, evaluated with %s; run `dvc repro`", labels, why)
-    return found, asked.without(left_out)
+    return found, config.without(left_out)
 
 
 def _refuse(problems: list[Problem]) -> None:
@@ -171,7 +171,7 @@ def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:
 USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models
 
 
-def load_cases(params: Params, config: Asked, selection: ExampleSelection) -> Cases:
+def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelection) -> Cases:
     """Return the error analysis on the primary metrics; raise as `analyze_errors`, or if results are missing."""
     pair = resolve_pair(selection.models, params.models, config.replicates)
     results, config = read_evaluations(params, config, config.primary)
@@ -179,7 +179,9 @@ def load_cases(params: Params, config: Asked, selection: ExampleSelection) -> Ca
     return analyze_errors(Evidence(config, lists, ground_of(params)), selection)
 
 
-def cases_for_report(params: Params, config: Asked, comparison: Comparison) -> Cases | None:
+def cases_for_report(
+    params: Params, config: ComparisonConfig, comparison: Comparison
+) -> Cases | None:
     """Return the error analysis that the report shows; None if there is none or `comparison.cases` is empty.
 
     If `comparison.cases` is not set: five users for whom the leader is furthest behind the baseline, and five for whom

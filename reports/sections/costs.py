@@ -64,7 +64,7 @@ def _labels(comparison: Comparison, model: str) -> Iterator[str]:
             stems.setdefault(comparison.metric(label).stem, []).append(found)
     told = []
     for several in stems.values():
-        at_main = [d for d in several if comparison.metric(d.label).k == comparison.main_k]
+        at_main = [d for d in several if comparison.metric(d.label).k == comparison.main_cutoff]
         chosen = (at_main or several)[0]
         others = [f"@{comparison.metric(d.label).k}" for d in several if d is not chosen]
         told.append((chosen, others))

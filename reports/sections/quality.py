@@ -29,7 +29,7 @@ class Found:
 def columns(comparison: Comparison) -> list[str]:
     if not comparison.has_lists:
         return ["Users with a row", "Users without a row"]
-    k, whose = comparison.main_k, "Requests" if comparison.unit else "Users"
+    k, whose = comparison.main_cutoff, "Requests" if comparison.unit else "Users"
     return [
         f"{whose} with a list",
         f"{whose} without a list",
@@ -45,7 +45,7 @@ def found_in(comparison: Comparison, lists: str) -> list[Found]:
     quality = comparison.quality[lists]
     if not comparison.has_lists:
         return _rows_of_values(quality["users"])
-    users, k = quality["users"], str(comparison.main_k)
+    users, k = quality["users"], str(comparison.main_cutoff)
     evaluated = users["evaluated"]
     with_list = evaluated - users["without_list"]
     judged = quality["judged_share"].get(k)

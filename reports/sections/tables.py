@@ -41,9 +41,9 @@ class Cell:
 def main_labels(comparison: Comparison) -> list[str]:
     """The primary labels, then those at the main cutoff, then those without a cutoff."""
     others = [metric for metric in comparison.metrics if not metric.primary]
-    at_main_k = [metric.label for metric in others if metric.k == comparison.main_k]
+    at_main_cutoff = [metric.label for metric in others if metric.k == comparison.main_cutoff]
     without_k = [metric.label for metric in others if metric.k is None]
-    return list(dict.fromkeys([*comparison.primary, *at_main_k, *without_k]))
+    return list(dict.fromkeys([*comparison.primary, *at_main_cutoff, *without_k]))
 
 
 def leaderboard_columns(comparison: Comparison, labels: Sequence[str]) -> list[Column]:

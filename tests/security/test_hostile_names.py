@@ -13,7 +13,7 @@ from concord.metrics_core.comparison.segment_groups import user_groups
 from concord.pipeline.params.model import BackgroundFile, ByColumn
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.stages.load import load_background
-from tests.metrics_core.comparing.tables import NOTHING, asked_of, ground_of
+from tests.metrics_core.comparing.tables import NOTHING, config_for, ground_of
 from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
 
 STEMS = ["a[1]", "a*", "a?", "{a,b}", "ok'); DROP TABLE source; --", 'a"b', "$HOME", "%s {0}"]
@@ -116,7 +116,7 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     segment = ByColumn.model_validate({"by": "user", "column": column})
     users = Path(params_of("-").results.data) / "users.parquet"
     model = Evaluated(pl.DataFrame({"user": ["v", "u"]}), NOTHING, NOTHING, {}, {})
-    evidence = Evidence(asked_of(["P@1"], "m"), {"m": model}, ground_of(users=users))
+    evidence = Evidence(config_for(["P@1"], "m"), {"m": model}, ground_of(users=users))
     groups = user_groups(evidence, "any", segment.cut)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]

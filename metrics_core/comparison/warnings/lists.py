@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
 from concord.metrics_core.comparison.warnings.base import FEWEST, MATTERS, warned
 from concord.metrics_core.comparison.warnings.data import (
@@ -26,23 +26,23 @@ from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import percent
 
 
-def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
+def warnings(config: ComparisonConfig, models: Models, ground: Ground) -> list[Warned]:
     """On the lists of models, on train and truth, and on how they fit together; the most serious first."""
-    found = _Found(asked, asked.main_k, models, ground)
+    found = _Found(config, config.main_cutoff, models, ground)
     every = [
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *data_warnings(ground, asked.settings, of_requests=asked.of_requests),
-        *grade_warnings(_grades(ground), asked.conventions),
-        *id_warnings(models, asked.settings),
+        *data_warnings(ground, config.settings, of_requests=config.of_requests),
+        *grade_warnings(_grades(ground), config.conventions),
+        *id_warnings(models, config.settings),
         *rewritten_ids(models, ground),
         *swapped_tables(models, ground),
-        *user_warnings(models, asked.conventions),
-        *heavy_users_of(ground, asked.conventions),
+        *user_warnings(models, config.conventions),
+        *heavy_users_of(ground, config.conventions),
         *weight_warnings(models),
         *found.unobserved(),
-        *order_warnings(asked, models),
+        *order_warnings(config, models),
         *found.judged(),
         *found.tied(),
         *found.short(),
@@ -54,7 +54,7 @@ def warnings(asked: Asked, models: Models, ground: Ground) -> list[Warned]:
 class _Found:
     """The counts that the evaluations left, at cutoff k."""
 
-    asked: Asked
+    config: ComparisonConfig
     k: int | None
     models: Models
     ground: Ground
@@ -64,7 +64,7 @@ class _Found:
 
         Without a catalogue or a train these may be all items, or the few that a first stage left to be ranked again.
         """
-        if self.asked.conventions.candidates is not None:
+        if self.config.conventions.candidates is not None:
             return
         alike = [model for model, each in self.models.items() if _holds_all_relevant(each)]
         n_items = _known_items(self.ground) if alike and _truths_differ(self.ground) else 0
@@ -104,9 +104,9 @@ class _Found:
 
     def unobserved(self) -> Iterator[Warned]:
         weighed = [each.summary.get("propensity") for each in self.models.values()]
-        pinned = self.asked.conventions
+        pinned = self.config.conventions
         yield from unobserved_warnings(
-            self.asked.labels,
+            self.config.labels,
             pinned,
             [each["unobserved"] for each in weighed if each is not None],
             named=self.ground.users is not None and names_users(pinned),
@@ -114,7 +114,7 @@ class _Found:
 
     def judged(self) -> Iterator[Warned]:
         """Told only where the truth also knows what is not relevant: else the share judged is the precision."""
-        least = self.asked.conventions.relevance_threshold
+        least = self.config.conventions.relevance_threshold
         if least is None or all(grade >= least for grade in _grades(self.ground)):
             return
         shares = {
@@ -150,14 +150,14 @@ class _Found:
                 "ties_at_cutoff",
                 "notice",
                 who,
-                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the {unit_word(self.asked.conventions)}s ({most}): "
-                f"`ties: {self.asked.conventions.ties}` decides which item is in the list.",
+                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the {unit_word(self.config.conventions)}s ({most}): "
+                f"`ties: {self.config.conventions.ties}` decides which item is in the list.",
                 "write scores with more digits; `ties: average` counts all orders alike",
             )
 
     def short(self) -> Iterator[Warned]:
         """At the main cutoff, or else at the first at which some end."""
-        cutoffs = sorted(self.asked.ks, key=lambda k: (k != self.k, k))
+        cutoffs = sorted(self.config.ks, key=lambda k: (k != self.k, k))
         k = next((k for k in cutoffs if any(self._shorter_than(k).values())), None)
         if k is not None:
             shares = self._shorter_than(k)
@@ -167,7 +167,7 @@ class _Found:
                 "short_lists",
                 "notice",
                 who,
-                f"Lists end before rank {k} for up to {percent(shares[most])} of the {unit_word(self.asked.conventions)}s ({most}).",
+                f"Lists end before rank {k} for up to {percent(shares[most])} of the {unit_word(self.config.conventions)}s ({most}).",
                 "leave longer lists on disk, or choose smaller cutoffs",
             )
 
@@ -233,19 +233,19 @@ def _holds_all_relevant(evaluation: Evaluated) -> bool:
     return bool(of_one_length and holds_all)
 
 
-def checked_kinds(asked: Asked, models: Models, ground: Ground) -> list[str]:
+def checked_kinds(config: ComparisonConfig, models: Models, ground: Ground) -> list[str]:
     """The kinds of such warnings whose check was made for every model; ties only where scores order a list."""
     every = list(models.values())
-    at_k = [each.at_cutoff(asked.main_k) for each in every]
+    at_k = [each.at_cutoff(config.main_cutoff) for each in every]
     made = {
-        "sampled_candidates": asked.conventions.candidates is None
+        "sampled_candidates": config.conventions.candidates is None
         and (ground.items is not None or ground.train is not None)
         and all(each.full_lists.get("with_relevant", 0) >= FEWEST for each in every),
         "train_items_recommended": all(each.get("in_train") is not None for each in at_k),
         "future_items": all(each.get("future") is not None for each in at_k),
         "truth_in_train": ground.train is not None,
         "user_sets_differ": len(every) > 1,
-        "ties_at_cutoff": asked.main_k is not None
+        "ties_at_cutoff": config.main_cutoff is not None
         and any(each.quality.get("order") == "score" for each in every),
     }
     return [kind for kind, was_made in made.items() if was_made]

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
 from concord.metrics_core.comparison.warnings.base import warned
 from concord.metrics_core.conventions.candidates import Candidates
@@ -36,21 +36,21 @@ _UNLISTED = {"zero": 0.0, "one": 1.0}  # what a user without a list counts; othe
 TOP = 100  # full ranks that a bound tells apart one by one, at least
 
 
-def sampling_warnings(asked: Asked, models: Models, ground: Ground) -> Iterator[Warned]:
+def sampling_warnings(config: ComparisonConfig, models: Models, ground: Ground) -> Iterator[Warned]:
     """Nothing where all items were ranked; else what was corrected, and the pairs whose order is not identifiable."""
-    if asked.conventions.candidates is None:
+    if config.conventions.candidates is None:
         return
-    candidates = Candidates.of(asked.conventions.candidates)
+    candidates = Candidates.of(config.conventions.candidates)
     yield _corrected(candidates)
     counted: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
-    for label in asked.of_primary:
+    for label in config.primary_labels:
         if label.name == UNBIASED:
             continue
-        least = label.conventions(asked.conventions).relevance_threshold
-        key = least, label.ranking_number(asked.conventions)
+        least = label.conventions(config.conventions).relevance_threshold
+        key = least, label.ranking_number(config.conventions)
         if key not in counted:
             counted[key] = {m: _ranks(each, ground, *key) for m, each in models.items()}
-        yield from _Found(asked, models, candidates, counted[key]).of_label(label)
+        yield from _Found(config, models, candidates, counted[key]).of_label(label)
 
 
 def _corrected(candidates: Candidates) -> Warned:
@@ -96,7 +96,7 @@ def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
 class _Found:
     """ranks : model -> user, grade and sampled rank of the relevant items."""
 
-    asked: Asked
+    config: ComparisonConfig
     models: Models
     candidates: Candidates
     ranks: Mapping[str, pl.DataFrame]
@@ -131,7 +131,7 @@ class _Found:
             "serious",
             who,
             f"The order of {whose} at {label} is not identifiable from {self.candidates.negatives:,} sampled negatives: "
-            f"full rankings that fit these lists, at {percent(self.asked.confidence)} confidence for all models at once, "
+            f"full rankings that fit these lists, at {percent(self.config.confidence)} confidence for all models at once, "
             f"have means of {spans}.",
             "rank all items, or draw far more negatives; a verdict here compares corrected values, bias included",
         )
@@ -142,7 +142,7 @@ class _Found:
         Where the label differs by the grade of the relevant item, each grade has bounds of its own. Users without a list
         count as `user_no_recs` says.
         """
-        own, candidates = label.conventions(self.asked.conventions), self.candidates
+        own, candidates = label.conventions(self.config.conventions), self.candidates
         unlisted = _UNLISTED.get(own.user_no_recs)
         ranks = self.ranks[model]
         every = _weighed(ranks.drop_nulls("rank") if unlisted is None else ranks, own.unit_mean)
@@ -150,7 +150,7 @@ class _Found:
         full = grid(max(label.k or 0, TOP), candidates)
         grades = found["grade"].unique().sort().to_list()
         parts = _alike({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
-        alpha = self.asked.alpha / (len(self.models) * max(len(parts), 1))
+        alpha = self.config.alpha / (len(self.models) * max(len(parts), 1))
         total = float(every["weight"].to_numpy().sum())
         low = high = (1 - float(found["weight"].to_numpy().sum()) / total) * (unlisted or 0.0)
         for aim, of_part in parts:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Models
 from concord.metrics_core.comparison.warnings.base import severity_of_rows, warned
 from concord.metrics_core.errors import in_words
@@ -18,9 +18,11 @@ _ERRORS = frozenset(
 )
 
 
-def value_warnings(asked: Asked, models: Models, stated: Collection[str]) -> list[Warned]:
+def value_warnings(
+    config: ComparisonConfig, models: Models, stated: Collection[str]
+) -> list[Warned]:
     """Return the warnings, the most serious first."""
-    found = [*_missing_users(models), *_directions(asked, stated)]
+    found = [*_missing_users(models), *_directions(config, stated)]
     return sorted(found, key=lambda each: each.severity != "serious")
 
 
@@ -45,11 +47,11 @@ def _missing_users(models: Models) -> Iterator[Warned]:
     )
 
 
-def _directions(asked: Asked, stated: Collection[str]) -> Iterator[Warned]:
+def _directions(config: ComparisonConfig, stated: Collection[str]) -> Iterator[Warned]:
     """On metrics that are read as higher is better, though their name says otherwise."""
     doubtful = [
         str(label)
-        for label in asked.labels
+        for label in config.labels
         if str(label) not in stated and _sounds_lower_is_better(label)
     ]
     if doubtful:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from concord.metrics_core.comparison.config import Asked
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import Models
 from concord.metrics_core.comparison.warnings.base import warned
 from concord.metrics_core.comparison.warnings.users import unit_word
@@ -70,7 +70,7 @@ def unobserved_warnings(
     )
 
 
-def order_warnings(asked: Asked, models: Models) -> Iterator[Warned]:
+def order_warnings(config: ComparisonConfig, models: Models) -> Iterator[Warned]:
     """Where DCG and nDCG at one cutoff put models in another order, of which one label is primary.
 
     nDCG divides each user's DCG by the best that the user allows, so users with few relevant items weigh as much as
@@ -80,13 +80,13 @@ def order_warnings(asked: Asked, models: Models) -> Iterator[Warned]:
     ----------
     Jeunen, Potapov & Ustimenko (2024), KDD, 1222-1233.  doi:10.1145/3637528.3671687
     """
-    evaluated = [str(label) for label in asked.labels]
-    for label in asked.labels:
+    evaluated = [str(label) for label in config.labels]
+    for label in config.labels:
         other = str(label).removeprefix("n")
         if (
             label.name != "nDCG"
             or other not in evaluated
-            or not {str(label), other} & {*asked.primary}
+            or not {str(label), other} & {*config.primary}
         ):
             continue
         turned = [

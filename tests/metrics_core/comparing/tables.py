@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.config import Asked, effects_of
+from concord.metrics_core.comparison.config import ComparisonConfig, effects_of
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.comparison.leaderboard import metrics_of, scores
@@ -29,7 +29,7 @@ _CHOICES = (
 )  # fmt: skip
 
 
-def asked_of(labels: Sequence[str], baseline: str, **settings: Any) -> Asked:
+def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> ComparisonConfig:
     """What is asked of these labels; all are primary unless `primary` says otherwise. Other settings are knobs."""
     effects = settings.pop("min_effect", 0.005)
     chosen = {name: settings.pop(name) for name in list(settings) if name in _CHOICES}
@@ -45,7 +45,7 @@ def asked_of(labels: Sequence[str], baseline: str, **settings: Any) -> Asked:
         "seed": 1,
         "panel": False,
     }
-    return Asked(
+    return ComparisonConfig(
         conventions=preset("standard", **settings),
         labels=found,
         ks=sorted({label.k for label in found if label.k is not None}),
@@ -55,19 +55,19 @@ def asked_of(labels: Sequence[str], baseline: str, **settings: Any) -> Asked:
     )
 
 
-def evaluated_of(asked: Asked, values: Values) -> Evaluated:
+def evaluated_of(config: ComparisonConfig, values: Values) -> Evaluated:
     """The results of one model, users numbered from 0; its lists are not known."""
     n = len(next(iter(values.values())))
     frame = pl.DataFrame({"user": np.arange(n), **values}, strict=False)
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
-    summary = {"metrics": {label: _summary(asked, label, frame[label]) for label in values}}
+    summary = {"metrics": {label: _summary(config, label, frame[label]) for label in values}}
     return Evaluated(frame, NOTHING, NOTHING, summary, {})
 
 
-def _summary(asked: Asked, text: str, column: pl.Series) -> dict[str, Any]:
+def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str, Any]:
     label, values = parse(text), column.drop_nulls().to_numpy()
-    parts = (values, np.ones_like(values)) if is_pooled(label, asked.conventions) else ()
-    found = summarise(label, values, asked.conventions, confidence=asked.confidence, parts=parts)
+    parts = (values, np.ones_like(values)) if is_pooled(label, config.conventions) else ()
+    found = summarise(label, values, config.conventions, confidence=config.confidence, parts=parts)
     return {name: None if math.isnan(number) else number for name, number in found.numbers.items()}
 
 
@@ -91,26 +91,26 @@ def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def evidence_of(values: Mapping[str, Values], **settings: Any) -> Evidence:
     """Of models with values by label; the first is the baseline."""
-    asked = asked_of(list(next(iter(values.values()))), next(iter(values)), **settings)
-    models = {model: evaluated_of(asked, of_labels) for model, of_labels in values.items()}
-    return Evidence(asked, models, ground_of())
+    config = config_for(list(next(iter(values.values()))), next(iter(values)), **settings)
+    models = {model: evaluated_of(config, of_labels) for model, of_labels in values.items()}
+    return Evidence(config, models, ground_of())
 
 
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     """Return the comparison of models with values by label; the first is the baseline."""
     evidence = evidence_of(values, **settings)
-    asked, pairs = evidence.asked, differences(evidence)
+    config, pairs = evidence.config, differences(evidence)
     return Comparison(
-        title=asked.title,
-        baseline=asked.baseline,
-        primary=tuple(asked.primary),
-        confidence=asked.confidence,
+        title=config.title,
+        baseline=config.baseline,
+        primary=tuple(config.primary),
+        confidence=config.confidence,
         models=tuple(values),
-        metrics=tuple(metrics_of(asked)),
-        ks=tuple(asked.ks),
+        metrics=tuple(metrics_of(config)),
+        ks=tuple(config.ks),
         scores=tuple(scores(evidence, pairs)),
         pairs=tuple(pairs),
-        conventions=conventions(asked),
+        conventions=conventions(config),
     )
 
 

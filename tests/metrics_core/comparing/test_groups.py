@@ -6,7 +6,7 @@ from concord.metrics_core.comparison.leaderboard import metrics_of
 from concord.metrics_core.comparison.segment_groups import up_to
 from concord.metrics_core.comparison.sentences.verdicts import flags
 from concord.metrics_core.metrics.catalogue import expand
-from tests.metrics_core.comparing.tables import asked_of, cell_of
+from tests.metrics_core.comparing.tables import cell_of, config_for
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 
@@ -39,6 +39,6 @@ def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
 def test_metrics_of_one_stem_share_a_curve_over_k() -> None:
     labels = [str(label) for label in expand(["nDCG", "nDCG(rel=3)", "RBP(p=0.8)"], [5, 10])]
 
-    stems = [metric.stem for metric in metrics_of(asked_of(labels, "pop"))]
+    stems = [metric.stem for metric in metrics_of(config_for(labels, "pop"))]
 
     assert stems == ["nDCG"] * 2 + ["nDCG(rel=3)"] * 2 + ["RBP(p=0.8)"] * 2

@@ -141,8 +141,8 @@ def test_the_family_is_all_primary_pairs(five: Comparison) -> None:
 def test_the_main_cutoff_is_that_of_the_first_primary_label_that_has_one(
     five: Comparison, primary: list[str], k: int
 ) -> None:
-    assert replace(five, primary=tuple(primary)).main_k == k
-    assert replace(five, primary=("Rprec",), ks=()).main_k is None
+    assert replace(five, primary=tuple(primary)).main_cutoff == k
+    assert replace(five, primary=("Rprec",), ks=()).main_cutoff is None
 
 
 def test_nothing_of_a_comparison_can_be_set(five: Comparison) -> None:

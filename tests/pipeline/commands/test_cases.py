@@ -9,7 +9,7 @@ import pytest
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.pipeline.commands import cases as command
 from concord.pipeline.commands.declared import parser_of
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import load_cases
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
@@ -44,8 +44,8 @@ def _no_command(_: argparse.Namespace) -> None:
 def test_terminal_and_page_show_the_same_cases(
     params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = replace(asked_of(params), primary=["RR@2", "R@2"])
-    expected = load_cases(params, asked, ExampleSelection(("als", "ease"), 1, item="i2"))
+    config = replace(config_from_params(params), primary=["RR@2", "R@2"])
+    expected = load_cases(params, config, ExampleSelection(("als", "ease"), 1, item="i2"))
 
     _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip
 

@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.inputs import Evidence
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet
 from concord.pipeline.running.tables import per_user_writer
@@ -113,8 +113,8 @@ def compared(params: Params) -> dict[str, Any]:
 
 def evidence_of(params: Params) -> Evidence:
     """What the stage finds on disk."""
-    lists, asked = read_evaluations(params, asked_of(params), ())
-    return Evidence(asked, lists, ground_of(params))
+    lists, config = read_evaluations(params, config_from_params(params), ())
+    return Evidence(config, lists, ground_of(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:

@@ -17,7 +17,7 @@ from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.outputs import write_json
@@ -158,7 +158,10 @@ def _warnings(
     ks: tuple[int, ...] = (10,),
 ) -> dict[str, Warned]:
     params = _params(folder, grades, ks)
-    return {row.kind: row for row in warnings(asked_of(params), evaluations, ground_of(params))}
+    return {
+        row.kind: row
+        for row in warnings(config_from_params(params), evaluations, ground_of(params))
+    }
 
 
 def _params(
@@ -240,7 +243,9 @@ def test_sound_models_get_no_warning(
 def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train: bool) -> None:
     params = _with_items(tmp_path, 60, of_train=of_train)
     models = {"pop": _evaluation(), "als": _evaluation(full=_full())}
-    found = {row.kind: row for row in warnings(asked_of(params), models, ground_of(params))}
+    found = {
+        row.kind: row for row in warnings(config_from_params(params), models, ground_of(params))
+    }
     warning = found["sampled_candidates"]
     assert (warning.severity, warning.who) == ("serious", ("als",))
     assert "Every list has 5 items of 60 and holds every relevant item" in _sentence(warning)
@@ -263,7 +268,7 @@ def test_lists_may_hold_all_relevant_items_for_other_reasons(
     quality = {"grades": {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
     write_json(Path(params.results.quality) / "truth.json", quality)
     models = {"als": _evaluation(full=_full(**changes))}
-    found = {row.kind for row in warnings(asked_of(params), models, ground_of(params))}
+    found = {row.kind for row in warnings(config_from_params(params), models, ground_of(params))}
     assert "sampled_candidates" not in found
 
 
@@ -339,7 +344,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
     params = _with_train(tmp_path, truth, [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)])
 
-    rows = warnings(asked_of(params), {"pop": _evaluation()}, ground_of(params))
+    rows = warnings(config_from_params(params), {"pop": _evaluation()}, ground_of(params))
     found = {row.kind: row.sentence for row in rows}
 
     assert found["truth_in_train"].startswith("1 row of the truth (50")
@@ -349,13 +354,13 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
 
 def test_train_of_other_users_is_a_warning(tmp_path: Path) -> None:
     params = _with_train(tmp_path, [("a", "x", 1.0, 1.0)], [("other", "x", 0.0, 0.0)])
-    (row,) = warnings(asked_of(params), {"pop": _evaluation()}, ground_of(params))
+    (row,) = warnings(config_from_params(params), {"pop": _evaluation()}, ground_of(params))
     assert (row.kind, row.severity) == ("unrelated_train", "serious")
 
 
 def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
     def checked(params: Params, **models: Evaluated) -> list[str]:
-        return checked_kinds(asked_of(params), models, ground_of(params))
+        return checked_kinds(config_from_params(params), models, ground_of(params))
 
     params, with_train = _params(tmp_path), _with_train(tmp_path)
     ranked = _evaluation(k={"in_train": None}, order="rank")

@@ -8,9 +8,9 @@ from concord.metrics_core.comparison.inputs import Evaluated
 from concord.pipeline.dvc.changes import changes
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.dvc.revision import Former
-from tests.metrics_core.comparing.tables import asked_of, evaluated_of
+from tests.metrics_core.comparing.tables import config_for, evaluated_of
 
-ASKED = asked_of(["nDCG@10"], "als")
+ASKED = config_for(["nDCG@10"], "als")
 NOW = evaluated_of(ASKED, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
 THEN = evaluated_of(ASKED, {"nDCG@10": [0.4, 0.5] * 50})
 

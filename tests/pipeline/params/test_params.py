@@ -9,7 +9,7 @@ import pytest
 
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.gate import Gate
-from concord.pipeline.params.asked import asked_of
+from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.read import examined, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
@@ -296,7 +296,7 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
 
 
 def test_the_checkout_has_none_and_needs_none() -> None:
-    assert asked_of(read_params(ROOT / "params.yaml")).gate is None
+    assert config_from_params(read_params(ROOT / "params.yaml")).gate is None
 
 
 def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
     )
     path.write_text(DEMO.replace("gate: {}", gate), encoding="utf-8")
 
-    assert asked_of(read_params(path)).gate == Gate(
+    assert config_from_params(read_params(path)).gate == Gate(
         guardrails={"nDCG@10": "2%", "Coverage@10": 1.0},
         segments={"channel": {"R@20": "min_effect"}},
         success=("RBP(p=0.8)@10",),

@@ -1,7 +1,7 @@
-"""What params.yaml asks of the comparison."""
+"""The configuration of a comparison as params.yaml has it."""
 
 from concord.metrics_core.comparison.config import (
-    Asked,
+    ComparisonConfig,
     choice_findings,
     effects_of,
     in_report_order,
@@ -14,8 +14,8 @@ from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import Params
 
 
-def asked_of(params: Params) -> Asked:
-    """The choices, refused where they name a label that is not evaluated."""
+def config_from_params(params: Params) -> ComparisonConfig:
+    """Return the configuration of the comparison; raise InputError if it names a label that is not evaluated."""
     comparison, settings = params.comparison, Keys("comparison")
     labels = in_report_order(labels_of(params))
     evaluated = {str(label) for label in labels}
@@ -25,7 +25,7 @@ def asked_of(params: Params) -> Asked:
         raise InputError(
             Problem(settings.place(f"comparison.{key}"), what, fix) for key, what, fix in found
         )
-    return Asked(
+    return ComparisonConfig(
         title=params.report.title,
         conventions=params.pinned,
         labels=labels,
@@ -41,9 +41,9 @@ def asked_of(params: Params) -> Asked:
         panel=params.evaluation.panel,
         settings=settings,
         segments={name: each.cut for name, each in params.segments.items()},
-        gate=params.gate.asked if params.gate else None,
+        gate=params.gate.config if params.gate else None,
         replicates=replicates_of(params),
-        paired=comparison.paired_replicates,
+        paired_replicates=comparison.paired_replicates,
         max_missing_lists=comparison.max_missing_lists,
     )
 
