@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import Arguments
+from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.metrics.catalogue import expand
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.tables import per_user_writer
@@ -76,7 +76,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         resamples=999,
         seed=1,
         panel=False,
-        settings=Arguments(""),
+        settings=ArgumentNames(""),
     )
     ground = Ground(nowhere, None, None, None, {}, reading)
     return len(differences(Evidence(config, models, ground)))

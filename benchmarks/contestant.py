@@ -136,14 +136,14 @@ def bare_load(files: Files) -> Callable[[], float]:
     """The same file read by the same reader, sorted and written: no check, no hash."""
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.source import read_source
-    from concord.metrics_core.errors import Arguments
+    from concord.metrics_core.errors import ArgumentNames
     from concord.pipeline.running.connections import workspace
     from concord.pipeline.stages.load import write_query
 
     def work() -> float:
         with TemporaryDirectory() as folder, workspace() as connection:
             needed = ("user", "item", "rank")
-            table = InputTable(str(files[0]), "parquet", needed, (), {}, Arguments("lists"))
+            table = InputTable(str(files[0]), "parquet", needed, (), {}, ArgumentNames("lists"))
             read_source(connection, table)
             query = "SELECT user, item, rank FROM source ORDER BY user, rank"
             write_query(connection, query, Path(folder, "m.parquet"))

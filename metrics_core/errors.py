@@ -1,9 +1,10 @@
 """Errors: what is wrong with a table, an argument or a key of params.yaml, where, and how to fix it."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 AT_MOST = 20  # problems named in one message
 
@@ -32,17 +33,35 @@ class Affected:
         return f"{self.said}; {told} affected" if told else self.said
 
 
+Location = str | tuple[Any, ...]
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One thing to mend: where it is, what is wrong (with the value), what to change.
+    """What is wrong, where, and how to fix it.
 
-    affected : its rows, where the parts of a table may each have some
+    Attributes
+    ----------
+    location : str or tuple
+        A file, a table or an argument; a tuple holds the keys that lead to a setting, such as ("gate", "success").
+    what : str
+        What is wrong with the value.
+    fix : str
+        What to change.
+    affected : Affected, optional
+        Its rows, if the parts of a table may each have some.
     """
 
-    where: str
+    location: Location
     what: str
     fix: str
     affected: Affected | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def where(self) -> str:
+        """The location as text: keys are joined by dots, as in `gate.success`."""
+        keys = self.location
+        return keys if isinstance(keys, str) else ".".join(map(str, keys))
 
     def __str__(self) -> str:
         return f"{_plain(self.where)}: {_plain(self.what)}\n  fix: {_plain(self.fix)}"
@@ -64,9 +83,9 @@ class InputError(ValueError):
         super().__init__("\n".join(shown))
 
 
-def affecting(where: str, fix: str, affected: Affected) -> Problem:
-    """A problem that says how many rows or users it has."""
-    return Problem(where, affected.what, fix, affected)
+def affecting(location: Location, fix: str, affected: Affected) -> Problem:
+    """Return a problem that says how many rows or users it has."""
+    return Problem(location, affected.what, fix, affected)
 
 
 def in_words(number: int, noun: str) -> str:
@@ -74,9 +93,15 @@ def in_words(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def refuse(where: str, what: str, fix: str) -> InputError:
-    """An InputError with a single problem."""
-    return InputError([Problem(where, what, fix)])
+def refuse(location: Location, what: str, fix: str) -> InputError:
+    """Return an InputError with a single problem."""
+    return InputError([Problem(location, what, fix)])
+
+
+def raise_problems(problems: Iterable[Problem]) -> None:
+    """Raise an InputError if there are problems."""
+    if found := list(problems):
+        raise InputError(found)
 
 
 @dataclass(frozen=True)
@@ -137,83 +162,41 @@ def first_of(refusals: Iterable[Refusal]) -> Refusal:
     )
 
 
-class Settings(Protocol):
-    """What a fix says to set, in the words of whoever gave the table."""
-
-    def path(self) -> str:
-        """What to do where there is no such file."""
-
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        """The setting that names the table's own column."""
-
-    def all_columns(self) -> str:
-        """The setting that names columns, as a whole."""
-
-    def format(self, form: str = "") -> str:
-        """The setting that says in which format a file is."""
-
-    def unit(self) -> str:
-        """The setting that says which columns name a request."""
-
-    def requests(self, columns: Sequence[str]) -> str:
-        """The settings under which these columns and the user's name a request."""
-
-    def order(self) -> str:
-        """What to do where nothing says in which order the items of a list stand."""
-
-    def other_order(self, *, has_score: bool) -> str:
-        """What to do where the ranks do not say it."""
-
-    def input(self, policy: str, value: str = "") -> str:
-        """The setting of a policy of `input`."""
-
-    def conventions(self, knob: str, values: str) -> str:
-        """How to set a convention to other values than those of the preset."""
-
-    def metrics(self) -> str:
-        """The setting of what is evaluated."""
-
-    def segments(self) -> str:
-        """The setting of how users and items are cut into groups."""
-
-    def lacking(self, table: str) -> tuple[str, str]:
-        """That train, items or users were not given, and how to give them."""
-
-    def own_train(self) -> str:
-        """How to give another train, or none."""
-
-    def place(self, choice: str) -> str:
-        """Where a choice of the comparison stands, such as `segments.age`."""
-
-
 @dataclass(frozen=True)
-class Arguments:
-    """Settings as arguments of `evaluate`, `compare`, `explain` and `reconcile`; `name` is that of the table."""
+class ArgumentNames:
+    """Names of settings in messages, as arguments of a function; `name` is that of the table.
+
+    `ParamsKeys` has the same members.
+    """
 
     name: str
+    metrics: ClassVar = "`metrics`"
+    segments: ClassVar = "`segments`"
+    unit: ClassVar = "`unit`"
+    own_train: ClassVar = "give your own table as `train`, or none"
 
+    @property
     def path(self) -> str:
         return f"give the path of the file as `{self.name}`"
 
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        named = "None" if theirs == "null" else f"'{theirs}'"
-        return f"`columns={{'{self.name}': {{'{ours}': {named}}}}}`"
-
+    @property
     def all_columns(self) -> str:
         return f"`columns={{'{self.name}': …}}`"
+
+    def columns(self, ours: str, theirs: str = "…") -> str:
+        name = "None" if theirs == "null" else f"'{theirs}'"
+        return f"`columns={{'{self.name}': {{'{ours}': {name}}}}}`"
 
     def format(self, form: str = "") -> str:
         return f"the ending .{form}" if form else "the ending of its name"
 
-    def unit(self) -> str:
-        return "`unit`"
-
     def requests(self, columns: Sequence[str]) -> str:
         return f"`unit={['user', *columns]}` and `unit_mean='requests'` of the conventions"
 
+    @property
     def order(self) -> str:
-        named = self.columns("score")
-        return f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {named}"
+        column = self.columns("score")
+        return f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {column}"
 
     def other_order(self, *, has_score: bool) -> str:
         return f"give each user one list{', or leave out the ranks, so that scores decide' if has_score else ''}"
@@ -222,23 +205,67 @@ class Arguments:
         shown = f"'{value}'" if value else "…"
         return f"`input={{'{policy}': {shown}}}`"
 
-    def conventions(self, knob: str, values: str) -> str:
-        return f"set `{knob}` of the conventions to {values}"
+    def conventions(self, name: str, values: str) -> str:
+        return f"set `{name}` of the conventions to {values}"
 
-    def metrics(self) -> str:
-        return "`metrics`"
-
-    def segments(self) -> str:
-        return "`segments`"
-
-    def lacking(self, table: str) -> tuple[str, str]:
+    def missing_table(self, table: str) -> tuple[str, str]:
         return "which was not given", f"give it as `{table}`"
 
-    def own_train(self) -> str:
-        return "give your own table as `train`, or none"
+    def location(self, setting: str) -> str:
+        return setting
 
-    def place(self, choice: str) -> str:
-        return choice
+
+@dataclass(frozen=True)
+class ParamsKeys:
+    """Names of settings in messages, as keys of params.yaml; `name` is that of the table, such as `models.als`.
+
+    shared : columns whose names the table takes from `data.columns`
+    """
+
+    name: str
+    shared: frozenset[str] = frozenset()
+    metrics: ClassVar = "evaluation.metrics and evaluation.ks"
+    segments: ClassVar = "`segments:`"
+    unit: ClassVar = "`data.unit`"
+    own_train: ClassVar = "name your own files under `background:`, or write `background: {}`"
+    order: ClassVar = "set `order: file` if the rows stand in rank order"
+
+    @property
+    def path(self) -> str:
+        return f"set `{self.name}.path` to the file"
+
+    @property
+    def all_columns(self) -> str:
+        return f"`{self.name}.columns`"
+
+    def columns(self, ours: str, theirs: str = "…") -> str:
+        key = "data" if ours in self.shared else self.name
+        return f"`{key}.columns: {{{ours}: {theirs}}}`"
+
+    def format(self, form: str = "") -> str:
+        return f"`{self.name}.format{form and f': {form}'}`"
+
+    def requests(self, columns: Sequence[str]) -> str:
+        unit = ", ".join(name if name.isidentifier() else json.dumps(name) for name in columns)
+        return f"`data.unit: [user, {unit}]` and `conventions.unit_mean: requests`"
+
+    def other_order(self, *, has_score: bool) -> str:
+        return f"set {'`order: score` or ' if has_score else ''}`order: file`"
+
+    def input(self, policy: str, value: str = "") -> str:
+        return f"`input.{policy}{value and f': {value}'}`"
+
+    def conventions(self, name: str, values: str) -> str:
+        return f"set `conventions.{name}` to {values}, and `conventions.preset` to custom"
+
+    def missing_table(self, table: str) -> tuple[str, str]:
+        return "which background does not name", f"name the file as `background.{table}`"
+
+    def location(self, setting: str) -> str:
+        return f"params.yaml: {setting}"
+
+
+SettingNames = ArgumentNames | ParamsKeys
 
 
 EXTRAS = {  # package that is imported -> extra that installs it

@@ -63,7 +63,7 @@ from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
 from concord.metrics_core.evaluation.score import mean_weight
 from concord.metrics_core.files import WHOLE
@@ -135,7 +135,7 @@ def audit(
     Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
     Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
     """
-    chosen, settings = pinned_by(conventions), Arguments("truth")
+    chosen, settings = pinned_by(conventions), ArgumentNames("truth")
     refuse_unit(chosen)
     labels = labels_of(metrics)
     names = [str(label) for label in labels]

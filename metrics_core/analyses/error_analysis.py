@@ -39,7 +39,7 @@ from concord.metrics_core.comparison.segmentation import (
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.result import CONFIDENCE
@@ -137,7 +137,7 @@ def cases(
     """
     pinned, labels = pinned_by(conventions), labels_of(metrics)
     refuse_unit(unit, pinned)
-    settings, names = Arguments("truth"), [str(label) for label in labels]
+    settings, names = ArgumentNames("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}
     segmentations = segmentations_of(segments or {})
     _raise_problems([*model_findings(models), *label_findings(names, names)])
@@ -312,7 +312,7 @@ def _in_segment(evidence: Evidence, segments: Mapping[str, UserGroups], segment:
         for number, value in enumerate(groups.names)
     }
     if segment not in masks:
-        add = f"there are no segments of users: add some to {evidence.config.settings.segments()}"
+        add = f"there are no segments of users: add some to {evidence.config.settings.segments}"
         fix = f"name one of: {', '.join(masks)}" if masks else add
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]

@@ -35,7 +35,7 @@ from concord.metrics_core.comparison.segmentation import segment_findings, segme
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by, refuse_unread
 from concord.metrics_core.evaluation.inputs import refuse_unit
@@ -119,7 +119,7 @@ def compare(
     refuse_unit(unit, pinned)
     refuse_unread(columns, labels, pinned)
     deciding = [str(labels[0])] if primary is None else primary
-    settings, names = Arguments("truth"), [str(label) for label in labels]
+    settings, names = ArgumentNames("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}
     segmentations = segmentations_of(segments or {})
     _refuse(

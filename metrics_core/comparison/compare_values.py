@@ -35,7 +35,7 @@ from concord.metrics_core.comparison.value_tables import (
 from concord.metrics_core.conventions.conventions import shown
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
-from concord.metrics_core.errors import Arguments, InputError, Problem
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import MOST_K, Label
@@ -159,7 +159,7 @@ def compare_values(
         seed=seed,
         max_missing_lists=max_missing_lists,
         panel=False,
-        settings=Arguments("values"),
+        settings=ArgumentNames("values"),
     )
     models = {model: _evaluated(tables, model, config) for model in tables.tables}
     return compared_values(Evidence(config, models, _no_ground()), directions)

@@ -62,7 +62,9 @@ def refuse_other_users(evidence: Evidence) -> None:
                 f"{one} and {other} have lists for different {whose}s of whom nothing was observed, and under a propensity "
                 f"these count 0 in means of {listed(_sums(evidence))}"
             )
-            give = f"{config.settings.lacking('users')[1]}, or " if names_users(pinned) else ""
+            give = (
+                f"{config.settings.missing_table('users')[1]}, or " if names_users(pinned) else ""
+            )
             fix = f"{give}give both models lists for the same {whose}s"
             raise refuse("conventions: propensity", what, fix)
 

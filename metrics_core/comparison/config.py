@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from concord.metrics_core.comparison.segmentation import Segmentation
 from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
-from concord.metrics_core.errors import Settings
+from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
 from concord.metrics_core.results.gate import Gate
@@ -48,7 +48,7 @@ class ComparisonConfig:
         Of bootstrap, sign flips and list swaps, which start at `seed`.
     panel : bool
         True to compute the primary labels under the definitions of all presets too.
-    settings : Settings
+    settings : SettingNames
         How a fix names a setting: as an argument, or as a key of params.yaml.
     replicates : dict
         Model -> number of the replicate -> name of its lists.
@@ -71,7 +71,7 @@ class ComparisonConfig:
     resamples: int
     seed: int
     panel: bool
-    settings: Settings
+    settings: SettingNames
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -223,7 +223,7 @@ def baseline_findings(baseline: str, models: Collection[str]) -> Iterator[Findin
 
 
 def choice_findings(
-    primary: Sequence[str], effects: Effects, evaluated: Collection[str], settings: Settings
+    primary: Sequence[str], effects: Effects, evaluated: Collection[str], settings: SettingNames
 ) -> Iterator[Finding]:
     """Primary labels, and those of effects, that are not evaluated or cannot be tested."""
     yield from _primary_findings(primary, evaluated, settings)
@@ -252,7 +252,7 @@ def wide_findings(
 
 
 def _primary_findings(
-    primary: Sequence[str], evaluated: Collection[str], settings: Settings
+    primary: Sequence[str], evaluated: Collection[str], settings: SettingNames
 ) -> Iterator[Finding]:
     named = [spelled(text) for text in primary]
     for label in dict.fromkeys(named):
@@ -266,7 +266,7 @@ def _primary_findings(
 
 
 def _effect_findings(
-    effects: Mapping[str, Effect], evaluated: Collection[str], settings: Settings
+    effects: Mapping[str, Effect], evaluated: Collection[str], settings: SettingNames
 ) -> Iterator[Finding]:
     named = {spelled(text) for text in effects if text != DEFAULT}
     for label in sorted(named - set(evaluated)):
@@ -279,6 +279,8 @@ def _effect_findings(
         yield "min_effect", what, f"add `{DEFAULT}:` for the labels that it does not name"
 
 
-def _not_evaluated(key: str, label: str, evaluated: Collection[str], settings: Settings) -> Finding:
-    fix = f"{did_you_mean(label, evaluated)} (or add it to {settings.metrics()})"
+def _not_evaluated(
+    key: str, label: str, evaluated: Collection[str], settings: SettingNames
+) -> Finding:
+    fix = f"{did_you_mean(label, evaluated)} (or add it to {settings.metrics})"
     return key, f"{label!r} is not evaluated", fix

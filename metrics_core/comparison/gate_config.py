@@ -131,7 +131,7 @@ def gate_findings(gate: Gate, config: ComparisonConfig, models: Sequence[str]) -
         place = f"gate.segments.{name}"
         if name not in config.segments:
             known = set(config.segments)
-            fix = nearest(name, known) if known else f"add it to {config.settings.segments()}"
+            fix = nearest(name, known) if known else f"add it to {config.settings.segments}"
             yield "gate.segments", f"{name!r} is no segmentation", fix
             continue
         for label in margins:
@@ -145,7 +145,7 @@ def gate_findings(gate: Gate, config: ComparisonConfig, models: Sequence[str]) -
 def _label_findings(place: str, label: str, config: ComparisonConfig) -> Iterator[Finding]:
     evaluated = [str(each) for each in config.labels]
     if label not in evaluated:
-        fix = f"{did_you_mean(label, evaluated)} (or add it to {config.settings.metrics()})"
+        fix = f"{did_you_mean(label, evaluated)} (or add it to {config.settings.metrics})"
         yield place, f"{label!r} is not evaluated", fix
     elif is_pooled(parse(label), config.conventions):
         what = f"{label} is pooled over users under these conventions, so that it has no interval"

@@ -144,7 +144,7 @@ class ModelTables:
             if fold == WHOLE:
                 raise
             raise InputError(
-                replace(each, where=f"fold {fold}: {each.where}") for each in error.problems
+                replace(each, location=f"fold {fold}: {each.where}") for each in error.problems
             ) from None
 
     def _read_truth(self, truth: Data) -> _Truth:

@@ -19,7 +19,7 @@ from concord.metrics_core.comparison.segmentation import (
     unknown_column,
 )
 from concord.metrics_core.data.relations import Table, files, scan, schema, view, whole
-from concord.metrics_core.errors import Settings, refuse
+from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label, parse
@@ -120,13 +120,13 @@ def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColu
 
 
 def refuse_unknown_column(
-    settings: Settings, known: Table, name: str, segmentation: ByColumn
+    settings: SettingNames, known: Table, name: str, segmentation: ByColumn
 ) -> None:
     """Raises an InputError where the users' table lacks the column."""
     columns = [column for column in schema(known) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
-            settings.place(f"segments.{name}"), *unknown_column(segmentation.column, columns)
+            settings.location(f"segments.{name}"), *unknown_column(segmentation.column, columns)
         )
 
 
@@ -142,11 +142,11 @@ def _by_activity(train: Table, segmentation: ByActivity, users: pl.Series) -> Us
 
 
 def _by_column(
-    settings: Settings, known: Table, name: str, segmentation: ByColumn, users: pl.Series
+    settings: SettingNames, known: Table, name: str, segmentation: ByColumn, users: pl.Series
 ) -> UserGroups:
     column = segmentation.column
     refuse_unknown_column(settings, known, name, segmentation)
-    table, where = whole(known), settings.place(f"segments.{name}")
+    table, where = whole(known), settings.location(f"segments.{name}")
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
     columns = [table["user"].cast(pl.String), table[column].alias("value")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from concord.metrics_core.errors import InputError, Problem, Settings, refuse
+from concord.metrics_core.errors import InputError, Problem, SettingNames, refuse
 
 
 @dataclass(frozen=True)
@@ -142,12 +142,12 @@ _WRITE = {
 
 
 def segment_findings(
-    segments: Mapping[str, Segmentation], given: Collection[str], settings: Settings
+    segments: Mapping[str, Segmentation], given: Collection[str], settings: SettingNames
 ) -> Iterator[tuple[str, str, str]]:
     """(which entry, what is wrong, what to do): tables that were not given, ends that do not rise."""
     for name, segmentation in segments.items():
         if segmentation.needs not in given:
-            what, fix = settings.lacking(segmentation.needs)
+            what, fix = settings.missing_table(segmentation.needs)
             yield (
                 f"segments.{name}",
                 f"needs {segmentation.needs}, {what}",

@@ -16,7 +16,7 @@ from concord.metrics_core.data.frames import Data, table_of
 from concord.metrics_core.data.input_table import InputTable, columns_of
 from concord.metrics_core.data.paths import RemotePath, place_of
 from concord.metrics_core.data.source import format_of, refuse_missing
-from concord.metrics_core.errors import Arguments, InputError, Problem, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
@@ -52,9 +52,9 @@ def table_given(name: str, data: Data, named: Columns, *, role: str | None = Non
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
         path = place_of(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
-        settings = Arguments(name)
+        settings = ArgumentNames(name)
         if not str(data).strip():
-            raise refuse(name, "is an empty text, which is no path", settings.path())
+            raise refuse(name, "is an empty text, which is no path", settings.path)
         refuse_missing(path, settings)
         return _table(name, role, named, str(path), format_of(path, None, settings))
     if isinstance(data, Mapping) and role in _MAPPINGS:
@@ -78,7 +78,7 @@ def _table(
     held: pa.Table | None = None,
 ) -> InputTable:
     columns = columns_of(_COLUMNS[role], named.get(argument, {}))
-    return InputTable(path or argument, form, *columns, Arguments(argument), held=held)
+    return InputTable(path or argument, form, *columns, ArgumentNames(argument), held=held)
 
 
 def columns_named(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:

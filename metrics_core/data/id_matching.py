@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.units import owner_sql, rest_sql
-from concord.metrics_core.errors import InputError, Problem, Settings, in_words, refuse
+from concord.metrics_core.errors import InputError, Problem, SettingNames, in_words, refuse
 
 _DISTINCT = """
 CREATE OR REPLACE TEMP TABLE {id}s_listed AS SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL;
@@ -55,7 +55,7 @@ class Met:
     columns: Mapping[str, str]
     items: str | None
     unknown_items: str
-    settings: Settings
+    settings: SettingNames
 
     def where(self, column: str) -> str:
         """Where a problem of a column stands."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.paths import Place, place_of
-from concord.metrics_core.errors import InputError, Problem, Settings, refuse
+from concord.metrics_core.errors import InputError, Problem, SettingNames, refuse
 
 Kind = Literal[
     "text", "integer", "unsigned", "half", "single", "float", "json"
@@ -52,7 +52,7 @@ class InputTable:
     needs: tuple[str, ...]
     may_have: tuple[str, ...]
     columns: Mapping[str, str]
-    settings: Settings
+    settings: SettingNames
     unit: Mapping[str, str] = field(default_factory=dict)
     held: pa.Table | None = None
     row_name: Callable[[int], str] | None = None
@@ -134,7 +134,7 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             meant = f"did you mean {near[0]!r}? Else " if near else ""
             fix = f"{meant}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
-                fix = f"{meant}add it where the table is made, or mend {file.settings.unit()}"
+                fix = f"{meant}add it where the table is made, or mend {file.settings.unit}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
@@ -162,7 +162,7 @@ def shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Prob
     for theirs, times in Counter(chosen.values()).items():
         if times > 1:
             ours = " and ".join(repr(name) for name in chosen if chosen[name] == theirs)
-            fix = f"name a column for each in {file.settings.all_columns()}, or rename this one where the table is made"
+            fix = f"name a column for each in {file.settings.all_columns}, or rename this one where the table is made"
             yield Problem(f"{file.name}: column {theirs!r}", f"would be {ours} at once", fix)
 
 
@@ -179,7 +179,7 @@ def unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
 def refuse_columns_mapping(file: InputTable, form: str) -> None:
     if file.columns:
         what = f"{form} has no column names"
-        raise refuse(file.name, what, f"leave out {file.settings.all_columns()}")
+        raise refuse(file.name, what, f"leave out {file.settings.all_columns}")
 
 
 def with_positions(

@@ -7,7 +7,7 @@ import duckdb
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.row_checks import Place, only_row, whose
-from concord.metrics_core.errors import Affected, Problem, Settings, affecting
+from concord.metrics_core.errors import Affected, Problem, SettingNames, affecting
 
 RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
 LARGEST_FLOAT32 = 3.4028234663852886e38
@@ -34,7 +34,7 @@ class Lists:
     ranking: Ranking
     place: Place
     nan_last: bool
-    settings: Settings
+    settings: SettingNames
 
     @property
     def key(self) -> str:

@@ -187,5 +187,5 @@ def rank_source(
         )
     except ListsError as error:
         name = source.file.name
-        found = [replace(each, where=f"{name}: {each.where}") for each in error.problems]
+        found = [replace(each, location=f"{name}: {each.where}") for each in error.problems]
         raise InputError(with_hint(connection, source, found)) from None

@@ -33,7 +33,7 @@ from concord.metrics_core.data.row_checks import (
     row_number,
     wrong_rows,
 )
-from concord.metrics_core.errors import Problem, Settings
+from concord.metrics_core.errors import Problem, SettingNames
 
 ROWS = 1 << 20  # a batch
 _TIE_BREAK = {
@@ -107,7 +107,7 @@ def rank_lists(
     into: str = "ranked",
     place: Place = row_number,
     nan_last: bool = False,
-    settings: Settings,
+    settings: SettingNames,
 ) -> Ranked:
     """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
 
@@ -162,7 +162,7 @@ def rank_lists(
 
 
 def decided(
-    order: str | None, has_rank: bool, has_score: bool, ties: str, settings: Settings
+    order: str | None, has_rank: bool, has_score: bool, ties: str, settings: SettingNames
 ) -> str:
     """What orders lists: rank, score or file.
 
@@ -172,7 +172,7 @@ def decided(
     """
     if order is None and not (has_rank or has_score):
         what = "there are neither ranks nor scores"
-        raise ListsError([Problem("lists", what, settings.order())])
+        raise ListsError([Problem("lists", what, settings.order)])
     order = order or ("rank" if has_rank else "score")
     if (order == "rank" and not has_rank) or (order == "score" and not has_score):
         raise ListsError(

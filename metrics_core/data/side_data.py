@@ -177,7 +177,7 @@ def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
         Problem(
             f"{file.name}: column {theirs!r}",
             f"is missing; the columns are: {', '.join(names)}",
-            f"mend {file.settings.all_columns()}",
+            f"mend {file.settings.all_columns}",
         )
         for theirs in ours
         if theirs not in names

@@ -20,7 +20,7 @@ from concord.metrics_core.data.paths import Place, RemotePath
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
-from concord.metrics_core.errors import AT_MOST, InputError, Problem, Settings, in_words, refuse
+from concord.metrics_core.errors import AT_MOST, InputError, Problem, SettingNames, in_words, refuse
 from concord.metrics_core.files import STORES, is_address, refuse_special, shown
 
 # As a float writes them; one of more digits may be another number than was meant.
@@ -165,7 +165,7 @@ class Source:
         return self.raw.kinds[column] in ("text", "json")
 
 
-def format_of(path: Place, given: str | None, settings: Settings) -> str:
+def format_of(path: Place, given: str | None, settings: SettingNames) -> str:
     """The format that is given, or else the one that the file's name tells."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
@@ -281,7 +281,7 @@ def _opened(
     return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
 
-def refuse_missing(path: Place, settings: Settings) -> None:
+def refuse_missing(path: Place, settings: SettingNames) -> None:
     """Refuse a path where there is nothing, or an empty file."""
     if isinstance(path, RemotePath):
         _refuse_missing_object(path, settings)
@@ -290,11 +290,11 @@ def refuse_missing(path: Place, settings: Settings) -> None:
         is_there = path.exists()
     except OSError as error:
         what = f"cannot be a path: {error.strerror}"
-        raise refuse(f"{str(path)[:60]}…", what, settings.path()) from None
+        raise refuse(f"{str(path)[:60]}…", what, settings.path) from None
     if not is_there:
         if is_address(str(path)):
             stores = ", ".join(f"{scheme}://" for scheme in STORES)
-            fix = f"fetch what stands there first, and {settings.path()}; {stores} are read where they are"
+            fix = f"fetch what stands there first, and {settings.path}; {stores} are read where they are"
             raise refuse(shown(str(path)), "is an address, not a file of this machine", fix)
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
@@ -305,17 +305,17 @@ def refuse_missing(path: Place, settings: Settings) -> None:
             raise refuse(
                 str(path), "there is no such file below this folder", f"write {str(above)!r}"
             )
-        raise refuse(str(path), what, settings.path())
-    refuse_special(path, f"write its content to a file, and {settings.path()}")
+        raise refuse(str(path), what, settings.path)
+    refuse_special(path, f"write its content to a file, and {settings.path}")
     if path.is_file() and path.stat().st_size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 
-def _refuse_missing_object(path: RemotePath, settings: Settings) -> None:
+def _refuse_missing_object(path: RemotePath, settings: SettingNames) -> None:
     if not path.exists():
         if not path.bucket_exists():
             raise InputError([missing_bucket(str(path))])
-        fix = f"{settings.path()}, and check the key"
+        fix = f"{settings.path}, and check the key"
         raise refuse(str(path), "there is no such object, nor a folder of that name", fix)
     if path.is_file() and path.size == 0:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")

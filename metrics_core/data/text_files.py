@@ -262,7 +262,7 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
     if file.unit:
         what = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
-        raise refuse(file.name, what, f"write another format, or mend {file.settings.unit()}")
+        raise refuse(file.name, what, f"write another format, or mend {file.settings.unit}")
     judged = "grade" in file.fields or ".qrels" in file.path.suffixes
     places, width, shape = SHAPES["grade" if judged else "score"]
     places = {name: place for name, place in places.items() if name in file.fields}

@@ -73,7 +73,7 @@ def number_checks(
 ) -> list[RowCheck]:
     checks = [_missing(source, column, f"give every row a {column}, or {DROP}")]
     if column in source.unsure:
-        fix = f"write plain numbers (decimal point), or name another column: {source.file.settings.all_columns()}"
+        fix = f"write plain numbers (decimal point), or name another column: {source.file.settings.all_columns}"
         checks += _unreadable_numbers(column, what, fix)
     if column == "rank":
         beyond = f"rank NOT BETWEEN -{EXACT} AND {EXACT}"
@@ -92,7 +92,7 @@ def value_problems(
 ) -> list[Problem]:
     names = {column: source.file.theirs(column) for column in source.columns}
     found = wrong_rows(connection, "source", checks, place=source.raw.place, names=names)
-    return [replace(each, where=f"{source.file.name}: {each.where}") for each in found]
+    return [replace(each, location=f"{source.file.name}: {each.where}") for each in found]
 
 
 def sound_rows(checks: list[RowCheck]) -> str:

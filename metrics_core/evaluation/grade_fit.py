@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import Problem, Settings
+from concord.metrics_core.errors import Problem, SettingNames
 from concord.metrics_core.metrics.catalogue import Label
 
 
@@ -12,7 +12,7 @@ def misgraded(
     labels: Sequence[Label],
     conventions: Conventions,
     truth: str,
-    settings: Settings,
+    settings: SettingNames,
 ) -> Iterator[Problem]:
     """Why all metrics would be undefined, or ERR no probability.
 
@@ -27,7 +27,7 @@ def misgraded(
 
 
 def unreached(
-    highest: float | None, conventions: Conventions, truth: str, settings: Settings
+    highest: float | None, conventions: Conventions, truth: str, settings: SettingNames
 ) -> Iterator[Problem]:
     """A threshold that no grade reaches."""
     least = conventions.relevance_threshold
@@ -35,7 +35,7 @@ def unreached(
         what = f"is {least:g}, and the highest grade in {truth} is {highest:g}: nobody has a relevant item"
         named = settings.columns("grade", "rating")
         fix = f"lower it, or name the column of the grades: {named}"
-        yield Problem(settings.place("conventions.relevance_threshold"), what, fix)
+        yield Problem(settings.location("conventions.relevance_threshold"), what, fix)
 
 
 def beyond_err(
@@ -43,7 +43,7 @@ def beyond_err(
     labels: Sequence[Label],
     conventions: Conventions,
     truth: str,
-    settings: Settings,
+    settings: SettingNames,
 ) -> Iterator[Problem]:
     """A grade above the highest that ERR makes a probability of."""
     limits = [
@@ -52,4 +52,4 @@ def beyond_err(
     if highest is not None and limits and min(limits) < highest:
         what = f"is {min(limits):g}, and {truth} has grade {highest:g}"
         fix = f"set it to {highest:g}, or leave out ERR"
-        yield Problem(settings.place("conventions.err_max_grade"), what, fix)
+        yield Problem(settings.location("conventions.err_max_grade"), what, fix)

@@ -8,10 +8,9 @@ from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
 from concord.metrics_core.comparison.inputs import Evidence, Ground
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.data.relations import files
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, refuse
 from concord.pipeline.commands.stale import warn_if_stale
 from concord.pipeline.params.config import config_from_params
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
 from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
@@ -31,9 +30,9 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
     config = config_from_params(params)
     refuse_unit(config.conventions)
     if "train" not in params.background:
-        problem, fix = config.settings.lacking("train")
+        problem, fix = config.settings.missing_table("train")
         raise refuse(
-            config.settings.place("background"), f"an audit reads the train, {problem}", fix
+            config.settings.location("background"), f"an audit reads the train, {problem}", fix
         )
     refuse_folder("--csv", csv)
     config = replace(config, labels=config.primary_labels)
@@ -42,7 +41,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
     if missing := list(_missing_files(ground)):
         raise InputError(missing)
     warn_if_stale(params)
-    times = [Keys(key).columns("time") for key in ("data.truth", "background.train")]
+    times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
     result = audit_evaluations(
         Evidence(config, with_replicates(lists, config), ground),
         times_fix=f"set {' and '.join(times)} and run `dvc repro`",

@@ -124,7 +124,7 @@ def _write(text: str) -> list[Problem]:
         beside.write_text(text, encoding="utf-8", newline="")
         params, refusal = examined(beside)
         problems = [
-            replace(each, where=_renamed(each.where, beside))
+            replace(each, location=_renamed(each.where, beside))
             for each in (refusal.problems if refusal else ())
         ]
         refused = [each for each in problems if params is None or f", {SECTION}." in each.where]

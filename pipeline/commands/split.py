@@ -17,7 +17,7 @@ from concord.metrics_core.data.input_table import InputTable, columns_of
 from concord.metrics_core.data.paths import place_of
 from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
 from concord.metrics_core.data.source import format_of, refuse_missing
-from concord.metrics_core.errors import Arguments, InputError, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, refuse
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import counted, say
@@ -34,15 +34,17 @@ _OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
 
 
 @dataclass(frozen=True)
-class _Options(Arguments):
-    """Settings as options of the command."""
+class _OptionNames(ArgumentNames):
+    """Names of settings in messages, as options of the command."""
 
+    @property
     def path(self) -> str:
         return "name the file of interactions"
 
     def columns(self, ours: str, theirs: str = "…") -> str:
         return f"`--column {ours}={'' if theirs == 'null' else theirs}`"
 
+    @property
     def all_columns(self) -> str:
         return "`--column OURS=THEIRS`"
 
@@ -79,7 +81,7 @@ def split(arguments: Namespace) -> None:
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    place, settings = place_of(path), _Options(INTERACTIONS)
+    place, settings = place_of(path), _OptionNames(INTERACTIONS)
     refuse_missing(place, settings)
     required_and_optional = columns_of(INTERACTIONS_COLUMNS, _parse_columns(columns))
     return InputTable(path, format_of(place, None, settings), *required_and_optional, settings)

@@ -15,14 +15,13 @@ from ruamel.yaml.error import YAMLError
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import InputError, Problem, in_words
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import catalogue_of, refuse_missing, with_shelf
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import Awaited, awaited, dvc_yaml, run_files
 from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.paths import unwatched_by_dvc
@@ -198,7 +197,9 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
     for name, segmentation in params.segments.items():
         if isinstance(segmentation, ByColumn):
             known = Path(params.results.data) / "users.parquet"
-            yield from _of(refuse_unknown_column, Keys("segments"), known, name, segmentation.cut)
+            yield from _of(
+                refuse_unknown_column, ParamsKeys("segments"), known, name, segmentation.cut
+            )
 
 
 def _tell_fit(params: Params, model: str) -> None:

@@ -19,6 +19,7 @@ from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data.input_table import InputTable, columns_of
 from concord.metrics_core.data.load_lists import names_requests, units_of
+from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.results.words import listed
 from concord.pipeline.init.discovery import Found
@@ -30,7 +31,6 @@ from concord.pipeline.init.tables import (
     stands_twice,
     value_range,
 )
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.repository import repository
 from concord.pipeline.running.connections import workspace
 
@@ -64,7 +64,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
 
 def _input(table: Table) -> InputTable:
     columns = columns_of(lists.COLUMNS, table.columns)
-    return InputTable(str(table.path), table.peeked.form, *columns, Keys("models"))
+    return InputTable(str(table.path), table.peeked.form, *columns, ParamsKeys("models"))
 
 
 _ID = re.compile(r"[0-9a-f]{32}")

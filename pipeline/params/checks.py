@@ -21,12 +21,11 @@ from concord.metrics_core.comparison.segmentation import segment_findings
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
 from concord.metrics_core.conventions.presets import departures, unknown_preset
 from concord.metrics_core.data.units import mean_findings
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import ParamsKeys, in_words
 from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.metrics.catalogue import idle_overrides
 from concord.metrics_core.results.words import listed
 from concord.pipeline.params.config import compared_models, config_from_params, replicates_of
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import label_findings, labels_of, metric_findings
 from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
 from concord.pipeline.params.yaml_files import Finding
@@ -229,7 +228,7 @@ def _unit_findings(params: Params) -> Iterator[Finding]:
 
 def _segment_findings(params: Params) -> Iterator[Finding]:
     segments = {name: each.cut for name, each in params.segments.items()}
-    for place, what, fix in segment_findings(segments, params.background, Keys("segments")):
+    for place, what, fix in segment_findings(segments, params.background, ParamsKeys("segments")):
         yield ("segments", place.removeprefix("segments.")), what, fix
 
 

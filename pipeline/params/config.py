@@ -7,23 +7,22 @@ from concord.metrics_core.comparison.config import (
     in_report_order,
 )
 from concord.metrics_core.comparison.replicate_config import Named, models_of, named_by
-from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem
 from concord.metrics_core.metrics.catalogue import spelled
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import Params
 
 
 def config_from_params(params: Params) -> ComparisonConfig:
     """Return the configuration of the comparison; raise InputError if it names a label that is not evaluated."""
-    comparison, settings = params.comparison, Keys("comparison")
+    comparison, settings = params.comparison, ParamsKeys("comparison")
     labels = in_report_order(labels_of(params))
     evaluated = {str(label) for label in labels}
     if found := list(
         choice_findings(comparison.primary, comparison.min_effect, evaluated, settings)
     ):
         raise InputError(
-            Problem(settings.place(f"comparison.{key}"), what, fix) for key, what, fix in found
+            Problem(settings.location(f"comparison.{key}"), what, fix) for key, what, fix in found
         )
     return ComparisonConfig(
         title=params.report.title,

@@ -6,11 +6,10 @@ from contextlib import suppress
 from typing import Any
 
 from concord.metrics_core.comparison.config import choice_findings
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import ParamsKeys, refuse
 from concord.metrics_core.metrics.catalogue import Label, expand, parse
 from concord.metrics_core.metrics.own import of_file
 from concord.metrics_core.metrics.spelling import label_meant
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import Finding
 
@@ -44,7 +43,7 @@ def label_findings(params: Params) -> list[Finding]:
     findings += _column_findings(params, labels)
     comparison = params.comparison
     choices = choice_findings(
-        comparison.primary, comparison.min_effect, evaluated, Keys("comparison")
+        comparison.primary, comparison.min_effect, evaluated, ParamsKeys("comparison")
     )
     return [*findings, *((("comparison", key), what, fix) for key, what, fix in choices)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import InputError, ParamsKeys, refuse
 from concord.metrics_core.metrics.own import declare, load
 from concord.pipeline.params.checks import (
     early_findings,
@@ -16,7 +16,6 @@ from concord.pipeline.params.checks import (
     shape_findings,
     value_findings,
 )
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.paths import place_findings, refuse_outside, result_findings
 from concord.pipeline.params.repository import where_to_run
@@ -87,7 +86,7 @@ def refuse_unfit(params: Params, own_metrics: Path) -> None:
 
     key = "background.metrics"
     refuse_outside(key, own_metrics, allow_outside=params.input.allow_outside)
-    refuse_missing(own_metrics, Keys(key))
+    refuse_missing(own_metrics, ParamsKeys(key))
 
 
 def _version_findings(made_for: Any) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.id_matching import Met
 from concord.metrics_core.data.relations import Table, connect, files, share_id_types, view
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import InputError, ParamsKeys, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -36,7 +36,6 @@ from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import known_of, load_json
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Judged
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -154,7 +153,7 @@ def check_model_ids(params: Params, model: str) -> dict[str, Any]:
         {str(ours): theirs for ours, theirs in entry.columns.items()},
         catalogue.path if catalogue else None,
         params.input.unknown_items,
-        Keys(f"models.{model}"),
+        ParamsKeys(f"models.{model}"),
     )
     return check_ids(model_data(params, model), met, of_requests=bool(params.data.unit))
 
@@ -165,7 +164,7 @@ def check_grades(params: Params, model: str) -> None:
     with reading([truth]) as connection:
         connection.read_parquet(str(truth)).create_view("truth")
         (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
-    name, settings = params.data.truth.path, Keys("data.truth")
+    name, settings = params.data.truth.path, ParamsKeys("data.truth")
     if problems := list(misgraded(highest, labels_of(params), params.pinned, name, settings)):
         raise InputError(problems)
 

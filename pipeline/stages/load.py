@@ -32,9 +32,8 @@ from concord.metrics_core.data.quality import in_numbers, of_folds
 from concord.metrics_core.data.source import format_of, refuse_missing
 from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.data.whole_lists import WholeLists
-from concord.metrics_core.errors import in_words, refuse
+from concord.metrics_core.errors import ParamsKeys, in_words, refuse
 from concord.metrics_core.files import WHOLE
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 from concord.pipeline.params.paths import refuse_outside
 from concord.pipeline.params.read import read_params, refuse_unfit
@@ -189,7 +188,7 @@ def policies(params: Params) -> Policies:
 def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
-    path, settings = place_of(entry.path), Keys(key)
+    path, settings = place_of(entry.path), ParamsKeys(key)
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
     refuse_missing(path, settings)
     form = format_of(path, entry.format, settings)
@@ -198,7 +197,7 @@ def _table(
     if form == "trec":  # it has no names of columns
         shared = {}
     needs, may_have, mapped = columns_of(columns, shared | own)
-    settings = Keys(key, frozenset(shared))
+    settings = ParamsKeys(key, frozenset(shared))
     return InputTable(str(path), form, needs, may_have, mapped, settings)
 
 

@@ -77,7 +77,7 @@ def refused(error: ValueError, fix: str) -> InputError:
 def as_options(error: InputError, options: Mapping[str, str]) -> InputError:
     """The refusal of the library, its arguments named as the options that they come from."""
     return InputError(
-        replace(problem, where=f"{PLACE}: {options[problem.where]}")
+        replace(problem, location=f"{PLACE}: {options[problem.where]}")
         if problem.where in options
         else problem
         for problem in error.problems

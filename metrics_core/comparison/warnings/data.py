@@ -12,7 +12,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import column, files, view
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.units import owner_sql
-from concord.metrics_core.errors import Settings, in_words
+from concord.metrics_core.errors import SettingNames, in_words
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import percent
@@ -170,7 +170,7 @@ _OWNED = {"item": "truth.item", "user": "truth.owner"}
 
 
 def data_warnings(
-    ground: Ground, settings: Settings, *, of_requests: bool = False
+    ground: Ground, settings: SettingNames, *, of_requests: bool = False
 ) -> Iterator[Warned]:
     """What train and truth say of each other; of_requests: is the truth that of requests, whose users the train knows?"""
     if ground.train is None:
@@ -204,14 +204,14 @@ def data_warnings(
             yield born_after(kind, late, total, users=of_users, items=of_items)
 
 
-def unrelated_train(settings: Settings) -> Warned:
+def unrelated_train(settings: SettingNames) -> Warned:
     """On a train that knows nobody of the truth."""
     return warned(
         "unrelated_train",
         "serious",
         [],
         "No user of the truth stands in the train: is it what these models learned from?",
-        settings.own_train(),
+        settings.own_train,
     )
 
 

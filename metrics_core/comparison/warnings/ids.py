@@ -6,7 +6,7 @@ from typing import Any
 from concord.metrics_core.comparison.inputs import Ground, Json, Models, lists_of
 from concord.metrics_core.comparison.warnings.base import warned
 from concord.metrics_core.comparison.warnings.data import grade_warnings
-from concord.metrics_core.errors import Arguments, InputError, Settings, in_words
+from concord.metrics_core.errors import ArgumentNames, InputError, SettingNames, in_words
 from concord.metrics_core.evaluation.grade_fit import beyond_err, unreached
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.results.comparison_parts import Warned
@@ -53,13 +53,13 @@ def rewritten_warning(
 Fits = Mapping[str, Json]
 
 
-def id_warnings(models: Models, settings: Settings) -> Iterator[Warned]:
+def id_warnings(models: Models, settings: SettingNames) -> Iterator[Warned]:
     """On ids, model by model and together."""
     yield from _same_file(models)
     yield from fit_warnings({m: e.summary.get("fit", {}) for m, e in models.items()}, settings)
 
 
-def fit_warnings(fits: Fits, settings: Settings) -> Iterator[Warned]:
+def fit_warnings(fits: Fits, settings: SettingNames) -> Iterator[Warned]:
     """On what the ids of lists have in common with the truth; `fits`: model -> as `fit_of` says it."""
     yield from _spelled_otherwise(fits)
     yield from _no_common_item(fits)
@@ -110,7 +110,7 @@ def _no_common_item(fits: Fits) -> Iterator[Warned]:
         )
 
 
-def _not_in_catalogue(fits: Fits, settings: Settings) -> Iterator[Warned]:
+def _not_in_catalogue(fits: Fits, settings: SettingNames) -> Iterator[Warned]:
     rows = {model: fit.get("unknown_items") or 0 for model, fit in fits.items()}
     who = [model for model, count in rows.items() if count]
     if who:
@@ -139,11 +139,11 @@ def doubts(
     ------
     InputError : a grade is beyond what ERR makes a probability of
     """
-    settings = Arguments("truth")
+    settings = ArgumentNames("truth")
     if wrong := list(beyond_err(highest, task.labels, task.conventions, "truth", settings)):
         raise InputError(wrong)
     for problem in unreached(highest, task.conventions, "truth", settings):
         sentence = f"{problem.where} {problem.what}."
         yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
     yield from grade_warnings(grades, task.conventions)
-    yield from fit_warnings({"recs": fit}, Arguments("recs"))
+    yield from fit_warnings({"recs": fit}, ArgumentNames("recs"))

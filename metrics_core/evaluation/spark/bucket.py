@@ -113,7 +113,7 @@ def mark(origin: int) -> str:
 
 def unmarked(problem: Problem, words: Callable[[int], str]) -> Problem:
     """The problem with its rows as messages name them."""
-    return replace(problem, where=_MARK.sub(lambda found: words(int(found[1])), problem.where))
+    return replace(problem, location=_MARK.sub(lambda found: words(int(found[1])), problem.where))
 
 
 def raise_refusals(facts: Sequence[Facts]) -> None:

@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
 from concord.metrics_core.comparison.leaderboard import metrics_of, scores
 from concord.metrics_core.comparison.provenance import conventions
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.errors import Arguments
+from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
@@ -50,7 +50,7 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         labels=found,
         ks=sorted({label.k for label in found if label.k is not None}),
         min_effects=effects_of(effects, list(labels)),
-        settings=Arguments(""),
+        settings=ArgumentNames(""),
         **{**defaults, **chosen},
     )
 

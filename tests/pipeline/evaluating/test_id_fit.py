@@ -8,8 +8,8 @@ import pytest
 
 from concord.metrics_core.comparison.inputs import Evaluated
 from concord.metrics_core.comparison.warnings.ids import id_warnings
+from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.pipeline.params.keys import Keys
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.stages.evaluate import check_model_ids
 from tests.pipeline.loading.load_project import params_of
@@ -114,7 +114,7 @@ def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
         )
         for name, fit in models.items()
     }
-    return {row.kind: row for row in id_warnings(evaluations, Keys("comparison"))}
+    return {row.kind: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
