@@ -8,13 +8,13 @@ from scipy.special import ndtri
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.analyses.calibrate_statistics import (
-    FEWEST_FOR_TAU,
-    by_permutation,
-    chance,
+    permutation_p_values,
     sign_interval,
+    sign_test_p,
     tau_b,
     tau_interval,
 )
+from concord.metrics_core.results.calibration import MIN_FOR_TAU
 
 CONFIDENCE = 0.95
 SIZES = (5, 10, 20, 40)
@@ -50,7 +50,7 @@ def order() -> list[str]:
     for name, spread in (("normal", _normal), ("heavy tails", _heavy)):
         for true in (0.0, 0.3, 0.6):
             for n in SIZES:
-                if n >= FEWEST_FOR_TAU:
+                if n >= MIN_FOR_TAU:
                     rows.append((name, f"{true:.1f}", f"{n}", *_order(spread, true, n)))
     return [
         "## Kendall's tau against past experiments",
@@ -139,7 +139,7 @@ def _best(rng: np.random.Generator, n: int, shared: float, positive: float) -> l
     own = rng.normal(size=(LABELS, n))
     offline = math.sqrt(shared) * common + math.sqrt(1 - shared) * own + positive
     online = rng.normal(size=n) + positive
-    found = by_permutation(offline, online, np.sign(online))
+    found = permutation_p_values(offline, online, np.sign(online))
     agree = (np.sign(offline) == np.sign(online)).sum(axis=1).tolist()
     named = [found.sign.min(), found.tau.min(), found.sign_best.min(), found.tau_best.min()]
-    return [p <= 1 - CONFIDENCE for p in (chance(max(agree), n), chance(agree[0], n), *map(float, named))]  # fmt: skip
+    return [p <= 1 - CONFIDENCE for p in (sign_test_p(max(agree), n), sign_test_p(agree[0], n), *map(float, named))]  # fmt: skip

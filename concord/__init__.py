@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Audit": "results.audit",
-    "Calibration": "analyses.calibrate",
+    "Calibration": "results.calibration",
     "Cases": "results.error_analysis",
     "Comparison": "results.comparison",
     "ConventionMatch": "results.reconcile",
@@ -49,7 +49,6 @@ __all__ = sorted(_MODULES)
 
 if TYPE_CHECKING:  # the same names for type checkers and editors; a test compares both
     from concord.metrics_core.analyses.audit import audit as audit
-    from concord.metrics_core.analyses.calibrate import Calibration as Calibration
     from concord.metrics_core.analyses.calibrate import calibrate as calibrate
     from concord.metrics_core.analyses.check_metric import check_metric as check_metric
     from concord.metrics_core.analyses.error_analysis import cases as cases
@@ -69,6 +68,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
     from concord.metrics_core.results.audit import Audit as Audit
+    from concord.metrics_core.results.calibration import Calibration as Calibration
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.comparison import Comparison as Comparison

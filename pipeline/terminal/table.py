@@ -15,7 +15,7 @@ from concord.metrics_core.results.base import BaseResult
 from concord.metrics_core.results.history import History, Revision
 from concord.metrics_core.results.words import one_line
 from concord.pipeline.running.messages import plain, terminal
-from concord.reports.text.blocks import Block, TextTable, blocks_of
+from concord.reports.text.blocks import Block, Heading, TextTable, blocks_of
 from concord.reports.writing import history as written
 
 GAP = 2  # between two columns
@@ -52,9 +52,9 @@ def print_blocks(blocks: Iterable[Block]) -> None:
         if isinstance(block, TextTable):
             print_table(block.header, block.rows)
         else:
-            out.print(
-                one_line(block), soft_wrap=block.startswith(" ")
-            )  # indented lines are not text
+            style = "bold" if isinstance(block, Heading) else None
+            is_indented = block.startswith(" ")  # such lines are not text
+            out.print(one_line(block), style=style, soft_wrap=is_indented)
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:

@@ -22,11 +22,16 @@ class TextTable:
     rows: Sequence[Sequence[str]]
 
 
+class Heading(str):
+    """A line that names what follows; bold in a terminal and in HTML."""
+
+
 Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
 
 
 _VIEWS = {  # class of a result -> the module here that describes it
     "Audit": "audit",
+    "Calibration": "calibrate",
     "Cases": "error_analysis",
     "Derivation": "explain",
     "ExplanationDiff": "explain",
@@ -67,11 +72,14 @@ def _table_lines(table: TextTable) -> list[str]:
 
 def to_html(blocks: Iterable[Block]) -> str:
     """Return the blocks as paragraphs and tables in the colours of the page around them."""
-    return "".join(
-        _table_html(block) if isinstance(block, TextTable) else f"<p>{escape(one_line(block))}</p>"
-        for block in blocks
-        if block
-    )
+    return "".join(_block_html(block) for block in blocks if block)
+
+
+def _block_html(block: Block) -> str:
+    if isinstance(block, TextTable):
+        return _table_html(block)
+    line = escape(one_line(block))
+    return f"<p><strong>{line}</strong></p>" if isinstance(block, Heading) else f"<p>{line}</p>"
 
 
 def _table_html(table: TextTable) -> str:

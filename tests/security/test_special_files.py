@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.metrics_core.analyses.calibrate_experiments import read_experiments
+from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
 from concord.metrics_core.metrics import own
 from concord.pipeline.commands.study import Project, read_comparisons
 from concord.pipeline.init.choices import Place, Store
@@ -20,7 +20,7 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
     "device": lambda path: path.symlink_to("/dev/zero"),
 }
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "experiments": ("past.csv", read_experiments),
+    "experiments": ("past.csv", read_experiment_file),
     "own metrics": ("own.py", own.load),
     "a project of a study": (
         "params.yaml",

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, kendalltau, norm
 
 from concord.metrics_core.analyses.calibrate_statistics import (
-    by_permutation,
-    chance,
-    chance_of_best,
+    best_sign_test_p,
     experiments_needed,
     mcnemar,
+    permutation_p_values,
     sign_interval,
+    sign_test_p,
     tau_b,
     tau_interval,
 )
@@ -80,10 +80,10 @@ def test_perfect_order_leaves_doubt_and_few_experiments_have_no_interval() -> No
 
 
 def test_coins_by_hand() -> None:
-    assert chance(4, 5) == 6 / 32  # 5 ways to have 4, 1 to have 5
-    assert chance(0, 5) == 1.0
-    assert chance_of_best(5, 5, 10) == pytest.approx(1 - (31 / 32) ** 10)
-    assert chance_of_best(0, 5, 10) == 1.0
+    assert sign_test_p(4, 5) == 6 / 32  # 5 ways to have 4, 1 to have 5
+    assert sign_test_p(0, 5) == 1.0
+    assert best_sign_test_p(5, 5, 10) == pytest.approx(1 - (31 / 32) ** 10)
+    assert best_sign_test_p(0, 5, 10) == 1.0
 
 
 @pytest.mark.parametrize(("a", "b"), [(5, 1), (1, 5), (3, 3), (0, 1), (12, 3)])
@@ -107,7 +107,7 @@ def _power_by_scipy(n: int) -> float:
 def test_all_orders_are_tried_where_experiments_are_few() -> None:
     """Three experiments in the right order: 1 of 3! = 6 orders. Of signs + + -, 1/3 of the orders have all right."""
     offline = np.array([[3.0, 2, -1], [1.0, 2, 3]])
-    found = by_permutation(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
+    found = permutation_p_values(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
 
     assert found.tau.tolist() == pytest.approx([1 / 6, 1])
     assert found.sign[0] == pytest.approx(1 / 3)
@@ -117,7 +117,7 @@ def test_all_orders_are_tried_where_experiments_are_few() -> None:
 def test_the_best_of_all_is_counted_as_a_slow_walk_over_all_orders_counts_it() -> None:
     rng = np.random.default_rng(7)
     offline, online = rng.normal(size=(4, 5)), rng.normal(size=5)
-    found = by_permutation(offline, online, np.sign(online))
+    found = permutation_p_values(offline, online, np.sign(online))
     seen = [kendalltau(each, online).statistic for each in offline]
     best = [max(kendalltau(each, order).statistic for each in offline) for order in itertools.permutations(online)]  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_the_p_value_of_tau_is_that_of_scipy() -> None:
     rng = np.random.default_rng(3)
     online = rng.normal(size=12)
     offline = (online + rng.normal(size=12))[None]
-    found = by_permutation(offline, online, np.sign(online))
+    found = permutation_p_values(offline, online, np.sign(online))
     exact = kendalltau(offline[0], online, method="exact", alternative="greater").pvalue
 
     assert float(found.tau[0]) == pytest.approx(exact, abs=4 * math.sqrt(exact / 1_999))
@@ -137,7 +137,7 @@ def test_the_p_value_of_tau_is_that_of_scipy() -> None:
 
 def test_signs_that_are_all_alike_tell_nothing() -> None:
     """Every lift is positive, online and offline: all agree, in every order."""
-    found = by_permutation(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
+    found = permutation_p_values(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
 
     assert found.sign.tolist() == [1.0]
     assert np.isnan(found.tau).all()

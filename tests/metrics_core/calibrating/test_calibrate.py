@@ -1,5 +1,6 @@
 """`concord.calibrate`: small comparisons whose differences are known against lifts that are written down."""
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.analyses.calibrate_statistics import by_permutation
+from concord.metrics_core.analyses.calibrate_statistics import permutation_p_values
 from concord.metrics_core.results.comparison_parts import InputFile
 
 TRUTH = {"u1": ["a"], "u2": ["b"]}
@@ -49,7 +50,7 @@ def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> 
 
 
 def _row(found: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
-    kept = found.table.filter(label=label, definition=definition)
+    kept = found.to_frame().filter(label=label, definition=definition)
     (row,) = kept.to_dicts()
     return row
 
@@ -65,7 +66,7 @@ def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
     assert rr["low"] == pytest.approx(0.025 ** (1 / 4))
     assert rr["tau"] == pytest.approx(5 / (5 * 6) ** 0.5)  # one tie of six pairs
     assert rr["tau_low"] is None
-    assert found.rows[0].label == "RR@2"
+    assert found.online[0].agreements[0].label == "RR@2"
     assert found.reference == "R@2"
 
 
@@ -98,7 +99,7 @@ def test_the_panel_s_definitions_are_rows_of_their_own(compared: cc.Comparison) 
     assert entry.metric == "R@2"
     names = [each.name for each in entry.definitions[1:] if each.values["half"] is not None]
     assert names
-    assert set(found.table.filter(label="R@2")["definition"]) == {"as pinned", *names}
+    assert set(found.to_frame().filter(label="R@2")["definition"]) == {"as pinned", *names}
 
 
 def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> None:
@@ -140,11 +141,17 @@ def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
     folds = cc.calibrate(_frame(*experiments[:3]), of_folds)
 
     assert (mixed.experiments, folds.experiments) == (("e0", "e1"), ("e0", "e1"))
-    reasons = [{each.experiment: each.why.split()[-1] for each in c.skipped} for c in (mixed, folds)]  # fmt: skip
+    reasons = [{each.experiment: each.reason for each in c.skipped} for c in (mixed, folds)]
     assert reasons == [
-        {"e2": "truths", "e3": "conventions", "e4": "truth", "e5": "experiments"},
-        {"e2": "truths"},
+        {
+            "e2": "truths_differ",
+            "e3": "conventions_differ",
+            "e4": "truths_unknown",
+            "e5": "unlike_other_experiments",
+        },
+        {"e2": "truths_differ"},
     ]
+    assert "skipped: e3: control and treatment were evaluated under different" in mixed.summary
 
 
 def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
@@ -169,8 +176,16 @@ def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) 
     found = [cc.calibrate(each, compared) for each in (frame, frame.to_pandas(), file, str(file))]
 
     assert isinstance(frame.to_pandas(), pd.DataFrame)
-    assert all(each.table.equals(found[0].table) for each in found)
+    assert all(each.to_frame().equals(found[0].to_frame()) for each in found)
     assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in repr(found[0])
+
+
+def test_the_result_is_shown_as_text_html_and_plain_data(compared: cc.Comparison) -> None:
+    found = cc.calibrate(_frame(("none", "late", 1.0)), compared)
+
+    assert found.summary.startswith("1 of 1 experiment compared\n")
+    assert "<strong>1 of 1 experiment compared</strong>" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict()))["online"][0]["agreements"][0]["n"] == 1
 
 
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
@@ -185,21 +200,21 @@ def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "is empty"),
-        ("experiment,control,treatment,ctr\n", "holds no experiment"),
+        ("experiment,control,treatment,ctr\n", "has no experiment"),
         ("experiment,control,ctr\na,b,1\n", "has no column treatment"),
         ("experiment,control,treatment\na,b,c\n", "has no online metric"),
         ("experiment,control,treatment,ctr,ctr\na,b,c,1,1\n", "has 2 columns named 'ctr'"),
-        ("experiment,control,treatment,ctr_se\na,b,c,1\n", "has ctr_se, and no column"),
-        ("experiment,control,treatment,ctr,ctr_low\na,b,c,1,0\n", "says of ctr: ctr_low"),
+        ("experiment,control,treatment,ctr_se\na,b,c,1\n", "has ctr_se without the column"),
+        ("experiment,control,treatment,ctr,ctr_low\na,b,c,1,0\n", "has ctr_low for ctr"),
         ("experiment,control,treatment,ctr\na,b,c,1,2\n", "line 2: has 5 cells"),
-        ("experiment,control,treatment,ctr\na,b,c,1%\n", "line 2: ctr: '1%' is no number"),
-        ("experiment,control,treatment,ctr\na,b,c,nan\n", "line 2: ctr: 'nan' is no number"),
+        ("experiment,control,treatment,ctr\na,b,c,1%\n", "line 2: ctr: '1%' is not a number"),
+        ("experiment,control,treatment,ctr\na,b,c,nan\n", "line 2: ctr: 'nan' is not a number"),
         ("experiment,control,treatment,ctr,ctr_se\na,b,c,1,0\n", "line 2: ctr_se: is 0"),
         ("experiment,control,treatment,ctr,ctr_low,ctr_high\na,b,c,1,2,3\n", "1 is not between"),
         ("experiment,control,treatment,ctr,ctr_se\na,b,c,,3\n", "line 2: ctr: is empty"),
         ("experiment,control,treatment,ctr\na,b,b,1\n", "control and treatment are both 'b'"),
-        ("experiment,control,treatment,ctr\na,b,c,1\na,c,b,1\n", "'a' stands in two rows"),
-        ('experiment,control,treatment,ctr\n"a,b,c,1\n', "is no CSV"),
+        ("experiment,control,treatment,ctr\na,b,c,1\na,c,b,1\n", "'a' occurs in two rows"),
+        ('experiment,control,treatment,ctr\n"a,b,c,1\n', "is not valid CSV"),
     ],
 )
 def test_a_file_is_refused_with_the_place(
@@ -222,7 +237,7 @@ def test_hundreds_of_experiments_take_seconds() -> None:
     offline = np.array([online + rng.normal(size=300), rng.normal(size=300)])
     begun = time.process_time()
 
-    chances = by_permutation(offline, online, np.sign(online))
+    chances = permutation_p_values(offline, online, np.sign(online))
 
     assert time.process_time() - begun < 10
     assert chances.tau[0] == chances.sign_best[0] == 1 / 2_000

@@ -1,0 +1,107 @@
+"""A calibration as text: a table of the best labels for each online metric, and how much it says."""
+
+from collections.abc import Iterator
+
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.calibration import (
+    MIN_FOR_TAU,
+    PINNED,
+    POWER,
+    SHARE_TO_FIND,
+    Agreement,
+    Calibration,
+    OnlineMetric,
+)
+from concord.reports.text.blocks import Block, Heading, TextTable
+from concord.reports.writing.numbers import (
+    MISSING,
+    interval,
+    p_value,
+    signed,
+    signed_interval,
+)
+
+MAX_ROWS = 12  # of an online metric
+_DIGITS = 2
+_REASONS = {
+    "conventions_differ": "control and treatment were evaluated under different conventions",
+    "truths_differ": "control and treatment were evaluated on different ground truths",
+    "truths_unknown": "it is not known whether control and treatment share their ground truth",
+    "unlike_other_experiments": "evaluated under other conventions than the other experiments",
+}
+
+
+def describe(calibration: Calibration) -> Iterator[Block]:
+    """Yield the number of experiments, then table and sentences of each online metric."""
+    compared, skipped = len(calibration.experiments), calibration.skipped
+    yield Heading(f"{compared} of {in_words(compared + len(skipped), 'experiment')} compared")
+    yield from (f"skipped: {each.experiment}: {_REASONS[each.reason]}" for each in skipped)
+    for online in calibration.online:
+        yield ""
+        share = f"{100 * calibration.confidence:.12g} %"
+        header = (online.name, "definition", "signs", f"{share} interval", "tau", f"{share} interval", "p")  # fmt: skip
+        shown = [
+            _cells(each)
+            for i, each in enumerate(online.agreements)
+            if i < MAX_ROWS or (each.label, each.definition) == (calibration.reference, PINNED)
+        ]
+        yield TextTable(header, shown)
+        if more := len(online.agreements) - len(shown):
+            yield f"… {more} more: `to_frame()` and `--csv FILE` hold all"
+        yield ""
+        yield from _sentences(calibration, online)
+
+
+def _cells(row: Agreement) -> tuple[str, ...]:
+    return (
+        row.label,
+        row.definition,
+        f"{row.agree}/{row.n}",
+        interval(row.low, row.high, _DIGITS) or MISSING,
+        signed(row.tau, _DIGITS),
+        signed_interval(row.tau_low, row.tau_high, _DIGITS) or MISSING,
+        p_value(row.p_tau_best),
+    )
+
+
+def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
+    best = online.agreements[0] if online.agreements else None
+    if best is None or not best.n:
+        yield "No experiment has a settled online sign and an offline difference, so signs cannot be compared."
+        return
+    experiments, labels = in_words(best.n, "experiment"), len(online.agreements)
+    yield (
+        f"{best.label} ({best.definition}) agreed with the sign of {online.name} in "
+        f"{best.agree} of {experiments} ({_percent(best.low)} to {_percent(best.high)})."
+    )
+    if online.n_as_good:
+        yield f"{online.n_as_good} more did exactly as well: these experiments cannot separate them."
+    yield (
+        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to 100 %; to tell "
+        f"{_percent(SHARE_TO_FIND)} from 50 % takes {calibration.experiments_needed} experiments "
+        f"(power {_percent(POWER)})."
+    )
+    if best.p_sign_best is not None:
+        yield (
+            f"It is the best of {labels}: if no label were related to {online.name}, the best would still agree this "
+            f"often with probability {p_value(best.p_sign_best)} (permutation); the best of {labels} independent "
+            f"coins with probability {p_value(online.p_coins)}."
+        )
+    if best.tau is not None and best.p_tau_best is not None:
+        yield (
+            f"In order: tau {signed(best.tau, _DIGITS)}; the best of {labels} would reach it by chance with "
+            f"probability {p_value(best.p_tau_best)}."
+        )
+    if best.n_unsettled:
+        yield (
+            f"{in_words(best.n_unsettled, 'experiment')} whose online interval contains 0 did not count for signs; "
+            f"{best.agree_unsettled} of them agree."
+        )
+    if best.n_zero:
+        yield f"{in_words(best.n_zero, 'experiment')} with a difference of exactly 0 did not count for signs."
+    if best.n_ranked < MIN_FOR_TAU:
+        yield f"With fewer than {MIN_FOR_TAU} experiments there is no interval of tau."
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.0f} %"
