@@ -3,25 +3,31 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.charts.svg import (
-    SERIES,
+from concord.reports.charts.primitives import (
+    FILL,
+    HOVER,
+    SHAPE,
+    STROKE,
+    TAG,
+    Domain,
+    Row,
     axis,
-    light,
-    nice_ticks,
-    picture,
+    end_names,
+    number_axis,
+    scale,
     shortened,
-    tick_digits,
-    told,
+    spread,
+    tag,
     values,
     x2_at,
     x_at,
 )
+from concord.reports.charts.svg import SERIES, light, picture
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import interval, number
 
@@ -35,17 +41,14 @@ SHAPES = [
     "triangle-right",
     "triangle-left",
 ]
-_NAMED_IN_A_CROWD = (
-    3  # the best models, beside the baseline, when there are more models than colours
-)
+_NAMED_OF_MANY = 3  # best models, with the baseline, if there are more models than colours
 _SIZE = (164, 164)
 _MARGINS = {"left": 38, "right": 102, "top": 10, "bottom": 30}
-_LINE_HEIGHT = 14  # pixels between two names
 
 
 @dataclass(frozen=True)
 class Series:
-    """How one model is drawn in every picture of curves."""
+    """Look of a model in all line charts."""
 
     model: str
     colour: str
@@ -54,21 +57,24 @@ class Series:
 
 
 def all_series(comparison: Comparison) -> list[Series]:
-    """The baseline in grey; the others in colours, or only the best of them where colours run out."""
-    ranked = comparison.challengers
-    coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_IN_A_CROWD]
-    named = [comparison.baseline, *coloured]
-    crowd = [
-        Series(m, light("line-strong"), "circle", named=False) for m in ranked if m not in named
+    """Return the baseline in grey and the others in colours, or only the best of them if colours run out."""
+    ranked, baseline = comparison.challengers, comparison.baseline
+    coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_OF_MANY]
+    others = [
+        Series(model, light("line-strong"), "circle", named=False)
+        for model in ranked
+        if model not in {baseline, *coloured}
     ]
-    # Colours go by the order of params.yaml, so that a model keeps its own when another overtakes it.
-    given = [model for model in comparison.models if model in coloured]
-    order = [comparison.baseline, *given]
-    return crowd + [Series(m, light(SERIES[i]), SHAPES[i], named=True) for i, m in enumerate(order)]
+    # Colours follow the order of params.yaml, so that a model keeps its own when another overtakes it.
+    named = [baseline, *(model for model in comparison.models if model in coloured)]
+    return others + [
+        Series(model, light(colour), shape, named=True)
+        for model, colour, shape in zip(named, SERIES, SHAPES, strict=False)
+    ]
 
 
 def curve_stems(comparison: Comparison) -> list[str]:
-    """The labels without their cutoff that have values at two cutoffs or more, in report order."""
+    """Return the labels without cutoff that have values at two cutoffs or more, in report order."""
     stems = [
         metric.stem
         for metric in comparison.metrics
@@ -79,148 +85,108 @@ def curve_stems(comparison: Comparison) -> list[str]:
 
 
 def curve_labels(comparison: Comparison, stem: str) -> dict[int, str]:
-    """Cutoff -> label of one curve, by rising cutoff."""
+    """Return cutoff -> label of a curve, by rising cutoff."""
     of_stem = {m.k: m.label for m in comparison.metrics if m.stem == stem and m.k is not None}
     return dict(sorted(of_stem.items()))
 
 
 def curve_ks(comparison: Comparison) -> list[int]:
-    """The cutoffs of all curves, rising."""
+    """Return the cutoffs of all curves, rising."""
     return sorted({k for stem in curve_stems(comparison) for k in curve_labels(comparison, stem)})
 
 
 def curve_chart(comparison: Comparison, stem: str) -> Markup:
-    series = all_series(comparison)
+    """Return the curves of a metric: means by cutoff, with intervals of the named models."""
     by_k = curve_labels(comparison, stem)
     ks, labels = list(by_k), list(by_k.values())
-    rows = [row for line in series for row in _points(comparison, line, labels)]
+    rows = [row for line in all_series(comparison) for row in _points(comparison, line, labels)]
     top = max((row["high"] for row in rows), default=1.0) or 1.0
     bottom = min(0.0, *(row["low"] for row in rows)) if rows else 0.0
-    title = f"{stem} by cutoff k"
-    ends = "; ".join(row["spoken"] for row in rows if row["k"] == ks[-1] and row["named"])
-    return picture(_layers(rows, ks, (bottom, top * 1.04)), _SIZE, _MARGINS, title, ends)
+    ends = "; ".join(row["plain"] for row in rows if row["k"] == ks[-1] and row["named"])
+    layers = _layers(rows, ks, (bottom, top * 1.04))
+    return picture(layers, _SIZE, _MARGINS, f"{stem} by cutoff k", ends)
 
 
-def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[dict[str, Any]]:
-    found = [(comparison.metric(label), comparison.score(line.model, label)) for label in labels]
+def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[Row]:
     digits = numbers.digits_of(comparison, labels[-1])
-    return [
-        {
-            "model": line.model,
-            "k": metric.k,
-            "mean": row.mean,
-            "low": row.mean if row.ci_low is None else row.ci_low,
-            "high": row.mean if row.ci_high is None else row.ci_high,
-            "colour": line.colour,
-            "shape": line.shape,
-            "named": line.named,
-            "spoken": f"{line.model}, {metric.label}: {number(row.mean, digits)}",
-            "about": told(
-                f"{line.model}, {metric.label}: {number(row.mean, digits)}"
-                f" ({interval(row.ci_low, row.ci_high, digits)})",
-                line.model,
-            ),
-            "whose": told("", line.model),
-        }
-        for metric, row in found
-        if row.mean is not None
-    ]
+    rows = []
+    for label in labels:
+        score = comparison.score(line.model, label)
+        if score.mean is None:
+            continue
+        plain = f"{line.model}, {label}: {number(score.mean, digits)}"
+        hover = f"{plain} ({interval(score.ci_low, score.ci_high, digits)})"
+        rows.append(
+            {
+                **vars(line),
+                "k": comparison.metric(label).k,
+                "mean": score.mean,
+                "low": score.mean if score.ci_low is None else score.ci_low,
+                "high": score.mean if score.ci_high is None else score.ci_high,
+                "name": shortened(line.model, 13),
+                "plain": plain,
+                "hover": tag(hover, line.model),
+                "tag": tag("", line.model),
+            }
+        )
+    return rows
 
 
-def _layers(
-    rows: list[dict[str, Any]], ks: list[int], domain: tuple[float, float]
-) -> list[alt.Chart]:
-    ticks = nice_ticks(*domain, 4)
+def _layers(rows: list[Row], ks: list[int], domain: Domain) -> list[alt.Chart]:
     x = alt.X(
         "k:Q",
         scale=alt.Scale(type="log", base=2, domain=[ks[0], ks[-1]], nice=False, padding=6),
         axis=axis(_apart(ks), "format(datum.value, 'd')", grid=False),
     )
-    y = alt.Y(
-        "mean:Q",
-        scale=alt.Scale(domain=list(domain), nice=False, zero=False),
-        axis=axis(ticks, f"format(datum.value, '.{tick_digits(ticks)}f')", grid=True),
-    )
-    crowd = [row for row in rows if not row["named"]]
+    y = alt.Y("mean:Q", scale=scale(*domain), axis=number_axis(domain, 4))
+    others = [row for row in rows if not row["named"]]
     named = [row for row in rows if row["named"]]
-    colour, shape = alt.Stroke("colour:N", scale=None), alt.Shape("shape:N", scale=None)
-    fill = alt.Fill("colour:N", scale=None)
-    lines = [
-        values(part)
-        .mark_line(strokeWidth=width, aria=True)
-        .encode(description=alt.Description("whose:N"))
-        for part, width in ((crowd, 1.25), (named, 1.75))
-    ]
     return [
-        *(line.encode(x=x, y=y, detail=alt.Detail("model:N"), stroke=colour) for line in lines),
+        *(
+            values(part)
+            .mark_line(strokeWidth=width, aria=True)
+            .encode(x=x, y=y, detail=alt.Detail("model:N"), stroke=STROKE, description=TAG)
+            for part, width in ((others, 1.25), (named, 1.75))
+        ),
         values(named)
         .mark_rule(strokeWidth=1.25, opacity=0.55, aria=True)
-        .encode(
-            x=x,
-            y=alt.Y("low:Q"),
-            y2=alt.Y2("high"),
-            stroke=colour,
-            description=alt.Description("whose:N"),
-        ),
+        .encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high"), stroke=STROKE, description=TAG),
         values(named)
         .mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
-        .encode(
-            x=x, y=y, shape=shape, stroke=colour, fill=fill, description=alt.Description("about:N")
-        ),
-        *_names(named, ks[-1], domain),
+        .encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
+        *_names([row for row in named if row["k"] == ks[-1]], domain),
     ]
 
 
-def _names(rows: list[dict[str, Any]], last_k: int, domain: tuple[float, float]) -> list[alt.Chart]:
-    """The names at the right, pushed apart where lines end close together, each tied to its line."""
-    ends = sorted((row for row in rows if row["k"] == last_k), key=lambda row: -float(row["mean"]))
+def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
+    """Return the names at the right, each tied to its line."""
     width, height = _SIZE
     per_pixel = (domain[1] - domain[0]) / height
-    wanted = [(domain[1] - row["mean"]) / per_pixel for row in ends]
-    placed = values(
-        [
-            {**row, "place": domain[1] - at * per_pixel, "text": shortened(row["model"], 13)}
-            for row, at in zip(ends, spread(wanted, height), strict=True)
-        ]
-    )
-    ties = placed.mark_rule(strokeWidth=1, opacity=0.6, aria=True).encode(
-        description=alt.Description("whose:N"),
-        x=x_at(width),
-        x2=x2_at(width + 10),
-        y=alt.Y("mean:Q"),
-        y2=alt.Y2("place"),
-        stroke=alt.Stroke("colour:N", scale=None),
-    )
-    names = placed.mark_text(
-        align="left", baseline="middle", fontSize=12, limit=0, aria=True
-    ).encode(
-        description=alt.Description("whose:N"),
-        x=x_at(width + 14),
-        y=alt.Y("place:Q"),
-        text=alt.Text("text:N"),
-        color=alt.Color("colour:N", scale=None),
-    )
-    return [ties, names]
-
-
-def spread(wanted: Sequence[float], height: float) -> list[float]:
-    """Places at least a line apart and in the same order, as near to the wanted ones as one sweep each way gets."""
-    places = list(wanted)
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + _LINE_HEIGHT)
-    overflow = max(0.0, places[-1] - height) if places else 0.0
-    if overflow:
-        places[-1] -= overflow
-    for i in reversed(range(len(places) - 1)):
-        places[i] = min(places[i], places[i + 1] - _LINE_HEIGHT)
-    return places
+    ends = sorted(ends, key=lambda row: -float(row["mean"]))
+    positions = [(domain[1] - row["mean"]) / per_pixel for row in ends]
+    ties = [
+        {**row, "place": domain[1] - place * per_pixel}
+        for row, place in zip(ends, spread(positions, height), strict=True)
+    ]
+    tie = values(ties).mark_rule(strokeWidth=1, opacity=0.6, aria=True)
+    return [
+        tie.encode(
+            x=x_at(width),
+            x2=x2_at(width + 10),
+            y=alt.Y("mean:Q"),
+            y2=alt.Y2("place"),
+            stroke=STROKE,
+            description=TAG,
+        ),
+        *end_names(ends, positions, _SIZE),
+    ]
 
 
 def _apart(ks: list[int]) -> list[int]:
-    """Cutoffs whose labels have room on a logarithmic axis, the last one always among them."""
+    """Return the cutoffs whose labels have room on a logarithmic axis, the last one always among them."""
     room = 20 / _SIZE[0] * (math.log(ks[-1] / ks[0]) or 1)
-    kept = [ks[-1]]
+    ticks = [ks[-1]]
     for k in reversed(ks[:-1]):
-        if math.log(kept[-1] / k) >= room:
-            kept.append(k)
-    return kept[::-1]
+        if math.log(ticks[-1] / k) >= room:
+            ticks.append(k)
+    return ticks[::-1]

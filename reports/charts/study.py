@@ -1,23 +1,27 @@
 """The charts of a study: heat map of models by data sets, mean ranks, forest of differences over data sets."""
 
-from typing import Any
-
 import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.study import Cell, Pair, ShrunkDifference, Study
-from concord.reports.charts.svg import (
+from concord.reports.charts.primitives import (
+    COLOUR,
+    HOVER,
+    Row,
+    Rows,
     axis,
-    light,
-    nice_ticks,
-    picture,
+    padded,
+    plot_width,
+    row_axes,
+    scale,
     shortened,
-    tick_digits,
-    told,
+    tag,
+    text,
     values,
     x_at,
     y_at,
 )
+from concord.reports.charts.svg import light, picture
 from concord.reports.text.study import alike, digits, open_ranks, rank_text
 from concord.reports.writing import numbers
 from concord.reports.writing.numbers import signed, signed_interval
@@ -28,16 +32,6 @@ _COLOUR_STEPS = 4  # of the heat map, each side
 _MAX_COLUMNS, _MAX_COLUMNS_NARROW = 8, 4  # data sets in one heat map
 _SMALL_BELOW = 70  # pixels of a column
 _RANK_ROW, _BAR_ROW, _FOREST_ROW = 24, 12, 24  # pixels
-_SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.{digits}f')"
-Row = dict[str, Any]
-
-
-def _scale(low: float, high: float) -> alt.Scale:
-    return alt.Scale(domain=[low, high], nice=False, zero=False)
-
-
-def _text(rows: list[Row], size: int, colour: str, **mark: Any) -> alt.Chart:
-    return values(rows).mark_text(fontSize=size, color=light(colour), limit=0, **mark)
 
 
 def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
@@ -61,8 +55,8 @@ def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Mar
         for i, model in enumerate(models)
         for j, name in enumerate(names)
     ]
-    x = alt.X("column:Q", axis=None, scale=_scale(-0.5, len(names) - 0.5))
-    y = alt.Y("row:Q", axis=None, scale=_scale(len(models) - 0.5, -0.5))
+    x = alt.X("column:Q", axis=None, scale=scale(-0.5, len(names) - 0.5))
+    y = alt.Y("row:Q", axis=None, scale=scale(len(models) - 0.5, -0.5))
     sides = [
         {"row": i, "name": shortened(model, max(4, left // 8))} for i, model in enumerate(models)
     ]
@@ -70,11 +64,10 @@ def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Mar
         {"column": j, "name": shortened(name, max(4, column_width // 7))}
         for j, name in enumerate(names)
     ]
-    name = alt.Text("name:N")
     layers = [
         *_heatmap_layers(rows, x, y, column_width),
-        _text(sides, 13, "ink", align="left").encode(x=x_at(-left), y=y, text=name),
-        _text(heads, 12, "ink-soft").encode(x=x, y=y_at(-12), text=name),
+        text(sides, "name", 13, "ink", align="left").encode(x=x_at(-left), y=y),
+        text(heads, "name", 12, "ink-soft").encode(x=x, y=y_at(-12)),
     ]
     right = 4 + column_width * (most - len(names))  # as wide as the pictures above
     margins = {"left": left, "right": right, "top": 30, "bottom": 4}
@@ -105,7 +98,7 @@ def _heatmap_cell(
         "shown": shown.replace("\N{NO-BREAK SPACE}%", "%"),
         "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
         "plain": plain,
-        "about": told(plain, cell.model),
+        "hover": tag(plain, cell.model),
     }
 
 
@@ -120,12 +113,10 @@ def _heatmap_layers(rows: list[Row], x: alt.X, y: alt.Y, column_width: int) -> l
             y2=alt.Y2("bottom"),
             fill=alt.Fill("tone:N", scale=None),
             opacity=alt.Opacity("strength:Q", scale=None),
-            description=alt.Description("about:N"),
+            description=HOVER,
         ),
-        _text(rows, number_size, "ink", fontWeight=600, dy=-6).encode(
-            x=x, y=y, text=alt.Text("shown:N")
-        ),
-        _text(rows, rank_size, "ink-soft", dy=9).encode(x=x, y=y, text=alt.Text("ranks:N")),
+        text(rows, "shown", number_size, "ink", fontWeight=600, dy=-6).encode(x=x, y=y),
+        text(rows, "ranks", rank_size, "ink-soft", dy=9).encode(x=x, y=y),
     ]
 
 
@@ -147,7 +138,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
             "top": 0,
             "name": shortened(model, 13 if narrow else 22),
             "shown": f"{rank:.2f}",
-            "about": told(f"{model}: mean rank {rank:.2f}", model),
+            "hover": tag(f"{model}: mean rank {rank:.2f}", model),
         }
         for i, (model, rank) in enumerate(ranks.items())
     ]
@@ -156,33 +147,32 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
             "from": ranks[group[0]],
             "to": ranks[group[-1]],
             "at": 8 + _BAR_ROW * i,
-            "about": told(f"no significant difference: {', '.join(group)}"),
+            "hover": tag(f"no significant difference: {', '.join(group)}"),
         }
         for i, group in enumerate(groups)
     ]
     ticks = [float(n) for n in range(1, most + 1, max(1, most // 12))]
     x = alt.X(
         "rank:Q",
-        scale=_scale(1.0, float(most)),
+        scale=scale(1.0, float(most)),
         axis=axis(ticks, "format(datum.value, 'd')", grid=True),
     )
-    y = alt.Y("at:Q", axis=None, scale=_scale(height, 0))
+    y = alt.Y("at:Q", axis=None, scale=scale(height, 0))
     drop = values(points).mark_rule(color=light("line-strong"), strokeWidth=1)
     dots = values(points).mark_circle(size=90, color=light("accent"), opacity=1, aria=True)
-    about = alt.Description("about:N")
     layers = [
         drop.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("at")),
-        dots.encode(x=x, y=y, description=about),
-        _text(points, 13, "ink", align="left").encode(x=x_at(-left), y=y, text=alt.Text("name:N")),
-        _text(points, 13, "ink", align="right", fontWeight=600).encode(
-            x=x_at(width + 56), y=y, text=alt.Text("shown:N")
+        dots.encode(x=x, y=y, description=HOVER),
+        text(points, "name", 13, "ink", align="left").encode(x=x_at(-left), y=y),
+        text(points, "shown", 13, "ink", align="right", fontWeight=600).encode(
+            x=x_at(width + 56), y=y
         ),
     ]
     if bars:
         rule = values(bars).mark_rule(
             color=light("even"), strokeWidth=5, strokeCap="round", aria=True
         )
-        layers.append(rule.encode(x=alt.X("from:Q"), x2=alt.X2("to"), y=y, description=about))
+        layers.append(rule.encode(x=alt.X("from:Q"), x2=alt.X2("to"), y=y, description=HOVER))
     margins = {"left": left, "right": 60, "top": 8, "bottom": 30}
     description = "; ".join(f"{point['name']}: {point['shown']}" for point in points)
     title = f"{label}: mean ranks over {len(study.datasets)} data sets"
@@ -193,21 +183,16 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """Return the best models by mean rank: a line per data set, then the mean over data sets with its interval."""
     rows = _forest_rows(study, label)
     ends = [row[key] for row in rows for key in ("low", "high", "observed") if row[key] is not None]
-    low, high = min([0.0, *ends]), max([0.0, *ends])
-    room = 0.04 * (high - low) or 0.01
-    left, right = (104, 4) if narrow else (200, 200)
-    width = (350 if narrow else 940) - left - right
-    ticks = nice_ticks(low - room, high + room, 3 if narrow else 6)
-    x = alt.X(
-        "value:Q",
-        scale=_scale(low - room, high + room),
-        axis=axis(ticks, _SIGNED.format(digits=tick_digits(ticks)), grid=True),
-    )
-    y = alt.Y("row:Q", axis=None, scale=_scale(len(rows) - 0.5, -0.5))
-    layers = [*_forest_marks(rows, x, y), *_forest_texts(rows, y, left, width, narrow=narrow)]
+    x, y = row_axes("value", padded([0.0, *ends]), len(rows), narrow=narrow)
+    margins = {"left": 104, "right": 4} if narrow else {"left": 200, "right": 200}
+    margins |= {"top": 6, "bottom": 30}
+    width = plot_width(margins, narrow=narrow)
+    layers = [
+        *_forest_marks(rows, x, y),
+        *_forest_texts(rows, y, margins["left"], width, narrow=narrow),
+    ]
     title = f"{label}: differences to {study.baseline} over data sets"
     description = "; ".join(row["plain"] for row in rows if row["plain"])
-    margins = {"left": left, "right": right, "top": 6, "bottom": 30}
     return picture(layers, (width, _FOREST_ROW * len(rows)), margins, title, description)
 
 
@@ -225,7 +210,7 @@ def _forest_rows(study: Study, label: str) -> list[Row]:
 
 def _model_row(model: str) -> Row:
     numbers_of_none = dict.fromkeys(("value", "low", "high", "observed"))
-    texts = {"kind": "model", "name": model, "written": "", "about": "", "plain": ""}
+    texts = {"kind": "model", "name": model, "written": "", "hover": "", "plain": ""}
     return {**numbers_of_none, **texts, "colour": light("ink")}
 
 
@@ -240,7 +225,7 @@ def _dataset_row(each: ShrunkDifference, places: int) -> Row:
         "high": each.shrunk_high,
         "observed": each.difference,
         "written": signed(each.shrunk, places),
-        "about": told(plain, each.model),
+        "hover": tag(plain, each.model),
         "plain": plain,
         "colour": light("open"),
     }
@@ -258,7 +243,7 @@ def _mean_row(pair: Pair, places: int) -> Row:
         "high": pair.ci_high,
         "observed": None,
         "written": f"{signed(pair.difference, places)} {verdict.word}",
-        "about": told(plain, pair.a),
+        "hover": tag(plain, pair.a),
         "plain": plain,
         "colour": light(verdict.tone),
     }
@@ -268,8 +253,6 @@ def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     shown = [row for row in rows if row["value"] is not None]
     means = [row for row in shown if row["kind"] == "mean"]
     own = [row for row in shown if row["kind"] == "dataset"]
-    colour = alt.Color("colour:N", scale=None)
-    about = alt.Description("about:N")
     zero = values([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
     line = values(shown).mark_rule(strokeWidth=2, strokeCap="round", aria=True)
     observed = values(own).mark_tick(color=light("ink-faint"), thickness=2, size=12)
@@ -277,30 +260,22 @@ def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     diamonds = values(means).mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True)  # fmt: skip
     return [
         zero.encode(x=alt.X("zero:Q")),
-        line.encode(x=alt.X("low:Q"), x2=alt.X2("high"), y=y, color=colour, description=about),
+        line.encode(x=alt.X("low:Q"), x2=alt.X2("high"), y=y, color=COLOUR, description=HOVER),
         observed.encode(x=alt.X("observed:Q"), y=y),
-        dots.encode(x=x, y=y, color=colour, description=about),
-        diamonds.encode(x=x, y=y, color=colour, description=about),
+        dots.encode(x=x, y=y, color=COLOUR, description=HOVER),
+        diamonds.encode(x=x, y=y, color=COLOUR, description=HOVER),
     ]
 
 
-def _forest_texts(
-    rows: list[Row], y: alt.Y, left: int, width: int, *, narrow: bool
-) -> list[alt.Chart]:
+def _forest_texts(rows: Rows, y: alt.Y, left: int, width: int, *, narrow: bool) -> list[alt.Chart]:
     named = [row | {"name": shortened(row["name"], 14 if narrow else 26)} for row in rows]
     models = [row for row in named if row["kind"] == "model"]
     others = [row for row in named if row["kind"] != "model"]
-    name = alt.Text("name:N")
     layers = [
-        _text(models, 14, "ink", align="left", fontWeight=600).encode(
-            x=x_at(-left), y=y, text=name
-        ),
-        _text(others, 12, "ink-soft", align="left").encode(x=x_at(-left + 12), y=y, text=name),
+        text(models, "name", 14, "ink", align="left", fontWeight=600).encode(x=x_at(-left), y=y),
+        text(others, "name", 12, "ink-soft", align="left").encode(x=x_at(-left + 12), y=y),
     ]
     if not narrow:
-        written = values(others).mark_text(align="left", fontSize=13, fontWeight=600, limit=0)
-        colour = alt.Color("colour:N", scale=None)
-        layers.append(
-            written.encode(x=x_at(width + 16), y=y, text=alt.Text("written:N"), color=colour)
-        )
+        written = text(others, "written", 13, align="left", fontWeight=600)
+        layers.append(written.encode(x=x_at(width + 16), y=y))
     return layers

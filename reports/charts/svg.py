@@ -1,10 +1,8 @@
-"""From an Altair chart to an SVG in the page: colours, ticks, and the same bytes on every machine."""
+"""From an Altair chart to an SVG in the page: colours, and the same bytes on every machine."""
 
-import itertools
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
@@ -40,12 +38,12 @@ SERIES = [name for name in COLOURS if name.startswith("series-")]
 
 
 def light(name: str) -> str:
-    """The colour as charts name it."""
+    """Return the light shade of a colour, by which charts name it."""
     return COLOURS[name][0]
 
 
 def stylesheet() -> str:
-    """The variables of both schemes and the rules that make charts follow them."""
+    """Return the variables of both schemes and the rules that make charts follow them."""
     rules = [
         f'.chart [{paint}="{light(name)}"] {{ {paint}: var(--{name}); }}'
         for name in COLOURS
@@ -60,58 +58,16 @@ def _variables(scheme: int) -> str:
     return f":root {{{values} }}"
 
 
-_NEAR_AN_END = 0.2  # of the width
-
-
-def nice_ticks(low: float, high: float, about: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten within [low, high], `about` many."""
-    rough = (high - low) / about
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
-    return [round(i * step, 12) for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def tick_digits(ticks: list[float]) -> int:
-    step = min((b - a for a, b in itertools.pairwise(ticks)), default=1.0)
-    return max(0, -math.floor(math.log10(step) + 1e-9))
-
-
-def shortened(name: str, length: int) -> str:
-    return name if len(name) <= length else f"{name[: length - 1]}…"
-
-
-def alignment(domain: tuple[float, float]) -> Literal["left", "right", "center"]:
-    """Where the name of the line at 0 keeps inside the picture."""
-    place = -domain[0] / (domain[1] - domain[0])
-    if place < _NEAR_AN_END:
-        return "left"
-    return "right" if place > 1 - _NEAR_AN_END else "center"
-
-
-_WHOSE = "\N{INVISIBLE SEPARATOR}"
+SEPARATOR = "\N{INVISIBLE SEPARATOR}"  # between the models and the text of a mark's description
 _SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", _SVG)
-_PAINT = {"fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"}
-_PLACE = {"d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"}
-_TEXT = {"text-anchor", "font-size", "font-weight"}
-_KEPT = _PAINT | _PLACE | _TEXT
+_ATTRIBUTES = {
+    *("fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"),
+    *("d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"),
+    *("text-anchor", "font-size", "font-weight"),
+}
 
 Layers = Sequence[alt.Chart]
-# Places in pixels. For `alt.value` Altair hashes all of its classes, to find the one of the channel.
-x_at: Callable[[float], Any] = alt.XValue
-x2_at: Callable[[float], Any] = alt.X2Value
-y_at: Callable[[float], Any] = alt.YValue
-y2_at: Callable[[float], Any] = alt.Y2Value
-
-
-def values(rows: Sequence[dict[str, Any]]) -> alt.Chart:
-    """A chart on these rows; every mark says in `description` what a hover shows."""
-    return alt.Chart(alt.InlineData(values=tuple(rows)))  # Altair copies lists at every step
-
-
-def told(text: str, *models: str) -> str:
-    """A mark's `description`: what a hover shows, and whose mark it is. The page can then light up or hide a model."""
-    return _WHOSE.join([*models, text])
 
 
 def picture(
@@ -123,16 +79,16 @@ def picture(
     *,
     own_scales: bool = False,
 ) -> Markup:
-    """The layers as one inline SVG of `size` within `margins`, announced by title and description.
+    """Return the layers as one inline SVG of `size` within `margins`, announced by title and description.
 
-    own_scales : does each layer bring scales of its own for x and y?
+    own_scales : True if each layer has its own scales for x and y
     """
     width, height = size
-    rows: dict[str, Any] = {}  # name -> rows, filled by the layers that show them
-    parts = {"top_level": False, "datasets": rows}
+    datasets: dict[str, Any] = {}  # filled by the layers
+    context = {"top_level": False, "datasets": datasets}
     # `alt.layer` would copy each of the layers several times.
-    drawn = [layer.to_dict(validate=False, context=parts) for layer in layers]
-    spec: dict[str, Any] = {"$schema": alt.SCHEMA_URL, "layer": drawn, "datasets": rows}
+    specs = [layer.to_dict(validate=False, context=context) for layer in layers]
+    spec: dict[str, Any] = {"$schema": alt.SCHEMA_URL, "layer": specs, "datasets": datasets}
     spec |= {"width": width, "height": height, "padding": margins, "autosize": {"type": "none"}}
     if own_scales:
         spec["resolve"] = {"scale": {"x": "independent", "y": "independent"}}
@@ -147,51 +103,39 @@ def picture(
     )
     ElementTree.SubElement(clean, f"{{{_SVG}}}title").text = title
     ElementTree.SubElement(clean, f"{{{_SVG}}}desc").text = description
-    clean.extend(kept for child in root if (kept := _cleaned(child)) is not None)
+    clean.extend(_clean_all(root))
     # ElementTree has escaped every text and attribute.
     return Markup(ElementTree.tostring(clean, encoding="unicode"))
 
 
-def axis(ticks: Sequence[float], labels: str, *, grid: bool) -> alt.Axis:
-    """An axis with these ticks; `labels` is a Vega expression over `datum.value`."""
-    return alt.Axis(
-        values=list(ticks),
-        labelExpr=labels,
-        title=None,
-        grid=grid,
-        gridColor=light("line"),
-        domain=False,
-        ticks=False,
-        labelColor=light("ink-faint"),
-        labelFontSize=12,
-        labelPadding=8,
-        labelOverlap=False,
-        labelBound=False,
-        labelFlush=False,
-        labelLimit=0,
-    )
+def _clean_all(elements: Iterable[ElementTree.Element]) -> Iterator[ElementTree.Element]:
+    for element in elements:
+        if (clean := _clean(element)) is not None:
+            yield clean
 
 
-def _cleaned(element: ElementTree.Element) -> ElementTree.Element | None:
-    """The element without Vega's bookkeeping; a mark's description becomes the title that browsers show."""
+def _clean(element: ElementTree.Element) -> ElementTree.Element | None:
+    """Return the element without Vega's bookkeeping; a mark's description becomes the title that browsers show."""
     if element.get("display") == "none" or element.get("class") in {"background", "foreground"}:
         return None
-    said = {k: _rounded(v) for k, v in element.attrib.items() if k in _KEPT}
-    idle = {"opacity"} if said.get("opacity") == "1" else set()
-    idle |= set() if "stroke" in said else {"stroke-width"}
-    kept = ElementTree.Element(element.tag, {k: v for k, v in said.items() if k not in idle})
-    kept.text = element.text
-    kept.extend(child for found in element if (child := _cleaned(found)) is not None)
-    *models, about = element.get("aria-label", "").split(_WHOSE)
-    kept.attrib |= dict(zip(("data-model", "data-other"), models, strict=False))
-    if about:
+    attributes = {k: _round(v) for k, v in element.attrib.items() if k in _ATTRIBUTES}
+    if attributes.get("opacity") == "1":
+        del attributes["opacity"]
+    if "stroke" not in attributes:
+        attributes.pop("stroke-width", None)
+    clean = ElementTree.Element(element.tag, attributes)
+    clean.text = element.text
+    clean.extend(_clean_all(element))
+    *models, hover = element.get("aria-label", "").split(SEPARATOR)
+    clean.attrib |= dict(zip(("data-model", "data-other"), models, strict=False))
+    if hover:
         title = ElementTree.Element(f"{{{_SVG}}}title")
-        title.text = about
-        kept.insert(0, title)
+        title.text = hover
+        clean.insert(0, title)
     is_leaf = element.tag != f"{{{_SVG}}}g"
-    return kept if is_leaf or len(kept) else None
+    return clean if is_leaf or len(clean) else None
 
 
-def _rounded(numbers: str) -> str:
-    """Two decimals of a pixel are plenty."""
-    return re.sub(r"-?\d+\.\d{3,}(e-?\d+)?", lambda found: f"{float(found[0]):.2f}", numbers)
+def _round(numbers: str) -> str:
+    """Round to two decimals of a pixel."""
+    return re.sub(r"-?\d+\.\d{3,}(e-?\d+)?", lambda match: f"{float(match[0]):.2f}", numbers)

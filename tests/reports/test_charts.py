@@ -12,13 +12,14 @@ import concord as cc
 from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.bump import bump_chart
-from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems, spread
+from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.distributions import distribution_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
-from concord.reports.charts.power import MOST_MODELS, plan_picture
-from concord.reports.charts.svg import COLOURS, nice_ticks, shortened, tick_digits
+from concord.reports.charts.power import MAX_MODELS, plan_picture
+from concord.reports.charts.primitives import nice_ticks, shortened, spread, tick_digits
+from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.charts.trainings import training_chart
@@ -165,14 +166,14 @@ def test_without_an_effect_there_is_no_power_to_show() -> None:
 def test_names_are_text_and_too_many_models_are_left_out() -> None:
     frame = shop.per_user()["als"].per_user
     other = shop.per_user()["ease"].per_user
-    names = ['<script>"', *(f"model {n}" for n in range(MOST_MODELS + 3))]
+    names = ['<script>"', *(f"model {n}" for n in range(MAX_MODELS + 3))]
     plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
 
     told = texts(drawn(plan, "nDCG@5"))
 
     assert told[0] == "nDCG@5 against a&b"
     assert '<script>"' in told
-    assert len({text for text in told if text.startswith("model ") and "," not in text}) == MOST_MODELS - 1  # fmt: skip
+    assert len({text for text in told if text.startswith("model ") and "," not in text}) == MAX_MODELS - 1  # fmt: skip
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:

@@ -108,5 +108,5 @@ def test_models_that_share_a_rank_do_not_cover_each_other() -> None:
 
 def test_the_narrow_chart_runs_downwards() -> None:
     frame = Frame(definitions=7, lowest=5, upright=True)
-    assert frame.spot(1, 1)["y"] > frame.spot(0, 1)["y"]
-    assert frame.spot(0, 2)["x"] > frame.spot(0, 1)["x"]
+    assert frame.position(1, 1)["y"] > frame.position(0, 1)["y"]
+    assert frame.position(0, 2)["x"] > frame.position(0, 1)["x"]
