@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.metrics.catalogue import expand
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.tables import per_user_writer
@@ -59,7 +60,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
     summaries = {str(label): {"mean": 0.1} for label in labels}
     nowhere = Path("-")
     models = {
-        model: Evaluated(path, nowhere, nowhere, {"metrics": summaries}, {})
+        model: ModelResult(path, nowhere, nowhere, {"metrics": summaries}, {})
         for model, path in paths.items()
     }
     config = ComparisonConfig(
@@ -78,8 +79,8 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         panel=False,
         settings=ArgumentNames(""),
     )
-    ground = Ground(nowhere, None, None, None, {}, reading)
-    return len(differences(Evidence(config, models, ground)))
+    ground = EvaluationData(nowhere, None, None, None, {}, reading)
+    return len(differences(ComparisonInput(config, models, ground)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

@@ -40,8 +40,8 @@ from concord.metrics_core.comparison.config import (
     model_findings,
     number_findings,
 )
-from concord.metrics_core.comparison.inputs import Evidence, lists_of
-from concord.metrics_core.comparison.model_tables import evaluations
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.model_tables import evaluate_models
 from concord.metrics_core.comparison.provenance import conventions as pinned_conventions
 from concord.metrics_core.comparison.replicate_config import (
     fold_findings,
@@ -50,22 +50,23 @@ from concord.metrics_core.comparison.replicate_config import (
     unfolded,
 )
 from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.comparison.warnings.base import severity_of_rows
-from concord.metrics_core.comparison.warnings.data import (
-    born_after,
-    truth_before_train,
-    truth_in_train,
-    unrelated_train,
-)
-from concord.metrics_core.comparison.warnings.lists import future_items
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
-from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
+from concord.metrics_core.evaluation.evaluate import parse_conventions, parse_labels
+from concord.metrics_core.evaluation.model_result import lists_of
 from concord.metrics_core.evaluation.score import mean_weight
+from concord.metrics_core.evaluation.warnings.base import severity_of_rows
+from concord.metrics_core.evaluation.warnings.data import (
+    born_after,
+    truth_before_train,
+    truth_in_train,
+    unrelated_train,
+)
+from concord.metrics_core.evaluation.warnings.lists import future_items
 from concord.metrics_core.files import WHOLE
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
@@ -135,9 +136,9 @@ def audit(
     Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
     Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
     """
-    chosen, settings = pinned_by(conventions), ArgumentNames("truth")
+    chosen, settings = parse_conventions(conventions), ArgumentNames("truth")
     refuse_unit(chosen)
-    labels = labels_of(metrics)
+    labels = parse_labels(metrics)
     names = [str(label) for label in labels]
     _refuse([*model_findings(models), *label_findings(names, names)])
     _refuse([*number_findings(confidence=confidence, resamples=_RESAMPLES, seed=_SEED)])
@@ -169,8 +170,10 @@ def audit(
         replicates=replicates,
     )
     background = {"train": train, "items": items, "users": None}
-    results, ground = evaluations(config, lists, truths, background, columns=columns, input=input)
-    evidence = Evidence(config, with_replicates(results, config), ground)
+    results, ground = evaluate_models(
+        config, lists, truths, background, columns=columns, input=input
+    )
+    evidence = ComparisonInput(config, with_replicates(results, config), ground)
     return audit_evaluations(evidence, times_fix=_TIMES_FIX)
 
 
@@ -194,7 +197,7 @@ def _refuse(problems: Sequence[Finding]) -> None:
         raise InputError([Problem(*each) for each in problems])
 
 
-def audit_evaluations(evidence: Evidence, *, times_fix: str) -> Audit:
+def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:
     """Return the audit of models that are evaluated already, with a train.
 
     Parameters
@@ -237,7 +240,7 @@ def _is_ratio(label: Label, conventions: Conventions) -> bool:
 def _with_effects(
     checks: Sequence[AuditCheck],
     labels: Sequence[Label],
-    evidence: Evidence,
+    evidence: ComparisonInput,
     touched: Mapping[str, Flags],
 ) -> Iterable[AuditCheck]:
     """Return the checks with the effects of leaving touched users out; the values of a label are read once."""
@@ -259,7 +262,7 @@ def _with_effects(
     return by_name.values()
 
 
-def _run_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
+def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
     """Yield every check; one that is not made touches nobody."""
     yield from _time_checks(evidence, tables)
     both = find_rows(tables, TRUTH_IN_TRAIN)
@@ -275,7 +278,7 @@ def _run_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
     yield _drift(tables)
 
 
-def _time_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
+def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
     if not tables.has_times:
         yield from map(_not_made, _TIME_CHECKS)
         return
@@ -292,7 +295,7 @@ def _time_checks(evidence: Evidence, tables: AuditTables) -> Iterator[Checked]:
         yield _warned(born, tables, warning)
 
 
-def _future_items(evidence: Evidence, tables: AuditTables) -> Checked:
+def _future_items(evidence: ComparisonInput, tables: AuditTables) -> Checked:
     k = evidence.config.main_cutoff
     at_k = {name: single.at_cutoff(k) for name, single in lists_of(evidence.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.inputs import Ground, Models, lists_of
 from concord.metrics_core.data.relations import Table, files, schema, share_id_types, view
 from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.evaluation.model_result import EvaluationData, Models, lists_of
 from concord.metrics_core.results.audit import MIN_SET_SIZE, Copies, Example
 
 MAX_EXAMPLES = 5
@@ -56,7 +56,7 @@ def _size(connection: DuckDBPyConnection, relation: str) -> tuple[int, int]:
 
 
 @contextmanager
-def open_tables(models: Models, ground: Ground) -> Iterator[AuditTables]:
+def open_tables(models: Models, ground: EvaluationData) -> Iterator[AuditTables]:
     """Open the tables for as long as the block lasts; `ground` has a train."""
     assert ground.train is not None, "refused before"
     truths = dict(ground.folds) or {"": ground.truth}

@@ -27,8 +27,8 @@ from concord.metrics_core.comparison.config import (
     label_findings,
     model_findings,
 )
-from concord.metrics_core.comparison.inputs import Evidence
-from concord.metrics_core.comparison.model_tables import evaluations, given_of
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.model_tables import evaluate_models, given_tables
 from concord.metrics_core.comparison.replicate_config import Named, truths_of, unfolded
 from concord.metrics_core.comparison.segment_groups import UserGroups, user_groups
 from concord.metrics_core.comparison.segmentation import (
@@ -40,7 +40,7 @@ from concord.metrics_core.conventions.presets import Chosen
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
-from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by
+from concord.metrics_core.evaluation.evaluate import parse_conventions, parse_labels
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.result import CONFIDENCE
 from concord.metrics_core.evaluation.side_data import Background
@@ -135,7 +135,7 @@ def cases(
     >>> found.cases[0].user, found.cases[0].difference
     ('ann', -0.5)
     """
-    pinned, labels = pinned_by(conventions), labels_of(metrics)
+    pinned, labels = parse_conventions(conventions), parse_labels(metrics)
     refuse_unit(unit, pinned)
     settings, names = ArgumentNames("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}
@@ -143,7 +143,7 @@ def cases(
     _raise_problems([*model_findings(models), *label_findings(names, names)])
     metric_problems = choice_findings(names, "0%", names, settings)
     _raise_problems(("metrics", problem, fix) for _, problem, fix in metric_problems)
-    _raise_problems(segment_findings(segmentations, given_of(background), settings))
+    _raise_problems(segment_findings(segmentations, given_tables(background), settings))
     if type(worst) is not int or worst < 1:
         raise refuse("worst", f"is {worst!r}", "write a whole number from 1 on")
     lists, replicates = unfolded(models)
@@ -167,13 +167,13 @@ def cases(
         segments=segmentations,
         replicates=replicates,
     )
-    results, ground = evaluations(
+    results, ground = evaluate_models(
         config, lists, truths, background, columns=columns, input=input, unit=unit, names=pair
     )
     selection = ExampleSelection(
         (model, versus), worst, segment, None if item is None else str(item)
     )
-    return analyze_errors(Evidence(config, results, ground), selection)
+    return analyze_errors(ComparisonInput(config, results, ground), selection)
 
 
 def resolve_pair(
@@ -206,7 +206,7 @@ def _raise_problems(findings: Iterable[Finding]) -> None:
         raise InputError(problems)
 
 
-def analyze_errors(evidence: Evidence, selection: ExampleSelection) -> Cases:
+def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Cases:
     """Return the error analysis of the first of two lists against the second, on the primary labels.
 
     Raises
@@ -277,7 +277,7 @@ def analyze_errors(evidence: Evidence, selection: ExampleSelection) -> Cases:
     )
 
 
-def _raise_if_folds_differ(evidence: Evidence) -> None:
+def _raise_if_folds_differ(evidence: ComparisonInput) -> None:
     folds = {name: each.quality.get("fold") for name, each in evidence.models.items()}
     if len(set(folds.values())) > 1:
         names = " and ".join(f"{name} on fold {fold}" for name, fold in folds.items())
@@ -285,7 +285,7 @@ def _raise_if_folds_differ(evidence: Evidence) -> None:
         raise NoSharedValuesError([Problem("cases", problem, "name replicates of one fold")])
 
 
-def _pair_values(evidence: Evidence) -> PairValues:
+def _pair_values(evidence: ComparisonInput) -> PairValues:
     config, aligned = evidence.config, evidence.aligned
     a, b = evidence.models
     by_label = {}
@@ -296,7 +296,7 @@ def _pair_values(evidence: Evidence) -> PairValues:
     return PairValues(aligned.users, config.primary_labels, config.conventions, by_label)
 
 
-def _segments(evidence: Evidence) -> dict[str, UserGroups]:
+def _segments(evidence: ComparisonInput) -> dict[str, UserGroups]:
     return {
         name: user_groups(evidence, name, segmentation)
         for name, segmentation in evidence.config.segments.items()
@@ -304,7 +304,9 @@ def _segments(evidence: Evidence) -> dict[str, UserGroups]:
     }
 
 
-def _in_segment(evidence: Evidence, segments: Mapping[str, UserGroups], segment: str) -> Bools:
+def _in_segment(
+    evidence: ComparisonInput, segments: Mapping[str, UserGroups], segment: str
+) -> Bools:
     """(users,) True if the user is in the segment, named as `channel=app`."""
     masks = {
         f"{name}={value}": groups.of_user == number

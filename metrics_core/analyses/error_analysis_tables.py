@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.data.relations import Table, files, schema, share_id_types, view
 from concord.metrics_core.data.units import owner_sql
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.elementary import powers
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
@@ -264,7 +265,7 @@ class Tables:
 
 @contextmanager
 def open_tables(
-    evidence: Evidence, lists: Mapping[str, Evaluated], label: Label, k: int | None
+    evidence: ComparisonInput, lists: Mapping[str, ModelResult], label: Label, k: int | None
 ) -> Iterator[Tables]:
     """Open the tables behind two lists, {"a": …, "b": …}, as `label` ranks them; both have the same ground truth."""
     ground, conventions = evidence.ground, evidence.config.conventions

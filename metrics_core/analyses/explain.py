@@ -16,7 +16,7 @@ from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory, share_id_types, view
 from concord.metrics_core.data.units import unit_id
-from concord.metrics_core.evaluation.inputs import Opened, nobody, open_inputs
+from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
 from concord.metrics_core.evaluation.judge import judge
 from concord.metrics_core.evaluation.listing import listed, number_items
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -124,7 +124,7 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = beside(other, conventions)
     with in_memory() as connection:
-        opened = open_inputs(
+        opened = load_inputs(
             connection,
             recs,
             truth,
@@ -170,7 +170,7 @@ def explain_ranked(
         versus = replace(label.conventions(versus), **ranking._asdict())
     frames = [frame.filter(frame["user"].cast(str) == str(user)) for frame in (lists, truth)]
     if not any(len(frame) for frame in frames):
-        raise nobody(user)
+        raise unknown_user_error(user)
     with in_memory() as connection:
         for name, frame in zip(("ranked", "judgements"), frames, strict=True):
             connection.register(name, frame.to_arrow())
@@ -194,7 +194,7 @@ class _UserData:
     connection: duckdb.DuckDBPyConnection
     rank: Callable[[Conventions], None]
     conventions: Conventions
-    background: Background | Opened
+    background: Background | LoadedInputs
 
     def task(self, label: Label, own: Conventions) -> Task:
         """Return the label under these conventions with its item features; the lists must be ranked."""

@@ -17,7 +17,7 @@ from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.evaluate import mean_of
-from concord.metrics_core.evaluation.inputs import open_inputs
+from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import why_not
@@ -131,7 +131,7 @@ def reconcile(
             "leave it out, or name the column of the truth",
         )
     with in_memory() as connection:
-        open_inputs(
+        load_inputs(
             connection,
             recs,
             truth,

@@ -21,8 +21,8 @@ from concord.metrics_core.comparison.config import (
 )
 from concord.metrics_core.comparison.gate_config import gate_findings, gate_of
 from concord.metrics_core.comparison.gate_evidence import challengers_of
-from concord.metrics_core.comparison.inputs import Evidence
-from concord.metrics_core.comparison.model_tables import evaluations, given_of
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.model_tables import evaluate_models, given_tables
 from concord.metrics_core.comparison.replicate_config import (
     fold_findings,
     replicate_findings,
@@ -37,7 +37,11 @@ from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of
-from concord.metrics_core.evaluation.evaluate import labels_of, pinned_by, refuse_unread
+from concord.metrics_core.evaluation.evaluate import (
+    parse_conventions,
+    parse_labels,
+    refuse_unread_columns,
+)
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.files import WHOLE
 from concord.metrics_core.metrics.catalogue import spelled, with_own
@@ -114,10 +118,10 @@ def compare(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    labels = labels_of(metrics)
-    pinned = with_own(pinned_by(conventions), (label.name for label in labels))
+    labels = parse_labels(metrics)
+    pinned = with_own(parse_conventions(conventions), (label.name for label in labels))
     refuse_unit(unit, pinned)
-    refuse_unread(columns, labels, pinned)
+    refuse_unread_columns(columns, labels, pinned)
     deciding = [str(labels[0])] if primary is None else primary
     settings, names = ArgumentNames("truth"), [str(label) for label in labels]
     background = {"train": train, "items": items, "users": users}
@@ -152,7 +156,7 @@ def compare(
             *unpaired_folds(folds, paired=paired_replicates),
             *baseline_findings(baseline, models),
             *choice_findings(deciding, min_effect, names, settings),
-            *segment_findings(segmentations, given_of(background), settings),
+            *segment_findings(segmentations, given_tables(background), settings),
         ]
     )
     config = ComparisonConfig(
@@ -182,10 +186,10 @@ def compare(
             what = f"there is no model beside the baseline, {baseline}, to decide on"
             raise refuse("gate", what, "name another model, or leave out `gate`")
     panels = panels_of(config.labels, config.primary if panel else (), pinned)
-    results, ground = evaluations(
+    results, ground = evaluate_models(
         config, lists, truths, background, columns=columns, input=input, panels=panels, unit=unit
     )
-    return compared(Evidence(config, with_replicates(results, config), ground))
+    return compared(ComparisonInput(config, with_replicates(results, config), ground))
 
 
 def _refuse(found: Iterable[tuple[str, str, str]]) -> None:

@@ -25,7 +25,7 @@ from concord.metrics_core.comparison.config import (
     number_findings,
     word_findings,
 )
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.value_tables import (
     ValueTables,
     bound_problems,
@@ -37,6 +37,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import MOST_K, Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
@@ -162,7 +163,7 @@ def compare_values(
         settings=ArgumentNames("values"),
     )
     models = {model: _evaluated(tables, model, config) for model in tables.tables}
-    return compared_values(Evidence(config, models, _no_ground()), directions)
+    return compared_values(ComparisonInput(config, models, _no_ground()), directions)
 
 
 def values_as_given() -> None:
@@ -186,7 +187,7 @@ def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
     return Label(metric, int(found["k"]) if found and cut else None, ())
 
 
-def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> Evaluated:
+def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
     """The results of a model as `compare` reads them, without lists."""
     table, missing = tables.tables[model], tables.missing(model)
     summaries = {
@@ -201,11 +202,13 @@ def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> Eva
         "versions": dict(program_versions()),
     }
     nothing = pl.DataFrame()
-    return Evaluated(values=table, panel=nothing, lists=nothing, summary=summary, quality={})
+    return ModelResult(values=table, panel=nothing, lists=nothing, summary=summary, quality={})
 
 
-def _no_ground() -> Ground:
-    return Ground(pl.DataFrame(), None, None, None, truth_quality={}, connecting=_connecting)
+def _no_ground() -> EvaluationData:
+    return EvaluationData(
+        pl.DataFrame(), None, None, None, truth_quality={}, connecting=_connecting
+    )
 
 
 def _connecting(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.gate_evidence import decided
-from concord.metrics_core.comparison.inputs import Evidence, Ground, lists_of
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
     best_chances,
     distributions,
@@ -28,18 +28,19 @@ from concord.metrics_core.comparison.replicates import replicates
 from concord.metrics_core.comparison.segments import segments
 from concord.metrics_core.comparison.sentences.replicates import answered
 from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
-from concord.metrics_core.comparison.warnings.lists import checked_kinds, warnings
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
-from concord.metrics_core.comparison.warnings.users import unit_word
 from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.errors import refuse
+from concord.metrics_core.evaluation.model_result import EvaluationData, lists_of
 from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
+from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
+from concord.metrics_core.evaluation.warnings.users import unit_word
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Unit, Warned
 from concord.metrics_core.results.words import listed
 
 
-def refuse_other_users(evidence: Evidence) -> None:
+def refuse_other_users(evidence: ComparisonInput) -> None:
     """Refuse models whose lists add different users to those of the truth, where means of weighed sums count them.
 
     Raises
@@ -69,7 +70,7 @@ def refuse_other_users(evidence: Evidence) -> None:
             raise refuse("conventions: propensity", what, fix)
 
 
-def _sums(evidence: Evidence) -> list[str]:
+def _sums(evidence: ComparisonInput) -> list[str]:
     """The labels that count users without an observed item, whether these have a list or not."""
     pinned = evidence.config.conventions
     found = [(label, label.conventions(pinned)) for label in evidence.config.labels]
@@ -80,7 +81,7 @@ def _sums(evidence: Evidence) -> list[str]:
     ]
 
 
-def compared(evidence: Evidence) -> Comparison:
+def compared(evidence: ComparisonInput) -> Comparison:
     """Everything that can be said of these models.
 
     Raises
@@ -124,22 +125,22 @@ def compared(evidence: Evidence) -> Comparison:
     )
 
 
-def _unit(config: ComparisonConfig, ground: Ground) -> Unit | None:
+def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
     """What values are of, where it is no user; the columns as the truth was read."""
     mean, folds = config.conventions.unit_mean, ground.truth_quality.get("folds", {})
     read = next(iter(folds.values()), ground.truth_quality)
     return None if mean is None else Unit(tuple(read["unit"]), mean)
 
 
-def _warnings(evidence: Evidence, of_trainings: Sequence[Warned]) -> tuple[Warned, ...]:
+def _warnings(evidence: ComparisonInput, of_trainings: Sequence[Warned]) -> tuple[Warned, ...]:
     """Of every list, of models whose candidates are sampled, and of trainings; the most serious first."""
     config, models, ground = evidence.config, evidence.models, evidence.ground
     of_samples = sampling_warnings(config, models, ground)
-    every = [*of_samples, *warnings(config, lists_of(models), ground), *of_trainings]
+    every = [*of_samples, *evaluation_warnings(config, lists_of(models), ground), *of_trainings]
     return tuple(sorted(every, key=lambda each: each.severity != "serious"))
 
 
-def compared_values(evidence: Evidence, stated: Collection[str]) -> Comparison:
+def compared_values(evidence: ComparisonInput, stated: Collection[str]) -> Comparison:
     """Return the comparison of models of which only users' values are known.
 
     It has no panel, trade-offs, segments, gate, replicates and conventions: all of these need lists.

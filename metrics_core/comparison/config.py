@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from concord.metrics_core.comparison.segmentation import Segmentation
-from concord.metrics_core.conventions.conventions import Conventions, is_number, shown
+from concord.metrics_core.conventions.conventions import is_number, shown
 from concord.metrics_core.errors import SettingNames
+from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
 from concord.metrics_core.results.gate import Gate
@@ -31,15 +32,13 @@ TAKEN = frozenset({"", "truth", "train", "items", "users", "metrics"})
 
 
 @dataclass(frozen=True)
-class ComparisonConfig:
+class ComparisonConfig(EvaluationConfig):
     """What a comparison computes, by which conventions and rules; validated.
 
     Attributes
     ----------
     labels : list of Label
-        In report order; `ks` are their cutoffs, ascending.
-    primary : list of str
-        Labels that decide, the most important first.
+        In report order.
     min_effects : dict
         Label -> minimum relevant difference: a number, or a share of the baseline's mean ("2%").
     adjustment : {"holm", "max_t"}
@@ -48,8 +47,6 @@ class ComparisonConfig:
         Of bootstrap, sign flips and list swaps, which start at `seed`.
     panel : bool
         True to compute the primary labels under the definitions of all presets too.
-    settings : SettingNames
-        How a fix names a setting: as an argument, or as a key of params.yaml.
     replicates : dict
         Model -> number of the replicate -> name of its lists.
     paired_replicates : bool
@@ -59,10 +56,6 @@ class ComparisonConfig:
     """
 
     title: str
-    conventions: Conventions
-    labels: list[Label]
-    ks: list[int]
-    primary: list[str]
     min_effects: dict[str, Effect]
     baseline: str
     confidence: float
@@ -71,30 +64,11 @@ class ComparisonConfig:
     resamples: int
     seed: int
     panel: bool
-    settings: SettingNames
     segments: Mapping[str, Segmentation] = field(default_factory=dict)
     gate: Gate | None = None
     replicates: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     paired_replicates: bool = False
     max_missing_lists: float = MAX_MISSING_LISTS
-
-    @property
-    def primary_labels(self) -> list[Label]:
-        """The primary labels, in the order given."""
-        labels = {str(label): label for label in self.labels}
-        return [labels[text] for text in self.primary]
-
-    @property
-    def main_cutoff(self) -> int | None:
-        """The cutoff of the first primary label that has one; else the greatest that is evaluated."""
-        known = [label.k for label in self.primary_labels if label.k is not None]
-        every = [label.k for label in self.labels if label.k is not None]
-        return known[0] if known else max(every, default=None)
-
-    @property
-    def of_requests(self) -> bool:
-        """True if the unit of evaluation is a request, not a user."""
-        return self.conventions.unit_mean is not None
 
     @property
     def alpha(self) -> float:

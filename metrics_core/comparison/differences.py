@@ -13,12 +13,13 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import Aligned, by_pair
 from concord.metrics_core.comparison.config import ComparisonConfig, absolute
-from concord.metrics_core.comparison.inputs import Evidence, Ground, Models
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import closed_up
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import files, schema, view, whole
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.listing import number_items
+from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
@@ -49,7 +50,7 @@ WHERE place <= {k} ORDER BY ALL
 _ALL = 1 << 40  # places: the whole list
 
 
-def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
+def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], Swapped]:
     """(label, model) -> the test of the model against the baseline, where both were trained once."""
     config = evidence.config
     how = {"resamples": config.resamples, "seed": config.seed}
@@ -63,7 +64,7 @@ def swap_results(evidence: Evidence) -> dict[tuple[str, str], Swapped]:
 
 
 def swap_intervals(
-    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+    evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> dict[tuple[str, str], tuple[float | None, float | None]]:
     """(label, model) -> the jackknife's interval of the model minus the baseline, of those labels over all users."""
     return {
@@ -93,7 +94,7 @@ class _Lists:
 
 
 def _lists_of(
-    evidence: Evidence, labels: Sequence[Label], models: Sequence[str]
+    evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
     """Each of the models against the baseline at each cutoff of the labels over all users."""
     config = evidence.config
@@ -141,7 +142,7 @@ def _measure(label: Label, pinned: Conventions) -> Measure:
 
 
 @contextmanager
-def _numbered(models: Models, ground: Ground) -> Iterator[DuckDBPyConnection]:
+def _numbered(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnection]:
     """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
     tables = [evaluated.lists for evaluated in models.values()]
     with ground.connecting(files(tables)) as connection:
@@ -197,7 +198,7 @@ class _Found:
     p_wilcoxon: float = math.nan
 
 
-def differences(evidence: Evidence) -> list[Difference]:
+def differences(evidence: ComparisonInput) -> list[Difference]:
     """One a label and pair; from twelve models on, labels that are not primary against the baseline only.
 
     Over pairs x primary labels Holm, or joint sign flips if they are asked for, never below the p that belongs to
@@ -220,7 +221,7 @@ def differences(evidence: Evidence) -> list[Difference]:
     ]
 
 
-def _compare(evidence: Evidence) -> Iterator[_Found]:
+def _compare(evidence: ComparisonInput) -> Iterator[_Found]:
     config, models, aligned = evidence.config, evidence.models, evidence.aligned
     conventions = config.conventions
     every_pair = pairs(list(models), config.baseline)
@@ -268,7 +269,7 @@ def _jointly(config: ComparisonConfig, family: Sequence[_Found], aligned: Aligne
     return adjusted
 
 
-def _swapped(evidence: Evidence) -> Iterator[_Found]:
+def _swapped(evidence: ComparisonInput) -> Iterator[_Found]:
     """The labels over all users, which no user has a value of: each model against the baseline.
 
     Lists of several trainings are not swapped: what those models differ by is tested over trainings.

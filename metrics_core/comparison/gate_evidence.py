@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences, swap_intervals
 from concord.metrics_core.comparison.gate import decide, guarded
 from concord.metrics_core.comparison.gate_config import margin_of
-from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import Grouped, item_groups, user_groups
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.catalogue import parse
@@ -37,7 +37,7 @@ class _Tested:
 Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
 
 
-def decided(evidence: Evidence, pairs: Sequence[Difference]) -> Decision | None:
+def decided(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
     """The decision on each challenger against the baseline, from differences that are there; None without a gate."""
     config = evidence.config
     if config.gate is None:
@@ -58,19 +58,19 @@ def challengers_of(config: ComparisonConfig, models: Iterable[str]) -> list[str]
     return [model for model in named if model != config.baseline]
 
 
-def for_gate(evidence: Evidence, gate: Gate) -> Evidence:
+def for_gate(evidence: ComparisonInput, gate: Gate) -> ComparisonInput:
     """The same evidence, of which nothing is asked but what a gate looks at."""
     named = [label for label in evidence.config.labels if str(label) in gate.labels]
     return replace(evidence, config=replace(evidence.config, labels=named, adjustment="holm"))
 
 
-def gate_differences(evidence: Evidence, gate: Gate) -> list[Difference]:
+def gate_differences(evidence: ComparisonInput, gate: Gate) -> list[Difference]:
     """The differences that a gate needs, where no comparison has them."""
     return differences(for_gate(evidence, gate))
 
 
 def checked(
-    evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+    evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, Checked]:
     """Model -> its guardrails, over all users and then in segments, and its success metrics."""
     config = evidence.config
@@ -100,12 +100,12 @@ def _guardrail(
     return guarded(tested.measured, margin, allowed, tested.margin_test)
 
 
-def _mean(evidence: Evidence, label: str) -> float:
+def _mean(evidence: ComparisonInput, label: str) -> float:
     return or_nan(evidence.models[evidence.config.baseline].mean(label))
 
 
 def _over_all_users(
-    evidence: Evidence, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+    evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[tuple[str, str], _Tested]:
     """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
     baseline = evidence.config.baseline
@@ -150,7 +150,7 @@ def _over_all_users(
     return found
 
 
-def _unlisted(evidence: Evidence, model: str) -> int | None:
+def _unlisted(evidence: ComparisonInput, model: str) -> int | None:
     """How many users have no list of the model or of the reference, where they are too many for a comparison."""
     return max(
         (
@@ -167,7 +167,7 @@ def _without_noise(end: float | None) -> float | None:
     return None if end is None else difference(end, 0.0)
 
 
-def _columns(evidence: Evidence, text: str) -> dict[str, Column]:
+def _columns(evidence: ComparisonInput, text: str) -> dict[str, Column]:
     """Model -> its values of a label."""
     aligned, pinned, label = evidence.aligned, evidence.config.conventions, parse(text)
     values = aligned.values(text, label.conventions(pinned).undefined)
@@ -186,7 +186,7 @@ def _shared_requests(ours: Column, theirs: Column) -> int | None:
     return int((ours.defined & theirs.defined).sum()) if of_requests else None
 
 
-def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]]:
+def _in_segments(evidence: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
     """Each segmentation and label that the gate names, in the segmentation's groups."""
     for name, margins in gate.segments.items():
         segmentation = evidence.config.segments[name]
@@ -200,7 +200,7 @@ def _in_segments(evidence: Evidence, gate: Gate) -> Iterator[tuple[str, Grouped]
 
 
 def _in_segment(
-    evidence: Evidence, name: str, grouped: Grouped, segment: str, model: str
+    evidence: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
 ) -> _Tested | None:
     """A model in a group; None where nobody in it has a value with the model or with the reference."""
     config = evidence.config

@@ -7,7 +7,8 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import Aligned
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evidence, Models
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.comparison_parts import (
@@ -43,7 +44,7 @@ def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
         )
 
 
-def scores(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[Score]:
+def scores(evidence: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
     """One a label and model, from the summaries; models with the best mean share `best`.
 
     A model that lacks the lists of most users is none of the best, unless all do.
@@ -97,7 +98,7 @@ def _ahead(label: Label, model: str, pair: Difference) -> bool:
     return gained is not None and (gained > 0 if label.metric.higher_is_better else gained < 0)
 
 
-def best_chances(evidence: Evidence) -> Iterator[BestChance]:
+def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
     """One a primary label and model, over the users whom all models have; models of equal mean share a resample.
 
     Models that are not compared, as they lack the lists of most users, have no probability, unless all do.

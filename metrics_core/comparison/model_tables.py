@@ -9,7 +9,6 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Ground
 from concord.metrics_core.comparison.replicate_config import of_lists
 from concord.metrics_core.data.arguments import Columns, columns_named, table_given
 from concord.metrics_core.data.frames import Data
@@ -34,8 +33,9 @@ from concord.metrics_core.evaluation.evaluate_model import (
     evaluate_model,
     execute_in_memory,
 )
-from concord.metrics_core.evaluation.grade_fit import misgraded
+from concord.metrics_core.evaluation.grade_fit import grade_problems
 from concord.metrics_core.evaluation.inputs import read_users_without_items
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, evaluated
 from concord.metrics_core.files import WHOLE, known_of
@@ -43,7 +43,7 @@ from concord.metrics_core.files import WHOLE, known_of
 NO_PANELS: Mapping[str, Panel] = {}
 
 
-def given_of(background: Mapping[str, Data | None]) -> list[str]:
+def given_tables(background: Mapping[str, Data | None]) -> list[str]:
     """The tables that are there."""
     return [name for name, table in background.items() if table is not None]
 
@@ -68,7 +68,7 @@ class _Data:
     tables : role of the others -> what messages call it, and what was found in it
     """
 
-    ground: Ground
+    ground: EvaluationData
     truths: Mapping[str, _Truth]
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
 
@@ -79,7 +79,7 @@ class _Data:
         return {role: known_of(of) for role, of in found.items()}
 
 
-def evaluations(
+def evaluate_models(
     config: ComparisonConfig,
     lists: Mapping[str, Data],
     truths: Mapping[str, Data],
@@ -90,7 +90,7 @@ def evaluations(
     panels: Mapping[str, Panel] = NO_PANELS,
     unit: Sequence[str] = (),
     names: Collection[str] | None = None,
-) -> tuple[dict[str, Evaluated], Ground]:
+) -> tuple[dict[str, ModelResult], EvaluationData]:
     """The results of each of the lists, or of those named, each by the truth of its fold; and what all are evaluated on.
 
     Parameters
@@ -131,10 +131,12 @@ class ModelTables:
         found = {fold: truth.found for fold, truth in read.items()}
         tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
         frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
-        for role in given_of(background):
+        for role in given_tables(background):
             frames[role], tables[role] = self._background(role, background[role])
         quality = of_folds(found) if folds else found[WHOLE]
-        ground = Ground(first, **frames, truth_quality=quality, connecting=_connecting, folds=folds)
+        ground = EvaluationData(
+            first, **frames, truth_quality=quality, connecting=_connecting, folds=folds
+        )
         return _Data(ground, read, tables)
 
     def _truth(self, fold: str, truth: Data) -> _Truth:
@@ -157,7 +159,9 @@ class ModelTables:
             ).describe()
         judgements = pl.DataFrame(kept.table)
         highest: Any = judgements["grade"].max()
-        wrong = misgraded(highest, config.labels, config.conventions, table.name, table.settings)
+        wrong = grade_problems(
+            highest, config.labels, config.conventions, table.name, table.settings
+        )
         if problems := list(wrong):
             raise InputError(problems)
         return _Truth(judgements, found, _known(judgements, truth))
@@ -174,7 +178,7 @@ class ModelTables:
             frame = pl.DataFrame(connection.sql(found.query).to_arrow_table())
         return frame, (table, found.quality)
 
-    def evaluated(self, model: str, recs: Data, data: _Data, *, fold: str) -> Evaluated:
+    def evaluated(self, model: str, recs: Data, data: _Data, *, fold: str) -> ModelResult:
         """One model's results, by the truth of a fold."""
         config, pinned, ground = self.config, self.config.conventions, data.ground
         truth = data.truths[fold]
@@ -208,7 +212,7 @@ class ModelTables:
             inputs=data.inputs(found, fold),
         )
         quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
-        return Evaluated(store.labels, store.definitions, lists, summary, quality)
+        return ModelResult(store.labels, store.definitions, lists, summary, quality)
 
     def _fit(self, table: InputTable, model_data: ModelData, data: _Data) -> dict[str, Any]:
         catalogue = data.tables["items"][0].name if "items" in data.tables else None

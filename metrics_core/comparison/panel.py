@@ -8,8 +8,8 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import Aligned, align
 from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig, absolute
-from concord.metrics_core.comparison.inputs import Models
 from concord.metrics_core.conventions.presets import describe
+from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.panel import UNWEIGHED, Definition, differing, panel
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats

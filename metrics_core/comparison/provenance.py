@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
 from concord.metrics_core.conventions.candidates import SENTENCE
 from concord.metrics_core.conventions.conventions import (
     FAIR_SENTENCE,
@@ -13,6 +12,7 @@ from concord.metrics_core.conventions.conventions import (
     NORMALISED,
     UNIT_MEANS,
 )
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_candidates import CORRECTED
 from concord.metrics_core.metrics.catalogue import changed_by
 from concord.metrics_core.results.comparison_parts import (
@@ -39,7 +39,7 @@ COVERS_VALUES = (
 )
 
 
-def quality(models: Models, ground: Ground) -> dict[str, Any]:
+def quality(models: Models, ground: EvaluationData) -> dict[str, Any]:
     """What was found in every table, and who was evaluated."""
     of_models = {
         model: {**e.quality, "users": e.summary["users"], "judged_share": e.summary["judged_share"]}
@@ -108,7 +108,7 @@ def value_provenance(models: Models) -> Provenance:
     )
 
 
-def _role(evaluated: Evaluated) -> str:
+def _role(evaluated: ModelResult) -> str:
     """What its truth is called, where folds have truths of their own."""
     fold = evaluated.quality.get("fold")
     return f"{TRUTH_OF_FOLD}{fold}" if fold else TRUTH

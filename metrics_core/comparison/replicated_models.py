@@ -8,16 +8,16 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Models
 from concord.metrics_core.comparison.replicate_config import models_of
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.paired import Column
 
 
-def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, Evaluated]:
+def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:
     """The models that are compared: each that has replicates stands where the first of them stood."""
     models = models_of(lists, config.replicates)
     how: dict[str, Any] = {
@@ -34,12 +34,12 @@ def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, Evalua
 
 
 def replicated(
-    trainings: Mapping[str, Evaluated],
+    trainings: Mapping[str, ModelResult],
     *,
     labels: Sequence[Label],
     conventions: Conventions,
     confidence: float,
-) -> Evaluated:
+) -> ModelResult:
     """One model from its trainings."""
     every = list(trainings.values())
     values = align({"": [each.values for each in every]}, mean=conventions.unit_mean)
@@ -70,10 +70,10 @@ def replicated(
     panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
     first = every[0]
     summary = {**first.summary, "metrics": metrics, "panel": panel}
-    return Evaluated(first.values, first.panel, first.lists, summary, first.quality, trainings)
+    return ModelResult(first.values, first.panel, first.lists, summary, first.quality, trainings)
 
 
-def _definitions(text: str, trainings: Iterable[Evaluated]) -> dict[str, Any]:
+def _definitions(text: str, trainings: Iterable[ModelResult]) -> dict[str, Any]:
     """The means of a label under each definition of the panel, over the trainings."""
     found = [each.summary["panel"][text]["definitions"] for each in trainings]
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
@@ -32,7 +32,7 @@ _NOBODY = Part(0.0, 2)  # users are not drawn anew
 
 
 def replicates(
-    evidence: Evidence, scores: Sequence[Score], pairs: Sequence[Difference]
+    evidence: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
 ) -> tuple[Replicates | None, list[Warned]]:
     """Return what other trainings would change, and warnings; None where every model was trained once."""
     config = evidence.config
@@ -60,7 +60,7 @@ def replicates(
     return over_trainings, list(training_warnings(outlying))
 
 
-def _trained(evidence: Evidence, label: Label) -> dict[str, Trained]:
+def _trained(evidence: ComparisonInput, label: Label) -> dict[str, Trained]:
     """Model -> users' values in each training; a number over all users is as the value of a single user."""
     config, aligned = evidence.config, evidence.aligned
     if _over_all(label, config):

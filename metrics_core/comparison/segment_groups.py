@@ -11,7 +11,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from concord.metrics_core.comparison.inputs import Evidence, Models, lists_of
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segmentation import (
     ByActivity,
     ByColumn,
@@ -20,6 +20,7 @@ from concord.metrics_core.comparison.segmentation import (
 )
 from concord.metrics_core.data.relations import Table, files, scan, schema, view, whole
 from concord.metrics_core.errors import SettingNames, refuse
+from concord.metrics_core.evaluation.model_result import Models, lists_of
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label, parse
@@ -94,7 +95,7 @@ class UserGroups:
     names: list[str]
     of_user: NDArray[np.int64]
 
-    def grouped(self, evidence: Evidence, label: Label) -> Grouped:
+    def grouped(self, evidence: ComparisonInput, label: Label) -> Grouped:
         """Return the users' values of a label in each group."""
         aligned, pinned = evidence.aligned, evidence.config.conventions
         values = aligned.values(str(label), label.conventions(pinned).undefined)
@@ -104,7 +105,9 @@ class UserGroups:
         )
 
 
-def user_groups(evidence: Evidence, name: str, segmentation: ByActivity | ByColumn) -> UserGroups:
+def user_groups(
+    evidence: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
+) -> UserGroups:
     """The groups of the users who are compared; nobody is left out.
 
     Raises
@@ -209,7 +212,7 @@ WHERE shown.place <= $k GROUP BY ALL
 """
 
 
-def item_groups(evidence: Evidence, segmentation: ByPopularity, k: int) -> Grouped:
+def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -> Grouped:
     """R@k of the truth items of each group, or the share of the top k that each group has."""
     single = lists_of(evidence.models)
     with _connected(evidence, single, segmentation) as connection:
@@ -251,7 +254,7 @@ def _occurs(values: Floats, *, shares: bool) -> bool:
 
 @contextmanager
 def _connected(
-    evidence: Evidence, single: Models, segmentation: ByPopularity
+    evidence: ComparisonInput, single: Models, segmentation: ByPopularity
 ) -> Iterator[DuckDBPyConnection]:
     ground = evidence.ground
     assert ground.train is not None, "refused before"
@@ -272,7 +275,7 @@ class _Grouping:
     """One question on the groups; `recall` is R@k."""
 
     connection: DuckDBPyConnection
-    evidence: Evidence
+    evidence: ComparisonInput
     by: str
     recall: Label
     k: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig, absolute
-from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     Grouped,
@@ -210,7 +210,9 @@ def _differing(grouped: Grouped, a: str, b: str) -> int:
     return int(np.count_nonzero(users))
 
 
-def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[parts.Segmentation]:
+def segments(
+    evidence: ComparisonInput, differences: Sequence[Difference]
+) -> Iterator[parts.Segmentation]:
     """Every segmentation, in the order given."""
     config = evidence.config
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
@@ -230,14 +232,14 @@ def segments(evidence: Evidence, differences: Sequence[Difference]) -> Iterator[
         )
 
 
-def segment_cells(evidence: Evidence, name: str) -> list[parts.SegmentCell]:
+def segment_cells(evidence: ComparisonInput, name: str) -> list[parts.SegmentCell]:
     """The models in each group of one segmentation, without a look at all users."""
     labels, _ = _grouped(evidence, name, evidence.config.segments[name])
     return cells(evidence.config, labels, {}, evidence.unlisted)
 
 
 def _grouped(
-    evidence: Evidence, name: str, segmentation: Segmentation
+    evidence: ComparisonInput, name: str, segmentation: Segmentation
 ) -> tuple[list[Grouped], str]:
     """The labels in each group, and the question that the groups ask."""
     if isinstance(segmentation, ByPopularity):
@@ -248,7 +250,7 @@ def _grouped(
     return _in_groups(evidence, groups), groups.question
 
 
-def _in_groups(evidence: Evidence, groups: UserGroups) -> list[Grouped]:
+def _in_groups(evidence: ComparisonInput, groups: UserGroups) -> list[Grouped]:
     """The primary labels that are means over users, in each group."""
     config = evidence.config
     labels = [label for label in config.primary_labels if not is_pooled(label, config.conventions)]

@@ -14,7 +14,7 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import Table, column
 from concord.metrics_core.data.units import owners
-from concord.metrics_core.evaluation.diagnostics import LISTED, Lists, Weighing
+from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, WeightCounts
 from concord.metrics_core.evaluation.panel import Panel, panel
 from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
 from concord.metrics_core.evaluation.score import mean_weight, names_users
@@ -65,9 +65,9 @@ class EvaluationAccumulator:
     counts: Counter[str] = field(default_factory=Counter)
     pooled: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     exposures: dict[str, Exposure] = field(default_factory=dict)
-    lists: Lists = field(default_factory=Lists)
+    lists: ListCounts = field(default_factory=ListCounts)
     owners: set[str] = field(default_factory=set)
-    weighing: Weighing = field(default_factory=Weighing)
+    weighing: WeightCounts = field(default_factory=WeightCounts)
 
     @property
     def definitions(self) -> list[str]:

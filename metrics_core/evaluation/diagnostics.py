@@ -60,7 +60,7 @@ Kind = tuple[
 
 
 @dataclass
-class Lists:
+class ListCounts:
     """What `evaluate_partition` tells of the lists of known users, of all partitions that were added.
 
     kinds : how many there are of a kind
@@ -83,9 +83,9 @@ def _kinds(listed: pl.DataFrame) -> dict[Kind, int]:
     return {(length, some, every): count for length, some, every, count in kinds.rows()}
 
 
-def validity(
+def count_list_signs(
     connection: DuckDBPyConnection,
-    lists: Lists,
+    lists: ListCounts,
     *,
     has_train: bool,
     has_scores: bool,
@@ -176,7 +176,7 @@ def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
 
 
 @dataclass
-class Weighing:
+class WeightCounts:
     """The weights of all relevant rows; partitions add up to the same bits."""
 
     rows: int = 0

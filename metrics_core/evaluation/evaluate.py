@@ -7,10 +7,6 @@ from typing import Any, cast
 
 import polars as pl
 
-from concord.metrics_core.comparison.warnings.data import swapped_arguments
-from concord.metrics_core.comparison.warnings.ids import doubts, rewritten_warning
-from concord.metrics_core.comparison.warnings.users import few_lists, heavy_users
-from concord.metrics_core.comparison.warnings.weights import unobserved_warnings
 from concord.metrics_core.conventions.conventions import ConventionError, Conventions, UnitMean
 from concord.metrics_core.conventions.presets import Chosen, conventions_of
 from concord.metrics_core.data.arguments import Columns
@@ -20,8 +16,8 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS
 from concord.metrics_core.data.units import owners, with_parts
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, Weighing
-from concord.metrics_core.evaluation.inputs import open_inputs
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, WeightCounts
+from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.judge import PROPENSITY
 from concord.metrics_core.evaluation.listing import number_items
 from concord.metrics_core.evaluation.panel import Definition
@@ -38,6 +34,10 @@ from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight
 from concord.metrics_core.evaluation.side_data import refuse_missing
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.evaluation.warnings.data import swapped_arguments
+from concord.metrics_core.evaluation.warnings.ids import ground_truth_warnings, rewritten_warning
+from concord.metrics_core.evaluation.warnings.users import few_lists, heavy_users
+from concord.metrics_core.evaluation.warnings.weights import unobserved_warnings
 from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse, with_own
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.results.comparison_parts import Warned
@@ -145,9 +145,9 @@ def evaluate(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    labels = labels_of(metrics)
-    pinned = with_own(pinned_by(conventions), (label.name for label in labels))
-    refuse_unread(columns, labels, pinned)
+    labels = parse_labels(metrics)
+    pinned = with_own(parse_conventions(conventions), (label.name for label in labels))
+    refuse_unread_columns(columns, labels, pinned)
     task = Task(labels, pinned, only_known=users is not None)
     if is_spark(recs) or is_spark(truth):
         from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
@@ -165,11 +165,11 @@ def evaluate(
             task if items is None and not task.needs_items and pinned.propensity is None else None
         )  # else: rows, all of them
         given: dict[str, Any] = {"columns": columns, "policies": input, "unit": unit}
-        opened = open_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
+        opened = load_inputs(connection, recs, truth, pinned, task=passing, **given, **how)
         grades = [grade for (grade,) in connection.execute(_GRADES).fetchall()]
         few = grades if len(grades) <= SHOWN else []
         warnings: tuple[Warned, ...] = (
-            *doubts(max(grades, default=None), few, opened.fit, task),
+            *ground_truth_warnings(max(grades, default=None), few, opened.fit, task),
             *rewritten_warning(opened.rewritten, [n for n in ("recs",) if n in opened.rewritten]),
         )
         refuse_missing(task, has_train=opened.has_train, catalogue=opened.catalogue)
@@ -180,7 +180,7 @@ def evaluate(
             task = replace(task, items=number_items(connection, *shown))
         part = joined(opened.parts) if opened.parts else evaluate_partition(connection, task)
     if pinned.propensity is not None:
-        weighing = Weighing()
+        weighing = WeightCounts()
         weighing.add(part.values)
         weighing.refuse_few(pinned.propensity)
         named = task.only_known
@@ -195,7 +195,9 @@ def evaluate(
     return Result(part.values, task, part.exposures, warnings, tuple(unit))
 
 
-def refuse_unread(columns: Columns | None, labels: Sequence[Label], pinned: Conventions) -> None:
+def refuse_unread_columns(
+    columns: Columns | None, labels: Sequence[Label], pinned: Conventions
+) -> None:
     """Refuse a column of numbers that no metric and no convention reads: it may be meant for another."""
     named = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}
@@ -208,7 +210,7 @@ def refuse_unread(columns: Columns | None, labels: Sequence[Label], pinned: Conv
             raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
 
 
-def pinned_by(conventions: Chosen) -> Conventions:
+def parse_conventions(conventions: Chosen) -> Conventions:
     """The conventions that are meant; refused where an override would change nothing."""
     pinned = conventions_of(conventions)
     if idle := idle_overrides(pinned):
@@ -216,7 +218,7 @@ def pinned_by(conventions: Chosen) -> Conventions:
     return pinned
 
 
-def labels_of(metrics: Sequence[str]) -> list[Label]:
+def parse_labels(metrics: Sequence[str]) -> list[Label]:
     """The labels of a list of texts.
 
     Raises

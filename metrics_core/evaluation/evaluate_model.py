@@ -21,7 +21,7 @@ from concord.metrics_core.data.relations import (
     whole,
 )
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator, summary_content
-from concord.metrics_core.evaluation.diagnostics import validity
+from concord.metrics_core.evaluation.diagnostics import count_list_signs
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import Background, with_items
@@ -128,7 +128,7 @@ def _validity(data: ModelData, accumulator: EvaluationAccumulator) -> Content:
         tables["train"] = data.train
     with data.connect(files(tables.values())) as connection:
         id_views(connection, tables)
-        return validity(
+        return count_list_signs(
             connection,
             accumulator.lists,
             has_train=data.train is not None,

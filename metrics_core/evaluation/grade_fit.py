@@ -7,7 +7,7 @@ from concord.metrics_core.errors import Problem, SettingNames
 from concord.metrics_core.metrics.catalogue import Label
 
 
-def misgraded(
+def grade_problems(
     highest: float | None,
     labels: Sequence[Label],
     conventions: Conventions,
@@ -22,11 +22,11 @@ def misgraded(
     truth    : what messages call it
     settings : those of the truth
     """
-    yield from unreached(highest, conventions, truth, settings)
-    yield from beyond_err(highest, labels, conventions, truth, settings)
+    yield from threshold_problems(highest, conventions, truth, settings)
+    yield from err_grade_problems(highest, labels, conventions, truth, settings)
 
 
-def unreached(
+def threshold_problems(
     highest: float | None, conventions: Conventions, truth: str, settings: SettingNames
 ) -> Iterator[Problem]:
     """A threshold that no grade reaches."""
@@ -38,7 +38,7 @@ def unreached(
         yield Problem(settings.location("conventions.relevance_threshold"), what, fix)
 
 
-def beyond_err(
+def err_grade_problems(
     highest: float | None,
     labels: Sequence[Label],
     conventions: Conventions,

@@ -34,12 +34,12 @@ from concord.metrics_core.evaluation.partition import (
     put_range,
     score_partition,
 )
-from concord.metrics_core.evaluation.side_data import Catalogue, catalogue_of, with_shelf
+from concord.metrics_core.evaluation.side_data import Catalogue, catalogue_of, with_item_columns
 from concord.metrics_core.metrics.judged import Judged
 
 
 @dataclass(frozen=True)
-class Opened:
+class LoadedInputs:
     """The relations of a connection: `lists`, `truth`, `known`; without `parts` also `train` and `items`, which may be empty.
 
     lists     : as they were read, in the table `given`, where they are ranked again; ranked they stand in `ranked`
@@ -78,7 +78,7 @@ class Opened:
 
     def shelved(self, task: Task) -> Task:
         """The task with what it reads of the catalogue or the train; see `with_shelf`."""
-        return with_shelf(task, lambda: self.catalogue, lambda: self.train)
+        return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
         """Rank the lists anew, under other conventions."""
@@ -101,19 +101,19 @@ class Opened:
         (meant,) = only_row(self.connection, "SELECT CAST(user AS VARCHAR) FROM source")
         name = next((each for each in (str(user), meant) if each in found), None)
         if name is None:
-            raise nobody(user)
+            raise unknown_user_error(user)
         for relation in relations:
             where = f"FROM {relation} WHERE CAST(user AS VARCHAR) <> $user"
             self.connection.execute(f"DELETE {where}", {"user": name})
 
 
-def nobody(user: Any) -> InputError:
+def unknown_user_error(user: Any) -> InputError:
     """The refusal of a user who is not in the data."""
     what = "is neither in the lists nor in the truth"
     return refuse(f"user {user!r}", what, "name a user of the data")
 
 
-def open_inputs(
+def load_inputs(
     connection: DuckDBPyConnection,
     recs: Data,
     judgements: Data,
@@ -127,7 +127,7 @@ def open_inputs(
     again: bool = False,
     task: Task | None = None,
     unit: Sequence[str] = (),
-) -> Opened:
+) -> LoadedInputs:
     """Read, check and register everything.
 
     again : will the lists be ranked anew?
@@ -177,7 +177,9 @@ def open_inputs(
     fit = fit_in(connection, met, of_requests=bool(unit))
     if users is not None:
         _refuse_nobody(connection)
-    return Opened(connection, allowed, source, parts, fit, train is not None, catalogue, sources)
+    return LoadedInputs(
+        connection, allowed, source, parts, fit, train is not None, catalogue, sources
+    )
 
 
 def _keep_lists(
@@ -189,7 +191,7 @@ def _keep_lists(
 ) -> tuple[Sequence[Part], Source]:
     """Registers the lists; what they gave as they went by, if they could be evaluated so, and what they are."""
     if task is not None:
-        passing = Passing(connection, task)
+        passing = StreamingEvaluator(connection, task)
         source = keep_lists(connection, table, policies, conventions, passing.keep).source
         if not passing.refused:
             connection.register("ranked", passing.ids)
@@ -281,7 +283,7 @@ _WHOLE = {"lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
 
 
 @dataclass
-class Passing:
+class StreamingEvaluator:
     """What lists gave that went by. The relations `judgements` and `knowns` are there before.
 
     parts   : of ranges of users

@@ -66,7 +66,7 @@ class Background:
 
     def shelved(self, task: Task) -> Task:
         """The task with what it reads of the catalogue or the train; see `with_shelf`."""
-        return with_shelf(task, lambda: self.catalogue, lambda: self.train)
+        return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
 
 NONE = Background()
@@ -84,7 +84,7 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     return replace(task, items=number_items(connection, *known))
 
 
-def with_shelf(
+def with_item_columns(
     task: Task, items: Callable[[], Catalogue | None], train: Callable[[], Table | None]
 ) -> Task:
     """The task with the numbers of the catalogue that its metrics read, or the propensities that the train gives.

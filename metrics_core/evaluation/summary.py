@@ -76,7 +76,7 @@ def summarise(
         n_requests = None if conventions.unit_mean is None else totals.n_users
         counts = (ratio.n, totals.n_undefined, n_requests)
         return Summary(_rounded(mean, own), low, high, *counts)
-    squares = squared(counted(values, own.undefined), mean) if not parts else []
+    squares = squared(counted_values(values, own.undefined), mean) if not parts else []
     return summary_of(label, totals, squares, conventions, confidence=confidence)
 
 
@@ -104,7 +104,7 @@ class Totals:
         return Totals(n_undefined, sums, self.spread + other.spread)
 
 
-def counted(values: Floats, undefined: str) -> Floats:
+def counted_values(values: Floats, undefined: str) -> Floats:
     """The values of those who stand behind the mean."""
     return values[~np.isnan(values)] if undefined == "skip" else _zeroed(values, undefined)
 

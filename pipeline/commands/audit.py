@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
-from concord.metrics_core.comparison.inputs import Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.data.relations import files
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, refuse
+from concord.metrics_core.evaluation.model_result import EvaluationData
 from concord.pipeline.commands.stale import warn_if_stale
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.read import read_params
@@ -43,7 +44,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
     warn_if_stale(params)
     times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
     result = audit_evaluations(
-        Evidence(config, with_replicates(lists, config), ground),
+        ComparisonInput(config, with_replicates(lists, config), ground),
         times_fix=f"set {' and '.join(times)} and run `dvc repro`",
     )
     if csv is not None:
@@ -54,7 +55,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
         print_result(result)
 
 
-def _missing_files(ground: Ground) -> Iterator[Problem]:
+def _missing_files(ground: EvaluationData) -> Iterator[Problem]:
     """Yield a problem for each table that params.yaml names and no stage has written."""
     tables = (ground.truth, *ground.folds.values(), ground.train, ground.items)
     for path in dict.fromkeys(files(table for table in tables if table is not None)):

@@ -17,7 +17,11 @@ from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.side_data import catalogue_of, refuse_missing, with_shelf
+from concord.metrics_core.evaluation.side_data import (
+    catalogue_of,
+    refuse_missing,
+    with_item_columns,
+)
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import Awaited, awaited, dvc_yaml, run_files
 from concord.pipeline.mlflow.training_ids import training_ids
@@ -183,7 +187,7 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
     task = Task(labels_of(params), params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
-        with_shelf(task, lambda: catalogue, lambda: _train(params))
+        with_item_columns(task, lambda: catalogue, lambda: _train(params))
     except ValueError as error:
         what, _, fix = str(error).rpartition("; ")
         yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")

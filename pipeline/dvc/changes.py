@@ -8,10 +8,11 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig, Effect, absolute
-from concord.metrics_core.comparison.inputs import Evaluated, unlisted_models
+from concord.metrics_core.comparison.inputs import unlisted_models
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import schema
 from concord.metrics_core.errors import Problem
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import mark_of, told_mark
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
@@ -81,7 +82,7 @@ class Unlike:
         return [f"not compared: {each}" for each in self.differences()]
 
 
-def unlike(config: Terms, models: Mapping[str, Evaluated], before: Former) -> Unlike:
+def unlike(config: Terms, models: Mapping[str, ModelResult], before: Former) -> Unlike:
     """Why models or labels of the two revisions are no comparison: another truth, other conventions, other code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
@@ -101,13 +102,13 @@ def unlike(config: Terms, models: Mapping[str, Evaluated], before: Former) -> Un
     return Unlike(before.name, problems, labels)
 
 
-def _truths(evaluated: Evaluated) -> dict[str | None, str]:
+def _truths(evaluated: ModelResult) -> dict[str | None, str]:
     """The marks of the truth, or of those of the folds, and how they are told."""
     truths = [each.summary["inputs"]["truth"] for each in evaluated.each]
     return {mark_of(truth): told_mark(truth, 12) for truth in truths}
 
 
-def version_warnings(models: Mapping[str, Evaluated], before: Former) -> Iterator[str]:
+def version_warnings(models: Mapping[str, ModelResult], before: Former) -> Iterator[str]:
     """Models that another version of Concord evaluated at the revision, with both versions."""
     evaluated: dict[tuple[str, str], list[str]] = {}
     for model, then in before.evaluations.items():
@@ -120,11 +121,11 @@ def version_warnings(models: Mapping[str, Evaluated], before: Former) -> Iterato
             yield f"{', '.join(names)} {verb} evaluated {by}: a difference may come from Concord itself"
 
 
-def _version(evaluated: Evaluated) -> str:
+def _version(evaluated: ModelResult) -> str:
     return str(evaluated.summary["versions"]["concord-eval"])
 
 
-def changes(config: Terms, models: Mapping[str, Evaluated], before: Former) -> list[Change]:
+def changes(config: Terms, models: Mapping[str, ModelResult], before: Former) -> list[Change]:
     """One a label and model, now minus then, over the users who have both values.
 
     Holm over models x primary labels, Benjamini-Hochberg over the others.
@@ -192,7 +193,9 @@ def _labels_of_one_side(config: ComparisonConfig, before: Former) -> tuple[list[
     return sorted(ours - theirs), sorted(theirs - ours)
 
 
-def _compared(config: Terms, now: Evaluated, then: Evaluated, model: str) -> Iterator[_Compared]:
+def _compared(
+    config: Terms, now: ModelResult, then: ModelResult, model: str
+) -> Iterator[_Compared]:
     aligned = align(
         {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
         mean=config.conventions.unit_mean,

@@ -11,11 +11,12 @@ from concord.metrics_core.comparison.gate_evidence import (
     decided,
     gate_differences,
 )
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground, Models
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import Named
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import mark_of
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.gate import Decision, Gate, Measured
@@ -67,7 +68,9 @@ def gated(
     evaluations = with_replicates(lists, config)
     ground = ground_of(params)
     if revision is None:
-        found = _against_baseline(Evidence(replace(config, gate=gate), evaluations, ground), gate)
+        found = _against_baseline(
+            ComparisonInput(replace(config, gate=gate), evaluations, ground), gate
+        )
         return replace(found, notes=tuple(_over_users(config, found.decision)))
     named = gate.models or tuple(evaluations)
     with former(revision, params, config, named, lists=_reads_lists(config, gate)) as before:
@@ -81,7 +84,7 @@ def _example(config: ComparisonConfig) -> str:
     return f"gate: {{guardrails: {{{margins}}}}}"
 
 
-def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
+def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Gated:
     found = decided(evidence, gate_differences(evidence, gate))
     if found is None or not found.models:
         what = f"there is no model beside the baseline, {evidence.config.baseline}, to decide on"
@@ -93,8 +96,8 @@ def _against_baseline(evidence: Evidence, gate: Gate) -> Gated:
 def _against_revision(
     config: ComparisonConfig,
     gate: Gate,
-    evaluations: Mapping[str, Evaluated],
-    ground: Ground,
+    evaluations: Mapping[str, ModelResult],
+    ground: EvaluationData,
     before: Former,
     *,
     rule: str | None,
@@ -158,13 +161,13 @@ def _first(model: str, replicates: Named) -> str:
 def _of_new_models(
     config: ComparisonConfig,
     gate: Gate,
-    evaluations: Mapping[str, Evaluated],
-    ground: Ground,
+    evaluations: Mapping[str, ModelResult],
+    ground: EvaluationData,
     models: Sequence[str],
 ) -> Decision:
     """The decision on models that a revision lacks, against the baseline of now."""
     compared = {model: evaluations[model] for model in (config.baseline, *models)}
-    evidence = Evidence(config, compared, ground)
+    evidence = ComparisonInput(config, compared, ground)
     return decide(
         checked(evidence, gate, models, gate_differences(evidence, gate)),
         against="baseline",
@@ -190,7 +193,7 @@ def _notes(new: Sequence[str], vanished: Sequence[str], before: Former) -> Itera
 
 
 def _with_former_self(
-    config: ComparisonConfig, gate: Gate, models: Models, ground: Ground, differing: Unlike
+    config: ComparisonConfig, gate: Gate, models: Models, ground: EvaluationData, differing: Unlike
 ) -> Checked:
     """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
     revision, evaluated = differing.revision, models[THEN].summary["metrics"]
@@ -201,7 +204,7 @@ def _with_former_self(
         for label in gate.labels
         if label in differing.labels or label not in evaluated
     }
-    evidence = Evidence(replace(config, baseline=THEN), models, ground)
+    evidence = ComparisonInput(replace(config, baseline=THEN), models, ground)
     known = _without(gate, lacking)
     guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
@@ -258,7 +261,7 @@ def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
 
 
 def _refuse_unlike(
-    gate: Gate, differing: Unlike, evaluations: Mapping[str, Evaluated], before: Former
+    gate: Gate, differing: Unlike, evaluations: Mapping[str, ModelResult], before: Former
 ) -> None:
     """Raises an InputError where the numbers of the two revisions are no comparison."""
     problems = [
@@ -275,6 +278,6 @@ def _refuse_unlike(
         raise InputError(problems)
 
 
-def _other(role: str, then: Evaluated, now: Evaluated) -> bool:
+def _other(role: str, then: ModelResult, now: ModelResult) -> bool:
     was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
     return mark_of(was) != mark_of(is_now)

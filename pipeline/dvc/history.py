@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from concord.metrics_core.comparison.config import PERCENT, Effect
-from concord.metrics_core.comparison.inputs import Evaluated
 from concord.metrics_core.comparison.replicate_config import Named, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.comparison.what_changed import models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import InputError, in_words, refuse
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
 from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.results.comparison import Comparison
@@ -78,7 +78,7 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
 
 def _sides(
     states: Sequence[State], models: Sequence[str], cached: Cached
-) -> list[dict[str, Evaluated]] | str:
+) -> list[dict[str, ModelResult]] | str:
     """Return the models' results at each state, or why they cannot be read."""
     try:
         sides = [{m: _evaluated(state, m, cached) for m in models} for state in states]
@@ -89,7 +89,7 @@ def _sides(
     return [{m: found for m, found in side.items() if found is not None} for side in sides]
 
 
-def _terms(state: State, comparison: Comparison, evaluated: Evaluated) -> _Terms:
+def _terms(state: State, comparison: Comparison, evaluated: ModelResult) -> _Terms:
     labels = [*_known(comparison.primary)]
     return _Terms(
         conventions=Conventions.from_mapping(evaluated.summary["conventions"]),
@@ -122,7 +122,7 @@ def _marks(state: State, model: str) -> list[str | None]:
     return [state.lock.values(name) for name in _lists(state, model)]
 
 
-def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
+def _evaluated(state: State, model: str, cached: Cached) -> ModelResult | None:
     """A model's results; those of its trainings together. None where one of them is gone."""
     found = {name: _of_lists(state, name, cached) for name in _lists(state, model)}
     known = {name: each for name, each in found.items() if each is not None}
@@ -141,13 +141,13 @@ def _evaluated(state: State, model: str, cached: Cached) -> Evaluated | None:
     )
 
 
-def _of_lists(state: State, model: str, cached: Cached) -> Evaluated | None:
+def _of_lists(state: State, model: str, cached: Cached) -> ModelResult | None:
     marks = state.lock.values(model), state.lock.summary(model)
     values, summary = (None if mark is None else cached(mark) for mark in marks)
     if values is None or summary is None:
         return None
     content = load_json(summary, "`dvc fetch --all-commits`")
-    return Evaluated(values, values, values, content, {})
+    return ModelResult(values, values, values, content, {})
 
 
 Lists = frozenset[str | None]  # of a model, or of all its trainings

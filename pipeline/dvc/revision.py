@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated
 from concord.metrics_core.comparison.replicate_config import KEY, Named, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.data.hashes import hashes
 from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
@@ -165,8 +165,8 @@ class Former:
     name: str
     params: Mapping[str, Any]
     models: list[str]
-    evaluations: Mapping[str, Evaluated]
-    lists: Mapping[str, Evaluated] = field(default_factory=dict)
+    evaluations: Mapping[str, ModelResult]
+    lists: Mapping[str, ModelResult] = field(default_factory=dict)
     former_names: Mapping[str, str] = field(default_factory=dict)
     replicates: Named = field(default_factory=dict)
 
@@ -268,7 +268,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _together(config: ComparisonConfig, lists: Mapping[str, Evaluated], revision: str) -> Evaluated:
+def _together(
+    config: ComparisonConfig, lists: Mapping[str, ModelResult], revision: str
+) -> ModelResult:
     """One model of its trainings, which are not taken for those of now."""
     first, *others = lists.values()
     if not others:
@@ -334,10 +336,10 @@ def _paths(folders: Mapping[str, Path], model: str, *, lists: bool) -> dict[str,
     }
 
 
-def _evaluation(folder: Path, model: str, params: Mapping[str, Any]) -> Evaluated:
+def _evaluation(folder: Path, model: str, params: Mapping[str, Any]) -> ModelResult:
     summary = load_json(folder / f"{model}.summary", "evaluate that revision again")
     entry = params["models"][model]
     fold = entry.get("fold") if isinstance(entry, Mapping) else None
     quality = {} if fold is None else {"fold": str(fold)}
     values, lists = (folder / f"{model}.{kind}" for kind in ("per_user", "lists"))
-    return Evaluated(values, folder, lists, summary, quality)
+    return ModelResult(values, folder, lists, summary, quality)

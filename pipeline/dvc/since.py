@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.comparison.segments import segment_cells
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import told_mark
 from concord.metrics_core.results.comparison_parts import SegmentCell
 from concord.metrics_core.results.history import SegmentChange, Setting, Since
@@ -80,13 +81,18 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _worse(
-    config: ComparisonConfig, models: Mapping[str, Evaluated], ground: Ground, before: Former
+    config: ComparisonConfig,
+    models: Mapping[str, ModelResult],
+    ground: EvaluationData,
+    before: Former,
 ) -> Iterator[SegmentChange]:
     """Every group in which a model is significantly worse than it was."""
     for name in config.segments:
         for model, then in before.evaluations.items():
             sides = {NOW: models[model], THEN: then}
-            cells = segment_cells(Evidence(replace(config, baseline=THEN), sides, ground), name)
+            cells = segment_cells(
+                ComparisonInput(replace(config, baseline=THEN), sides, ground), name
+            )
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:
                 if cell.verdict in _WORSE:
@@ -114,7 +120,7 @@ def _told(cell: SegmentCell, model: str, segmentation: str, then: float | None) 
 
 def _settings(
     before: Former,
-    models: Mapping[str, Evaluated],
+    models: Mapping[str, ModelResult],
     known: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
 ) -> tuple[Setting, ...]:
     """What is known of the summaries, where it is another than it was; alike for several lists: once."""

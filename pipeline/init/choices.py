@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import KEY
-from concord.metrics_core.comparison.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data.input_table import InputTable, columns_of
 from concord.metrics_core.data.load_lists import names_requests, units_of
 from concord.metrics_core.errors import ParamsKeys
+from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.results.words import listed
 from concord.pipeline.init.discovery import Found

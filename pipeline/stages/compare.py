@@ -5,7 +5,7 @@ from pathlib import Path
 
 from concord.metrics_core.comparison.compute import compared
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.metrics_core.results.comparison_tables import exports
@@ -44,7 +44,7 @@ def compare(params: Params) -> str:
     remove_background(params)
     with Progress("compare", "labels", _labels_read(config)) as progress:
         told = partial(progress.advance, 1)
-        comparison = compared(Evidence(config, models, ground_of(params), told))
+        comparison = compared(ComparisonInput(config, models, ground_of(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

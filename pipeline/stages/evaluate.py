@@ -21,7 +21,7 @@ from concord.metrics_core.evaluation.evaluate_model import (
     evaluate_model,
     execute_in_memory,
 )
-from concord.metrics_core.evaluation.grade_fit import misgraded
+from concord.metrics_core.evaluation.grade_fit import grade_problems
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -165,7 +165,7 @@ def check_grades(params: Params, model: str) -> None:
         connection.read_parquet(str(truth)).create_view("truth")
         (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
     name, settings = params.data.truth.path, ParamsKeys("data.truth")
-    if problems := list(misgraded(highest, labels_of(params), params.pinned, name, settings)):
+    if problems := list(grade_problems(highest, labels_of(params), params.pinned, name, settings)):
         raise InputError(problems)
 
 

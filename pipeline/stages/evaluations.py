@@ -12,10 +12,11 @@ from concord.metrics_core.analyses.error_analysis import (
     resolve_pair,
 )
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import in_order
 from concord.metrics_core.conventions.conventions import KNOB
 from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import load_json, mark_of, told_mark
 from concord.metrics_core.metrics.catalogue import Label, spelled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
@@ -30,7 +31,7 @@ from concord.pipeline.running.tables import read_carried
 
 def read_evaluations(
     params: Params, config: ComparisonConfig, needed: Collection[str]
-) -> tuple[dict[str, Evaluated], ComparisonConfig]:
+) -> tuple[dict[str, ModelResult], ComparisonConfig]:
     """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.
 
     Labels that were evaluated under other conventions, or by other code, are left out of what is asked, and named.
@@ -89,17 +90,17 @@ def _missing_files(params: Params) -> list[Problem]:
     ]
 
 
-def _read(params: Params, model: str) -> Evaluated:
+def _read(params: Params, model: str) -> ModelResult:
     per_user, summary, quality = _paths(params, model)
     panel, lists = (
         Path(folder) / f"{model}.parquet" for folder in (params.results.panel, params.results.lists)
     )
-    return Evaluated(
+    return ModelResult(
         per_user, panel, lists, load_json(summary, MAKE_AGAIN), load_json(quality, MAKE_AGAIN)
     )
 
 
-def ground_of(params: Params) -> Ground:
+def ground_of(params: Params) -> EvaluationData:
     """What all models were evaluated on, as the load stages left it."""
     data = Path(params.results.data)
     train, items, users = (
@@ -110,11 +111,11 @@ def ground_of(params: Params) -> Ground:
     truth = data / "truth.parquet"
     folds = {fold: truth / f"{fold}.parquet" for fold in in_order(params.data.truth.folds)}
     first = next(iter(folds.values()), truth)
-    return Ground(first, train, items, users, quality, reading, folds)
+    return EvaluationData(first, train, items, users, quality, reading, folds)
 
 
 def _departed(
-    params: Params, model: str, evaluation: Evaluated, labels: Sequence[Label]
+    params: Params, model: str, evaluation: ModelResult, labels: Sequence[Label]
 ) -> dict[str, str]:
     """Return the labels that were not evaluated as params.yaml pins it, and how they were."""
     pinned = plain(params.pinned)
@@ -138,7 +139,7 @@ def _departures(
 
 
 def _lacking(
-    params: Params, model: str, evaluation: Evaluated, labels: Sequence[Label]
+    params: Params, model: str, evaluation: ModelResult, labels: Sequence[Label]
 ) -> Iterator[Problem]:
     per_user, *_ = _paths(params, model)
     columns = set(pq.read_schema(per_user).names)
@@ -152,7 +153,7 @@ def _lacking(
             yield Problem(str(per_user), what, f"run `dvc repro evaluate@{model}`")
 
 
-def _other_truth(found: Mapping[str, Evaluated]) -> list[Problem]:
+def _other_truth(found: Mapping[str, ModelResult]) -> list[Problem]:
     """All models, or all of a fold, must have met the same truth; the first one's stands for it."""
     truth = {model: e.summary["inputs"]["truth"] for model, e in found.items()}
     firsts: dict[str | None, str] = {}
@@ -176,7 +177,7 @@ def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelec
     pair = resolve_pair(selection.models, params.models, config.replicates)
     results, config = read_evaluations(params, config, config.primary)
     lists = {name: results[name] for name in pair}
-    return analyze_errors(Evidence(config, lists, ground_of(params)), selection)
+    return analyze_errors(ComparisonInput(config, lists, ground_of(params)), selection)
 
 
 def cases_for_report(

@@ -20,7 +20,7 @@ from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, Plan
 from concord.metrics_core.evaluation.spark.buckets import (
     ROWS,
-    Side,
+    BucketTable,
     bucket_count,
     column,
     evaluate_buckets,
@@ -92,7 +92,7 @@ def _read(name: str, path: Path) -> tuple[str, ...]:
     return ("user",) if name == "users" else tuple(pq.read_schema(path).names)
 
 
-def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> Side:
+def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> BucketTable:
     """A table; requests stand in the bucket of their user, as the user's rows of the train do."""
     from pyspark.sql import functions as sf
 
@@ -104,4 +104,4 @@ def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) 
     user = sf.col("user").cast("string")
     if of_requests:
         user = sf.regexp_replace(sf.regexp_extract(user, FIRST, 1), ESCAPED, "$1")
-    return Side(name, placed, rows, user, columns)
+    return BucketTable(name, placed, rows, user, columns)

@@ -304,7 +304,8 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
 
 def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "concord.metrics_core.evaluation.evaluate.labels_of", lambda _: np.arange(3).reshape(2, 2)
+        "concord.metrics_core.evaluation.evaluate.parse_labels",
+        lambda _: np.arange(3).reshape(2, 2),
     )
 
     with pytest.raises(ValueError) as raised:

@@ -6,7 +6,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.presets import defines
 from concord.metrics_core.evaluation.evaluate import mean_of
-from concord.metrics_core.evaluation.inputs import open_inputs
+from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.metrics.catalogue import parse
@@ -32,7 +32,7 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     found = panel(parse(label), STANDARD)
     others = [d for d in found.definitions if d.number]
     with duckdb.connect() as connection:
-        open_inputs(connection, LISTS, TRUTH, STANDARD)
+        load_inputs(connection, LISTS, TRUTH, STANDARD)
         part = evaluate_partition(connection, Task((), STANDARD, definitions=others))
 
     assert others

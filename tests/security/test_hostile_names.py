@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import user_groups
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.params.model import BackgroundFile, ByColumn
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.stages.load import load_background
@@ -115,8 +116,8 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     assert written.columns == ["user", column, "other"]
     segment = ByColumn.model_validate({"by": "user", "column": column})
     users = Path(params_of("-").results.data) / "users.parquet"
-    model = Evaluated(pl.DataFrame({"user": ["v", "u"]}), NOTHING, NOTHING, {}, {})
-    evidence = Evidence(config_for(["P@1"], "m"), {"m": model}, ground_of(users=users))
+    model = ModelResult(pl.DataFrame({"user": ["v", "u"]}), NOTHING, NOTHING, {}, {})
+    evidence = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, ground_of(users=users))
     groups = user_groups(evidence, "any", segment.cut)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]

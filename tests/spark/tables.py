@@ -8,7 +8,12 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.conventions.presets import Chosen
-from concord.metrics_core.evaluation.evaluate import Result, evaluate, labels_of, pinned_by
+from concord.metrics_core.evaluation.evaluate import (
+    Result,
+    evaluate,
+    parse_conventions,
+    parse_labels,
+)
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.spark.evaluate import SparkResult, evaluate_frames
 
@@ -82,7 +87,11 @@ def on_spark(
     **how: Any,
 ) -> SparkResult:
     """As `evaluate`, with a number of buckets."""
-    task = Task(labels_of(metrics), pinned_by(conventions), only_known=how.get("users") is not None)
+    task = Task(
+        parse_labels(metrics),
+        parse_conventions(conventions),
+        only_known=how.get("users") is not None,
+    )
     return evaluate_frames(recs, truth, task, buckets=buckets, **how)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.evaluation.accumulator import panels_of, task_of
-from concord.metrics_core.evaluation.evaluate import labels_of
+from concord.metrics_core.evaluation.evaluate import parse_labels
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.side_data import NONE, Background
@@ -70,7 +70,7 @@ def test_the_values_of_labels_and_panel(
 ) -> None:
     monkeypatch.setattr(spark_engine, "USERS", 50)
     files = _files(tmp_path, text=text)
-    labels, pinned = labels_of([*ACCURACY, *BEYOND]), cc.preset("standard")
+    labels, pinned = parse_labels([*ACCURACY, *BEYOND]), cc.preset("standard")
     task = task_of(labels, pinned, panels_of(labels, ["nDCG@10"], pinned))
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
@@ -91,7 +91,7 @@ def test_requests_stand_beside_the_train_of_their_user(
     train = pl.read_parquet(tmp_path / "train.parquet")
     train.with_columns(pl.format("{}\\", user // 5).alias("user")).unique(["user", "item"]).write_parquet(tmp_path / "train.parquet")  # fmt: skip
     files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
-    task = Task(labels_of([*ACCURACY, *BEYOND]), cc.preset("standard", unit_mean="users"))
+    task = Task(parse_labels([*ACCURACY, *BEYOND]), cc.preset("standard", unit_mean="users"))
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
     _assert_as_duckdb(files, task, background)
@@ -100,7 +100,7 @@ def test_requests_stand_beside_the_train_of_their_user(
 def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
     known = {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": "over_all"}
-    labels, pinned = labels_of(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
+    labels, pinned = parse_labels(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
     task = task_of(labels, pinned, panels_of(labels, ["R@10"], pinned))
     background = Background(tmp_path / "train.parquet")
 
@@ -116,7 +116,10 @@ def test_users_of_whom_nothing_was_observed(
     pl.read_parquet(files[1]).filter(pl.col("user") < 60).write_parquet(files[1])
     pl.DataFrame({"tier": ["a"] * 130, "user": range(10, 140)}).write_parquet(users)
     known = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
-    labels, pinned = labels_of(["P@10", "R@10", "nDCG@5"]), cc.preset("standard", propensity=known)
+    labels, pinned = (
+        parse_labels(["P@10", "R@10", "nDCG@5"]),
+        cc.preset("standard", propensity=known),
+    )
     task = task_of(labels, pinned, {}, has_users=named)
     background = Background(tmp_path / "train.parquet", None, users if named else None)
 
@@ -128,7 +131,7 @@ def test_users_of_whom_nothing_was_observed(
 
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
-    task = Task(labels_of(ACCURACY), cc.preset("standard", user_no_recs="error"))
+    task = Task(parse_labels(ACCURACY), cc.preset("standard", user_no_recs="error"))
     with pytest.raises(ValueError) as expected:
         list(execute_by_ranges(_data(files, NONE), task, 10_000_000))
 
@@ -148,7 +151,7 @@ def test_an_own_metric_that_raises_is_told_once_with_its_file(
     code = tmp_path / "m.py"
     code.write_text("import concord\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    return 1 / 0\n", encoding="utf-8")  # fmt: skip
     files = _files(tmp_path, text=False)
-    task = Task(labels_of([f"{code}:f@3"]), cc.preset("standard"))
+    task = Task(parse_labels([f"{code}:f@3"]), cc.preset("standard"))
 
     with pytest.raises(cc.InputError) as refused:
         list(execute_on_spark(_data(files, NONE), task, 300))
@@ -163,7 +166,10 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     items = given.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
     items.write_parquet(tmp_path / "items.parquet")
     labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
-    task, background = Task(labels_of(labels), pinned), Background(None, tmp_path / "items.parquet")
+    task, background = (
+        Task(parse_labels(labels), pinned),
+        Background(None, tmp_path / "items.parquet"),
+    )
 
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
     how: dict[str, Any] = {"metrics": labels, "conventions": pinned, "items": items, "columns": {"items": {"group": "group"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
@@ -185,7 +191,7 @@ def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: 
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
 
     found, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
-    task = Task(labels_of(["revenue@5"]), cc.preset("standard"))
+    task = Task(parse_labels(["revenue@5"]), cc.preset("standard"))
     background = Background(None, tmp_path / "items.parquet")
 
     assert alone["revenue@5"] > 0

@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
-from concord.metrics_core.comparison.warnings.base import warned
 from concord.metrics_core.conventions.candidates import Candidates
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.relations import files, schema, share_id_types, view
 from concord.metrics_core.data.units import owners
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
     UNBIASED,
@@ -22,6 +21,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     grid,
     of_full_ranks,
 )
+from concord.metrics_core.evaluation.warnings.base import warned
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.comparison_parts import Warned
@@ -36,7 +36,9 @@ _UNLISTED = {"zero": 0.0, "one": 1.0}  # what a user without a list counts; othe
 TOP = 100  # full ranks that a bound tells apart one by one, at least
 
 
-def sampling_warnings(config: ComparisonConfig, models: Models, ground: Ground) -> Iterator[Warned]:
+def sampling_warnings(
+    config: ComparisonConfig, models: Models, ground: EvaluationData
+) -> Iterator[Warned]:
     """Nothing where all items were ranked; else what was corrected, and the pairs whose order is not identifiable."""
     if config.conventions.candidates is None:
         return
@@ -66,7 +68,9 @@ def _corrected(candidates: Candidates) -> Warned:
     )
 
 
-def _ranks(evaluated: Evaluated, ground: Ground, least: float | None, ranking: int) -> pl.DataFrame:
+def _ranks(
+    evaluated: ModelResult, ground: EvaluationData, least: float | None, ranking: int
+) -> pl.DataFrame:
     """user, grade and sampled rank of the relevant items, of all trainings of a model together; no rank without a list."""
     found = []
     for single in evaluated.each:

@@ -78,7 +78,7 @@ def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
 
 
 @dataclass(frozen=True)
-class Side:
+class BucketTable:
     """One table of an evaluation.
 
     rows    : with `origin`, and `sequence` where several rows may have come from one; there are `n_rows`
@@ -94,7 +94,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class BucketResults:
     """What the buckets gave; computed once, and kept by Spark."""
 
     plan: Plan
@@ -133,7 +133,7 @@ class Evaluated:
         return self.rows.where(f"{FACTS} IS NULL").drop(FACTS, IDS)
 
 
-def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluated:
+def evaluate_buckets(plan: Plan, sides: Sequence[BucketTable], buckets: int) -> BucketResults:
     """Every bucket evaluated by `evaluate_bucket`.
 
     Raises
@@ -160,10 +160,10 @@ def evaluate_buckets(plan: Plan, sides: Sequence[Side], buckets: int) -> Evaluat
         .cogroup(right.repartition(buckets, BUCKET).groupBy(BUCKET))
         .applyInArrow(evaluated, from_arrow_schema(schema_of(plan)))
     )
-    return Evaluated(plan, found.persist())
+    return BucketResults(plan, found.persist())
 
 
-def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
+def _bucketed(side: BucketTable, prefix: str, buckets: int) -> "DataFrame":
     from pyspark.sql import functions as sf
 
     number = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int")
@@ -175,7 +175,7 @@ def _bucketed(side: Side, prefix: str, buckets: int) -> "DataFrame":
     return side.rows.select(bucket, *stand, *named, *read)
 
 
-def in_order(found: Evaluated, users_at_a_time: int) -> Iterator[pl.DataFrame]:
+def in_order(found: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFrame]:
     """The values of all users, by user, so many at a time or somewhat more: no more of them come to the driver at once.
 
     Raises
@@ -230,7 +230,7 @@ MOST_ITEMS = 1 << 21  # that the driver numbers
 
 
 def numbered(
-    found: Evaluated,
+    found: BucketResults,
     catalogue: pa.Table | None,
     features: Features | None,
     groups: Groups | None,
@@ -256,7 +256,7 @@ def numbered(
         return counted_items(connection, train_users, features, groups)
 
 
-def exposures_of(found: Evaluated) -> Mapping[str, Exposure]:
+def exposures_of(found: BucketResults) -> Mapping[str, Exposure]:
     """Of each label over all users."""
     task = found.plan.task
     labels = [label for label in task.labels if label.metric.of_catalogue]

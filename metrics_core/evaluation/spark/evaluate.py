@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.comparison.warnings.ids import doubts
-from concord.metrics_core.comparison.warnings.users import few_lists
 from concord.metrics_core.data.arguments import Columns, columns_named, table_given
 from concord.metrics_core.data.id_matching import Met, fit_of, nobody_there
 from concord.metrics_core.data.input_table import InputTable
@@ -26,7 +24,7 @@ from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     catalogue_of,
     refuse_missing,
-    with_shelf,
+    with_item_columns,
 )
 from concord.metrics_core.evaluation.spark.bucket import (
     USER,
@@ -39,7 +37,7 @@ from concord.metrics_core.evaluation.spark.bucket import (
     value_columns,
 )
 from concord.metrics_core.evaluation.spark.buckets import (
-    Evaluated,
+    BucketResults,
     bucket_count,
     column,
     evaluate_buckets,
@@ -48,19 +46,21 @@ from concord.metrics_core.evaluation.spark.buckets import (
 )
 from concord.metrics_core.evaluation.spark.checked import CheckedPlan
 from concord.metrics_core.evaluation.spark.frames import (
-    Given,
-    InSpark,
+    SparkIds,
+    SparkTable,
     arrow_schema,
     given,
     is_spark,
 )
 from concord.metrics_core.evaluation.summary import (
     Summary,
-    counted,
+    counted_values,
     mean_of,
     summarise_catalogue,
     summary_of,
 )
+from concord.metrics_core.evaluation.warnings.ids import ground_truth_warnings
+from concord.metrics_core.evaluation.warnings.users import few_lists
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.results.comparison_parts import Warned
@@ -76,7 +76,7 @@ KEPT = "#known"
 class SparkResult(Told):
     """What `evaluate` returns for Spark DataFrames: as `Result`, but `per_user` is a Spark DataFrame."""
 
-    evaluated: Evaluated
+    evaluated: BucketResults
     exposures: Mapping[str, Exposure]
     warnings: tuple[Warned, ...] = ()
 
@@ -145,7 +145,7 @@ class SparkResult(Told):
             for batch in batches:
                 for name, mean, undefined in asked:
                     values = batch.column(name).drop_null().to_numpy(zero_copy_only=False)
-                    found = squared(counted(values, undefined), mean)
+                    found = squared(counted_values(values, undefined), mean)
                     yield pa.record_batch(
                         {"name": [name] * len(found), "part": found}, schema=_PARTS
                     )
@@ -204,7 +204,7 @@ class _Opened:
     policies: Policies
     named: Columns
     buckets: int | None
-    sides: list[Given] = field(default_factory=list)
+    sides: list[SparkTable] = field(default_factory=list)
     catalogue: Catalogue | None = None
     shelf: str | None = None
 
@@ -236,7 +236,7 @@ class _Opened:
     def _session(self) -> "SparkSession":
         return self.sides[0].rows.sparkSession
 
-    def _refuse_empty(self, side: Given) -> None:
+    def _refuse_empty(self, side: SparkTable) -> None:
         """Refuses a table without rows as its readers do."""
         kept = side.name == "recs" and self.policies.empty_lists == "keep"
         with in_memory() as connection:
@@ -263,7 +263,7 @@ class _Opened:
             self._checked(self.sides)
             raise
 
-    def _plan(self, sides: Sequence[Given], task: Task, *, scores: bool) -> CheckedPlan:
+    def _plan(self, sides: Sequence[SparkTable], task: Task, *, scores: bool) -> CheckedPlan:
         ids = [side for side in sides if side.name != "train"]
         items = None if self.catalogue is None else self.catalogue.items
         return CheckedPlan(
@@ -278,11 +278,11 @@ class _Opened:
             else pa.table({"item": items["item"].cast(pl.String).to_arrow()}),
         )
 
-    def _run(self, plan: CheckedPlan, sides: Sequence[Given]) -> Evaluated:
+    def _run(self, plan: CheckedPlan, sides: Sequence[SparkTable]) -> BucketResults:
         rows = sum(side.places.rows for side in sides)
         return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
 
-    def _checked(self, sides: Sequence[Given]) -> None:
+    def _checked(self, sides: Sequence[SparkTable]) -> None:
         """Only read and checked."""
         found = self._run(self._plan(sides, self.task, scores=False), sides)
         try:
@@ -290,7 +290,7 @@ class _Opened:
         finally:
             found.rows.unpersist()
 
-    def _refuse_wrong(self, found: Evaluated, sides: Sequence[Given]) -> None:
+    def _refuse_wrong(self, found: BucketResults, sides: Sequence[SparkTable]) -> None:
         for side in sides:
             problems = [p for each in found.facts for p in each.problems.get(side.name, [])]
             if problems:
@@ -313,7 +313,10 @@ class _Opened:
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if later:
-                task, numbers = with_shelf(self.task, lambda: self.catalogue, lambda: None), None
+                task, numbers = (
+                    with_item_columns(self.task, lambda: self.catalogue, lambda: None),
+                    None,
+                )
                 if beyond:
                     shelf = self.catalogue
                     known = (None, None) if shelf is None else (shelf.features, shelf.groups)
@@ -331,7 +334,7 @@ class _Opened:
             found.rows.unpersist()
             raise
 
-    def _doubts(self, found: Evaluated) -> tuple[Any, ...]:
+    def _doubts(self, found: BucketResults) -> tuple[Any, ...]:
         of = {side.name: side for side in self.sides}
         text = {
             column: any(
@@ -345,12 +348,12 @@ class _Opened:
         met = Met(
             table.name, table.columns, self.shelf, self.policies.unknown_items, table.settings
         )
-        fit = fit_of(InSpark(found, text), met)
+        fit = fit_of(SparkIds(found, text), met)
         if "users" in of and not added(found.facts)["named"]:
             raise nobody_there()
         grades = sorted({grade for each in found.facts for grade in each.grades})
         few = grades if len(grades) <= SHOWN else []
-        return tuple(doubts(highest(found.facts), few, fit, self.task))
+        return tuple(ground_truth_warnings(highest(found.facts), few, fit, self.task))
 
 
 def table_of(name: str, frame: "DataFrame", named: Columns) -> InputTable:

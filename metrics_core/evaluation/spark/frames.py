@@ -14,7 +14,7 @@ from concord.metrics_core.data.columnar import read_columnar, shape_of
 from concord.metrics_core.data.input_table import InputTable, Kind
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, SEQUENCE, added, lowest
-from concord.metrics_core.evaluation.spark.buckets import Evaluated, Side, column
+from concord.metrics_core.evaluation.spark.buckets import BucketResults, BucketTable, column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -46,7 +46,7 @@ def arrow_schema(frame: "DataFrame") -> pa.Schema:
 
 
 @dataclass(frozen=True)
-class Places:
+class RowOrigins:
     """Where rows came from: files or partitions by number, and how many rows each has.
 
     shift : bits of an origin below this number
@@ -64,7 +64,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Given(Side):
+class SparkTable(BucketTable):
     """A table as it was given.
 
     table  : as readers take it, without rows; `reads`: its columns that are read
@@ -74,7 +74,7 @@ class Given(Side):
 
     table: InputTable
     kinds: dict[str, Kind]
-    places: Places
+    places: RowOrigins
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Given(Side):
         return self.kinds[column] == "text"
 
 
-def given(table: InputTable, frame: "DataFrame", rank_base: int) -> Given:
+def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
     """A frame and what is read of it.
 
     table : of the frame's columns, without a row
@@ -110,7 +110,7 @@ def given(table: InputTable, frame: "DataFrame", rank_base: int) -> Given:
     ]
     held = replace(table, held=table.held.select(reads))
     as_text = user_text(user, kinds["user"])
-    return Given(table.name, rows, places.rows, as_text, columns, held, kinds, places)
+    return SparkTable(table.name, rows, places.rows, as_text, columns, held, kinds, places)
 
 
 def _ids(table: InputTable) -> set[str]:
@@ -126,7 +126,7 @@ def user_text(user: "Column", kind: Kind) -> "Column":
     return user.try_cast("bigint").cast("string")
 
 
-def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
+def _located(frame: "DataFrame") -> tuple["DataFrame", RowOrigins]:
     """Every row with its origin: file and row where Spark knows them, else partition and row."""
     from pyspark.sql import functions as sf
 
@@ -137,7 +137,7 @@ def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
         found = stand.groupBy(where).count().collect()
         names = {number: f"partition {number}" for number, _ in sorted(found)}
         rows = sum(count for _, count in found)
-        return stand, Places(names, rows, IN_PARTITION)
+        return stand, RowOrigins(names, rows, IN_PARTITION)
     path, row = column("_metadata").getField("file_path"), column("_metadata").getField("row_index")
     counts: dict[str, int] = dict(frame.groupBy(path.alias("path")).count().collect())
     named = {each: unquote(urlsplit(each).path) for each in counts}
@@ -145,7 +145,7 @@ def _located(frame: "DataFrame") -> tuple["DataFrame", Places]:
     inside = {each: posixpath.relpath(name, folder) for each, name in named.items()}
     ordered = sorted(inside, key=lambda each: inside[each].split("/"))
     names = {number: inside[each] for number, each in enumerate(ordered)}
-    places = Places(names, sum(counts.values()), IN_FILE)
+    places = RowOrigins(names, sum(counts.values()), IN_FILE)
     stand = frame.select("*", row.alias(ORIGIN), path.alias("path"), sequence.alias(SEQUENCE))
     if len(ordered) <= 1:
         return stand.drop("path"), places
@@ -196,10 +196,10 @@ _TWINS = (
 
 
 @dataclass(frozen=True)
-class InSpark:
+class SparkIds:
     """See `checking.id_match.Ids`. text : are the ids of this column text?"""
 
-    evaluated: Evaluated
+    evaluated: BucketResults
     text: dict[str, bool]
 
     def kind(self, column: str) -> str:

@@ -12,11 +12,12 @@ import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig, effects_of
 from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.inputs import Evaluated, Evidence, Ground
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import metrics_of, scores
 from concord.metrics_core.comparison.provenance import conventions
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
@@ -55,13 +56,13 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
     )
 
 
-def evaluated_of(config: ComparisonConfig, values: Values) -> Evaluated:
+def evaluated_of(config: ComparisonConfig, values: Values) -> ModelResult:
     """The results of one model, users numbered from 0; its lists are not known."""
     n = len(next(iter(values.values())))
     frame = pl.DataFrame({"user": np.arange(n), **values}, strict=False)
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
     summary = {"metrics": {label: _summary(config, label, frame[label]) for label in values}}
-    return Evaluated(frame, NOTHING, NOTHING, summary, {})
+    return ModelResult(frame, NOTHING, NOTHING, summary, {})
 
 
 def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str
     return {name: None if math.isnan(number) else number for name, number in found.numbers.items()}
 
 
-def ground_of(**tables: Any) -> Ground:
+def ground_of(**tables: Any) -> EvaluationData:
     """The data behind all models: truth, train, items, users and what was found in the truth, as far as they matter."""
     known: dict[str, Any] = {
         "truth": NOTHING,
@@ -80,7 +81,7 @@ def ground_of(**tables: Any) -> Ground:
         "users": None,
         "truth_quality": {},
     }
-    return Ground(**(known | tables), connecting=connecting)
+    return EvaluationData(**(known | tables), connecting=connecting)
 
 
 @contextmanager
@@ -89,11 +90,11 @@ def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def evidence_of(values: Mapping[str, Values], **settings: Any) -> Evidence:
+def evidence_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInput:
     """Of models with values by label; the first is the baseline."""
     config = config_for(list(next(iter(values.values()))), next(iter(values)), **settings)
     models = {model: evaluated_of(config, of_labels) for model, of_labels in values.items()}
-    return Evidence(config, models, ground_of())
+    return ComparisonInput(config, models, ground_of())
 
 
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:

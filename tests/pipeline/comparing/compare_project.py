@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.comparison.inputs import Evidence
+from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.catalogue import is_pooled, parse
@@ -111,10 +111,10 @@ def compared(params: Params) -> dict[str, Any]:
     return content
 
 
-def evidence_of(params: Params) -> Evidence:
+def evidence_of(params: Params) -> ComparisonInput:
     """What the stage finds on disk."""
     lists, config = read_evaluations(params, config_from_params(params), ())
-    return Evidence(config, lists, ground_of(params))
+    return ComparisonInput(config, lists, ground_of(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:

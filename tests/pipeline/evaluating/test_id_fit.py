@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparison.inputs import Evaluated
-from concord.metrics_core.comparison.warnings.ids import id_warnings
 from concord.metrics_core.errors import ParamsKeys
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.metrics_core.evaluation.warnings.ids import id_warnings
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.stages.evaluate import check_model_ids
@@ -109,7 +109,7 @@ def test_items_that_the_catalogue_lacks_are_told_where_they_pass(tmp_path: Path)
 def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
     nowhere = Path("-")
     evaluations = {
-        name: Evaluated(
+        name: ModelResult(
             nowhere, nowhere, nowhere, {"fit": fit.get("fit", {})}, fit.get("quality", {})
         )
         for name, fit in models.items()

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.comparison.inputs import Evaluated
-from concord.metrics_core.comparison.warnings.lists import checked_kinds, warnings
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.params.config import config_from_params
@@ -50,9 +50,9 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     (part,) = execute_in_memory(ModelData("m", frames["lists"], frames["truth"], reading), task)
     with reading(tables.values()) as connection:
         id_views(connection, tables)
-        counted = scoring.Lists()
+        counted = scoring.ListCounts()
         counted.add(part.values)
-        return scoring.validity(
+        return scoring.count_list_signs(
             connection,
             counted,
             has_train="train" in tables,
@@ -127,7 +127,7 @@ def _evaluation(
     without_list: int = 0,
     shorter: int = 0,
     order: str = "score",
-) -> Evaluated:
+) -> ModelResult:
     at_k = {"shown": 100, "in_train": 0, "future": None, "tied": 0} | (k or {})
     summary = {
         "validity": {
@@ -145,14 +145,14 @@ def _evaluation(
         "judged_share": {"10": 0.2},
     }
     nowhere = Path("-")
-    return Evaluated(
+    return ModelResult(
         nowhere, nowhere, nowhere, summary, {"items": 50, "order": order, "has_scores": True}
     )
 
 
 def _warnings(
     folder: Path,
-    evaluations: dict[str, Evaluated],
+    evaluations: dict[str, ModelResult],
     *,
     grades: dict[str, int] | None = None,
     ks: tuple[int, ...] = (10,),
@@ -160,7 +160,7 @@ def _warnings(
     params = _params(folder, grades, ks)
     return {
         row.kind: row
-        for row in warnings(config_from_params(params), evaluations, ground_of(params))
+        for row in evaluation_warnings(config_from_params(params), evaluations, ground_of(params))
     }
 
 
@@ -244,7 +244,8 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
     params = _with_items(tmp_path, 60, of_train=of_train)
     models = {"pop": _evaluation(), "als": _evaluation(full=_full())}
     found = {
-        row.kind: row for row in warnings(config_from_params(params), models, ground_of(params))
+        row.kind: row
+        for row in evaluation_warnings(config_from_params(params), models, ground_of(params))
     }
     warning = found["sampled_candidates"]
     assert (warning.severity, warning.who) == ("serious", ("als",))
@@ -268,7 +269,10 @@ def test_lists_may_hold_all_relevant_items_for_other_reasons(
     quality = {"grades": {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
     write_json(Path(params.results.quality) / "truth.json", quality)
     models = {"als": _evaluation(full=_full(**changes))}
-    found = {row.kind for row in warnings(config_from_params(params), models, ground_of(params))}
+    found = {
+        row.kind
+        for row in evaluation_warnings(config_from_params(params), models, ground_of(params))
+    }
     assert "sampled_candidates" not in found
 
 
@@ -344,7 +348,9 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
     params = _with_train(tmp_path, truth, [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)])
 
-    rows = warnings(config_from_params(params), {"pop": _evaluation()}, ground_of(params))
+    rows = evaluation_warnings(
+        config_from_params(params), {"pop": _evaluation()}, ground_of(params)
+    )
     found = {row.kind: row.sentence for row in rows}
 
     assert found["truth_in_train"].startswith("1 row of the truth (50")
@@ -354,12 +360,14 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
 
 def test_train_of_other_users_is_a_warning(tmp_path: Path) -> None:
     params = _with_train(tmp_path, [("a", "x", 1.0, 1.0)], [("other", "x", 0.0, 0.0)])
-    (row,) = warnings(config_from_params(params), {"pop": _evaluation()}, ground_of(params))
+    (row,) = evaluation_warnings(
+        config_from_params(params), {"pop": _evaluation()}, ground_of(params)
+    )
     assert (row.kind, row.severity) == ("unrelated_train", "serious")
 
 
 def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
-    def checked(params: Params, **models: Evaluated) -> list[str]:
+    def checked(params: Params, **models: ModelResult) -> list[str]:
         return checked_kinds(config_from_params(params), models, ground_of(params))
 
     params, with_train = _params(tmp_path), _with_train(tmp_path)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from concord.metrics_core.comparison.inputs import Evaluated
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.dvc.changes import changes
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.dvc.revision import Former
@@ -15,7 +15,7 @@ NOW = evaluated_of(ASKED, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
 THEN = evaluated_of(ASKED, {"nDCG@10": [0.4, 0.5] * 50})
 
 
-def _lacking(evaluated: Evaluated, n: int) -> Evaluated:
+def _lacking(evaluated: ModelResult, n: int) -> ModelResult:
     users = {"evaluated": 100, "without_list": n}
     return replace(evaluated, summary={**evaluated.summary, "users": users})
 

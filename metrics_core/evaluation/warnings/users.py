@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from concord.metrics_core.comparison.inputs import Ground, Models
-from concord.metrics_core.comparison.warnings.base import MATTERS, warned
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import column
 from concord.metrics_core.data.units import owners
 from concord.metrics_core.errors import in_words
+from concord.metrics_core.evaluation.model_result import EvaluationData, Models
+from concord.metrics_core.evaluation.warnings.base import MATTERS, warned
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed, percent
 
@@ -67,7 +67,7 @@ def few_lists(lacking: int, users: int, conventions: Conventions) -> Iterator[Wa
         )
 
 
-def heavy_users_of(ground: Ground, conventions: Conventions) -> Iterator[Warned]:
+def heavy_users_of(ground: EvaluationData, conventions: Conventions) -> Iterator[Warned]:
     """Return the warning on the users of a truth; of folds on those of the first."""
     if conventions.unit_mean == "requests":
         yield from heavy_users(column(ground.truth, "user").unique(), conventions)

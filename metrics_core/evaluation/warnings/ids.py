@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.comparison.inputs import Ground, Json, Models, lists_of
-from concord.metrics_core.comparison.warnings.base import warned
-from concord.metrics_core.comparison.warnings.data import grade_warnings
 from concord.metrics_core.errors import ArgumentNames, InputError, SettingNames, in_words
-from concord.metrics_core.evaluation.grade_fit import beyond_err, unreached
+from concord.metrics_core.evaluation.grade_fit import err_grade_problems, threshold_problems
+from concord.metrics_core.evaluation.model_result import EvaluationData, Json, Models, lists_of
 from concord.metrics_core.evaluation.partition import Task
+from concord.metrics_core.evaluation.warnings.base import warned
+from concord.metrics_core.evaluation.warnings.data import grade_warnings
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed
 
 _NAMED = 4  # tables of one warning
 
 
-def rewritten_ids(models: Models, ground: Ground) -> Iterator[Warned]:
+def rewritten_ids(models: Models, ground: EvaluationData) -> Iterator[Warned]:
     """Return the warning on lists and truth that were read so."""
     truths = ground.truth_quality.get("folds") or {"": ground.truth_quality}
     tables = {
@@ -125,7 +125,7 @@ def _not_in_catalogue(fits: Fits, settings: SettingNames) -> Iterator[Warned]:
         )
 
 
-def doubts(
+def ground_truth_warnings(
     highest: float | None, grades: Sequence[float], fit: Mapping[str, Any], task: Task
 ) -> Iterator[Warned]:
     """Warnings on the truth and the ids.
@@ -140,9 +140,9 @@ def doubts(
     InputError : a grade is beyond what ERR makes a probability of
     """
     settings = ArgumentNames("truth")
-    if wrong := list(beyond_err(highest, task.labels, task.conventions, "truth", settings)):
+    if wrong := list(err_grade_problems(highest, task.labels, task.conventions, "truth", settings)):
         raise InputError(wrong)
-    for problem in unreached(highest, task.conventions, "truth", settings):
+    for problem in threshold_problems(highest, task.conventions, "truth", settings):
         sentence = f"{problem.where} {problem.what}."
         yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
     yield from grade_warnings(grades, task.conventions)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Models
-from concord.metrics_core.comparison.warnings.base import warned
-from concord.metrics_core.comparison.warnings.users import unit_word
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import in_words
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
+from concord.metrics_core.evaluation.warnings.base import warned
+from concord.metrics_core.evaluation.warnings.users import unit_word
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed, percent
@@ -70,7 +70,7 @@ def unobserved_warnings(
     )
 
 
-def order_warnings(config: ComparisonConfig, models: Models) -> Iterator[Warned]:
+def order_warnings(config: EvaluationConfig, models: Models) -> Iterator[Warned]:
     """Where DCG and nDCG at one cutoff put models in another order, of which one label is primary.
 
     nDCG divides each user's DCG by the best that the user allows, so users with few relevant items weigh as much as

@@ -3,32 +3,34 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
-from concord.metrics_core.comparison.warnings.base import FEWEST, MATTERS, warned
-from concord.metrics_core.comparison.warnings.data import (
+from concord.metrics_core.data.relations import files, view
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.score import names_users
+from concord.metrics_core.evaluation.warnings.base import FEWEST, MATTERS, warned
+from concord.metrics_core.evaluation.warnings.data import (
     data_warnings,
     grade_warnings,
     swapped_tables,
 )
-from concord.metrics_core.comparison.warnings.ids import id_warnings, rewritten_ids
-from concord.metrics_core.comparison.warnings.users import heavy_users_of, unit_word, user_warnings
-from concord.metrics_core.comparison.warnings.weights import (
+from concord.metrics_core.evaluation.warnings.ids import id_warnings, rewritten_ids
+from concord.metrics_core.evaluation.warnings.users import heavy_users_of, unit_word, user_warnings
+from concord.metrics_core.evaluation.warnings.weights import (
     order_warnings,
     unobserved_warnings,
     weight_warnings,
 )
-from concord.metrics_core.data.relations import files, view
-from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.errors import in_words
-from concord.metrics_core.evaluation.score import names_users
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import percent
 
 
-def warnings(config: ComparisonConfig, models: Models, ground: Ground) -> list[Warned]:
+def evaluation_warnings(
+    config: EvaluationConfig, models: Models, ground: EvaluationData
+) -> list[Warned]:
     """On the lists of models, on train and truth, and on how they fit together; the most serious first."""
-    found = _Found(config, config.main_cutoff, models, ground)
+    found = _ListWarnings(config, config.main_cutoff, models, ground)
     every = [
         *found.sampled(),
         *found.in_train(),
@@ -51,13 +53,13 @@ def warnings(config: ComparisonConfig, models: Models, ground: Ground) -> list[W
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ListWarnings:
     """The counts that the evaluations left, at cutoff k."""
 
-    config: ComparisonConfig
+    config: EvaluationConfig
     k: int | None
     models: Models
-    ground: Ground
+    ground: EvaluationData
 
     def sampled(self) -> Iterator[Warned]:
         """Return the warning on lists of one length that hold all relevant items, yet not the whole catalogue.
@@ -202,18 +204,18 @@ def future_items(shares: Mapping[str, float], k: int | None) -> Warned:
     )
 
 
-def _grades(ground: Ground) -> list[float]:
+def _grades(ground: EvaluationData) -> list[float]:
     """Those of the truth; none where they are too many to be counted one by one."""
     return [float(grade) for grade in ground.truth_quality.get("grades") or {}]
 
 
-def _truths_differ(ground: Ground) -> bool:
+def _truths_differ(ground: EvaluationData) -> bool:
     """True if the users of a truth do not all have the same items."""
     truths = (ground.truth_quality.get("folds") or {"": ground.truth_quality}).values()
     return any(each["rows"] < each["users"] * each["items"] for each in truths)
 
 
-def _known_items(ground: Ground) -> int:
+def _known_items(ground: EvaluationData) -> int:
     """Return how many items the catalogue has, or else the train; 0 if neither is given."""
     table = ground.train if ground.items is None else ground.items
     if table is None:
@@ -223,7 +225,7 @@ def _known_items(ground: Ground) -> int:
         return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
 
-def _holds_all_relevant(evaluation: Evaluated) -> bool:
+def _holds_all_relevant(evaluation: ModelResult) -> bool:
     """True if lists for enough users have one length and hold all relevant items."""
     full = evaluation.full_lists
     if not full or full["with_relevant"] < FEWEST:
@@ -233,7 +235,7 @@ def _holds_all_relevant(evaluation: Evaluated) -> bool:
     return bool(of_one_length and holds_all)
 
 
-def checked_kinds(config: ComparisonConfig, models: Models, ground: Ground) -> list[str]:
+def checked_kinds(config: EvaluationConfig, models: Models, ground: EvaluationData) -> list[str]:
     """The kinds of such warnings whose check was made for every model; ties only where scores order a list."""
     every = list(models.values())
     at_k = [each.at_cutoff(config.main_cutoff) for each in every]

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from concord.metrics_core.comparison.inputs import Evaluated, Ground, Models
-from concord.metrics_core.comparison.warnings.base import FEWEST, severity_of_rows, warned
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import column, files, view
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.units import owner_sql
 from concord.metrics_core.errors import SettingNames, in_words
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.warnings.base import FEWEST, severity_of_rows, warned
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import percent
 
@@ -95,7 +95,7 @@ class Lengths:
         return varies and 2 * self.median <= length
 
 
-def swapped_tables(models: Models, ground: Ground) -> Iterator[Warned]:
+def swapped_tables(models: Models, ground: EvaluationData) -> Iterator[Warned]:
     """Return the warning on models whose lists look like a truth, where the truth looks like lists."""
     found: dict[str, Lengths] = {}
     for model, evaluated in models.items():
@@ -142,7 +142,7 @@ def swapped(truth: Lengths, lists: Lengths, who: Sequence[str]) -> Warned:
     )
 
 
-def _is_ungraded(lists: Evaluated, ground: Ground) -> bool:
+def _is_ungraded(lists: ModelResult, ground: EvaluationData) -> bool:
     folds = ground.truth_quality.get("folds")
     quality = folds[lists.quality["fold"]] if folds else ground.truth_quality
     return list(quality["grades"] or ()) == ["1"]
@@ -170,7 +170,7 @@ _OWNED = {"item": "truth.item", "user": "truth.owner"}
 
 
 def data_warnings(
-    ground: Ground, settings: SettingNames, *, of_requests: bool = False
+    ground: EvaluationData, settings: SettingNames, *, of_requests: bool = False
 ) -> Iterator[Warned]:
     """What train and truth say of each other; of_requests: is the truth that of requests, whose users the train knows?"""
     if ground.train is None:

@@ -1,0 +1,46 @@
+"""What is evaluated: the part of a configuration that one model needs. It loads no data."""
+
+from dataclasses import dataclass
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.errors import SettingNames
+from concord.metrics_core.metrics.catalogue import Label
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """What is evaluated, and which labels matter most.
+
+    Attributes
+    ----------
+    ks : list of int
+        Cutoffs of the labels, ascending.
+    primary : list of str
+        Labels that decide, the most important first.
+    settings : SettingNames
+        How a fix names a setting: as an argument, or as a key of params.yaml.
+    """
+
+    conventions: Conventions
+    labels: list[Label]
+    ks: list[int]
+    primary: list[str]
+    settings: SettingNames
+
+    @property
+    def primary_labels(self) -> list[Label]:
+        """The primary labels, in the order given."""
+        labels = {str(label): label for label in self.labels}
+        return [labels[text] for text in self.primary]
+
+    @property
+    def main_cutoff(self) -> int | None:
+        """The cutoff of the first primary label that has one; else the greatest that is evaluated."""
+        known = [label.k for label in self.primary_labels if label.k is not None]
+        every = [label.k for label in self.labels if label.k is not None]
+        return known[0] if known else max(every, default=None)
+
+    @property
+    def of_requests(self) -> bool:
+        """True if the unit of evaluation is a request, not a user."""
+        return self.conventions.unit_mean is not None

@@ -1,0 +1,89 @@
+"""The results of evaluated models and the data that they were evaluated on, in files or in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from concord.metrics_core.data.relations import Connecting, Table
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """One model's results.
+
+    values  : user, then a column a label: NaN where undefined, null where the user is left out
+    panel   : user, then a column a definition of the convention panel
+    lists   : user, item, rank [, score, ranking], sorted by user and rank
+    summary : means, counts of users and of signs of doubt, inputs and versions; as its file has it
+    quality : what was found in the lists, as its file has it
+    trainings : of a model with replicates, name -> the results of each; values, panel, lists and quality are then
+                those of the first, and so is `summary` but for the means of labels and of the panel
+    """
+
+    values: Table
+    panel: Table
+    lists: Table
+    summary: Json
+    quality: Json
+    trainings: Mapping[str, "ModelResult"] = field(default_factory=dict)
+
+    @property
+    def each(self) -> "Sequence[ModelResult]":
+        """The results of each training; of a model without replicates these alone."""
+        return tuple(self.trainings.values()) or (self,)
+
+    def mean(self, label: str) -> float | None:
+        """The mean of a label; None where it does not exist."""
+        mean: float | None = self.summary["metrics"][label]["mean"]
+        return mean
+
+    @property
+    def full_lists(self) -> Json:
+        """The counts of `validity` over whole lists; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("full_lists", {})
+        return found
+
+    def at_cutoff(self, k: int | None) -> Json:
+        """The counts of `validity` at a cutoff; empty where nothing was counted."""
+        found: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
+        return found
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """What all models were evaluated on; None: it was not given.
+
+    truth         : user, item, grade [, time]; of folds that of the first
+    train         : user, item [, time, last], each pair once
+    items         : item [, categories | vector, title]
+    users         : user, and columns that segments may name
+    truth_quality : what was found in the truth, as its file has it
+    connecting    : opens a connection to DuckDB that reads these files and no other
+    folds         : fold -> its truth, where folds have truths of their own
+    """
+
+    truth: Table
+    train: Table | None
+    items: Table | None
+    users: Table | None
+    truth_quality: Json
+    connecting: Connecting
+    folds: Mapping[str, Table] = field(default_factory=dict)
+
+    def truth_of(self, evaluated: ModelResult) -> Table:
+        """What the lists were judged by."""
+        return self.folds[evaluated.quality["fold"]] if self.folds else self.truth
+
+
+Models = Mapping[str, ModelResult]
+
+
+def lists_of(models: Models) -> dict[str, ModelResult]:
+    """Name -> the results of every single list: models, and of those with replicates each training."""
+    return {
+        name: single
+        for model, evaluated in models.items()
+        for name, single in (evaluated.trainings or {model: evaluated}).items()
+    }

@@ -1,0 +1,1 @@
+"""Warnings about the evaluation of one or more models on the same data."""
