@@ -1,4 +1,4 @@
-"""`audit`: whether a split leaks, what is cold, and what the touched users contribute to the means."""
+"""`audit`: whether a split leaks, what is cold, and what the affected users contribute to the means."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -84,7 +84,7 @@ _TIME_CHECKS = (
     "items_born_after",
     "users_born_after",
 )
-# A check, and the ids of the users that it touches.
+# A check, and the ids of the users that it affects.
 Checked = tuple[AuditCheck, pl.Series]
 
 
@@ -100,9 +100,9 @@ def audit(
     input: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
 ) -> Audit:
-    """Check whether the truth leaks into train and what is cold, and compute the means without the touched users.
+    """Check whether the truth leaks into train and what is cold, and compute the means without the affected users.
 
-    Each check counts the rows, users and items that it touches. `concord audit` does the same for a project.
+    Each check counts the rows, users and items that it affects. `concord audit` does the same for a project.
 
     Parameters
     ----------
@@ -209,14 +209,14 @@ def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:
     with open_tables(evidence.models, evidence.ground) as tables:
         results = list(_run_checks(evidence, tables))
     users = evidence.aligned.users.cast(pl.String)
-    touched = {
+    affected = {
         check.name: users.is_in(ids.implode()).to_numpy()
         for check, ids in results
         if check.count.severity is not None
     }
     pooled = [label for label in config.primary_labels if _is_ratio(label, config.conventions)]
     labels = [label for label in config.primary_labels if label not in pooled]
-    checks = _with_effects([check for check, _ in results], labels, evidence, touched)
+    checks = _with_effects([check for check, _ in results], labels, evidence, affected)
     return Audit(
         models=tuple(evidence.models),
         primary=tuple(config.primary),
@@ -241,14 +241,14 @@ def _with_effects(
     checks: Sequence[AuditCheck],
     labels: Sequence[Label],
     evidence: ComparisonInput,
-    touched: Mapping[str, Flags],
+    affected: Mapping[str, Flags],
 ) -> Iterable[AuditCheck]:
-    """Return the checks with the effects of leaving touched users out; the values of a label are read once."""
+    """Return the checks with the effects of leaving affected users out; the values of a label are read once."""
     config, by_name = evidence.config, {check.name: check for check in checks}
     for label in labels:
         undefined = label.conventions(config.conventions).undefined
         values = evidence.aligned.values(str(label), undefined)
-        for name, flags in touched.items():
+        for name, flags in affected.items():
             if not flags.any():
                 continue
             check = by_name[name]
@@ -263,7 +263,7 @@ def _with_effects(
 
 
 def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
-    """Yield every check; one that is not made touches nobody."""
+    """Yield every check; one that is not made affects nobody."""
     yield from _time_checks(evidence, tables)
     both = find_rows(tables, TRUTH_IN_TRAIN)
     yield _warned(both, tables, truth_in_train(both.rows, both.of_rows, both.users))
@@ -285,9 +285,9 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
     yield _warned(before, tables, truth_before_train(before.users))
     after = find_rows(tables, TRAIN_AFTER_TRUTH)
-    check, touched = _noticed(after, tables)
+    check, affected = _noticed(after, tables)
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
-    yield replace(check, train_share_after=share), touched
+    yield replace(check, train_share_after=share), affected
     yield _future_items(evidence, tables)
     for kind, query in (("item", ITEMS_BORN_AFTER), ("user", USERS_BORN_AFTER)):
         born = find_rows(tables, query)
@@ -317,24 +317,24 @@ def _copies(tables: AuditTables, kind: Kind) -> Checked:
         severity = severity_of_rows(found.rows, found.of_rows)
     else:
         found = replace(found, examples=pairs)
-    check, touched = _check(found, tables, severity)
-    return replace(check, copies=copies), touched
+    check, affected = _check(found, tables, severity)
+    return replace(check, copies=copies), affected
 
 
 def _drift(tables: AuditTables) -> Checked:
     drift = measure_drift(tables)
     risen = replace(find_rows(tables, RISEN), examples=drift.examples)
-    check, touched = _check(risen, tables, "notice" if drift.exceeds_chance else None)
+    check, affected = _check(risen, tables, "notice" if drift.exceeds_chance else None)
     count = replace(check.count, bits=drift.bits, bits_by_chance=drift.mean_by_chance)
-    return replace(check, count=count), touched
+    return replace(check, count=count), affected
 
 
 def _warned(found: CheckedRows, tables: AuditTables, warning: Warned) -> Checked:
     """Return a check with the severity and the warning of a comparison; without them if no row was found."""
     if not found.rows:
         return _check(found, tables, None)
-    check, touched = _check(found, tables, warning.severity)
-    return replace(check, warning=warning), touched
+    check, affected = _check(found, tables, warning.severity)
+    return replace(check, warning=warning), affected
 
 
 def _noticed(found: CheckedRows, tables: AuditTables) -> Checked:
@@ -353,7 +353,7 @@ def _check(found: CheckedRows, tables: AuditTables, severity: Severity | None) -
         items=found.items,
         of_items=found.of_items,
     )
-    return AuditCheck(count, found.examples), found.touched
+    return AuditCheck(count, found.examples), found.affected
 
 
 def _not_made(name: str) -> Checked:

@@ -99,8 +99,8 @@ class RowQuery:
         SQL of user, item, and further columns for examples.
     table : {'truth', 'train'}
         The table whose rows they are.
-    touched : str
-        SQL of the touched users. Default: the users of these rows.
+    affected : str
+        SQL of the affected users. Default: the users of these rows.
     may_repeat : bool
         True if the same row may occur twice, as in two lists.
     """
@@ -108,26 +108,26 @@ class RowQuery:
     name: str
     rows: str
     table: Literal["truth", "train"]
-    touched: str = "SELECT DISTINCT user FROM rows_of_check"
+    affected: str = "SELECT DISTINCT user FROM rows_of_check"
     may_repeat: bool = False
 
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """The rows that a query found, of how many; `touched` holds ids of users as text."""
+    """The rows that a query found, of how many; `affected` holds ids of users as text."""
 
     name: str
     rows: int
     of_rows: int
     items: int
     of_items: int
-    touched: pl.Series
+    affected: pl.Series
     examples: tuple[Example, ...]
 
     @property
     def users(self) -> int:
-        """Number of touched users."""
-        return len(self.touched)
+        """Number of affected users."""
+        return len(self.affected)
 
 
 TRUTH_BEFORE_TRAIN = RowQuery(
@@ -141,7 +141,7 @@ TRAIN_AFTER_TRUTH = RowQuery(
     """SELECT user, item, last AS train_time, (SELECT min(began) FROM begins) AS truth_time FROM train
        WHERE last > (SELECT min(began) FROM begins)""",
     "train",
-    touched="SELECT user FROM begins WHERE began < (SELECT max(last) FROM train)",
+    affected="SELECT user FROM begins WHERE began < (SELECT max(last) FROM train)",
 )
 ITEMS_BORN_AFTER = RowQuery(
     "items_born_after",
@@ -171,10 +171,10 @@ def find_rows(tables: AuditTables, query: RowQuery) -> CheckedRows:
     tables.connection.execute(f"CREATE OR REPLACE TEMP VIEW rows_of_check AS {query.rows}")
     rows, items = _size(tables.connection, "rows_of_check")
     of_rows, of_items = tables.sizes[query.table]
-    text = f"SELECT CAST(user AS VARCHAR) AS user FROM ({query.touched})"
-    touched = pl.DataFrame(tables.connection.sql(text).to_arrow_table())["user"].cast(pl.String)
+    text = f"SELECT CAST(user AS VARCHAR) AS user FROM ({query.affected})"
+    affected = pl.DataFrame(tables.connection.sql(text).to_arrow_table())["user"].cast(pl.String)
     examples = tuple(_examples(tables.connection, query)) if rows else ()
-    return CheckedRows(query.name, rows, of_rows, items, of_items, touched, examples)
+    return CheckedRows(query.name, rows, of_rows, items, of_items, affected, examples)
 
 
 def _examples(connection: DuckDBPyConnection, query: RowQuery) -> Iterator[Example]:

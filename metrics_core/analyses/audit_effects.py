@@ -130,23 +130,27 @@ Flags = NDArray[np.bool_]
 
 
 def leave_out_effects(
-    check: str, label: str, values: Mapping[str, Floats], touched: Flags, confidence: float
+    check: str, label: str, values: Mapping[str, Floats], affected: Flags, confidence: float
 ) -> Iterator[LeaveOutEffect]:
-    """Yield each model's mean with all users, and without those who are touched.
+    """Yield each model's mean with all users, and without those who are affected.
 
-    mean_without - mean = (n_touched / n) · (mean of the others - mean of the touched). Touched users and others are
+    mean_without - mean = (n_affected / n) · (mean of the others - mean of the affected). Touched users and others are
     different people, so the interval is that of two independent means (Welch 1947, Biometrika 34, 28-35), times
-    n_touched / n, which is taken as given.
+    n_affected / n, which is taken as given.
 
     Parameters
     ----------
     values : dict
         Maps each model to (users,) float64; NaN if a user does not count.
-    touched : (users,) bool
+    affected : (users,) bool
     """
     for model, column in values.items():
         counts = ~np.isnan(column)
-        every, others, leaving = column[counts], column[counts & ~touched], column[counts & touched]
+        every, others, leaving = (
+            column[counts],
+            column[counts & ~affected],
+            column[counts & affected],
+        )
         mean, without = _mean(every), _mean(others)
         share = len(leaving) / len(every) if len(every) else math.nan
         shift = share * (without - _mean(leaving)) if len(leaving) else without - mean
@@ -166,13 +170,13 @@ def leave_out_effects(
 
 
 def find_reversals(
-    check: str, label: str, values: Mapping[str, Floats], touched: Flags, confidence: float
+    check: str, label: str, values: Mapping[str, Floats], affected: Flags, confidence: float
 ) -> Iterator[Reversal]:
     """Yield pairs of models whose mean difference changes its sign, with its paired t interval on either set of users.
 
     There are none if fewer than `MIN_USERS` users are left.
     """
-    others = {model: np.where(touched, np.nan, column) for model, column in values.items()}
+    others = {model: np.where(affected, np.nan, column) for model, column in values.items()}
     every = {model: Column(column) for model, column in values.items()}
     without = {model: Column(column) for model, column in others.items()}
     for a, b in combinations(values, 2):

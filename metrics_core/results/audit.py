@@ -1,4 +1,4 @@
-"""The result of `audit`: what each check of a split counted, and what the touched users contribute to the means."""
+"""The result of `audit`: what each check of a split counted, and what the affected users contribute to the means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from concord.metrics_core.results.frames import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
-MIN_USERS = 10  # touched users, and others: with fewer there is no interval and no reversal
+MIN_USERS = 10  # affected users, and others: with fewer there is no interval and no reversal
 MIN_SET_SIZE = 10  # users of an item, items of a user: smaller sets are not compared for copies
 RISEN_FACTOR = (
     2  # an item has risen if its share in the truth is that many times its share in train
@@ -55,18 +55,18 @@ class CheckCount:
 
 @dataclass(frozen=True)
 class LeaveOutEffect:
-    """The mean of a model on a label with all users, and without those that a check touched.
+    """The mean of a model on a label with all users, and without those that a check affected.
 
     Attributes
     ----------
     mean, n_users : float, int
         Over all users who have a value.
     mean_without, n_without : float or None, int
-        Over those who are not touched; None if nobody is left.
+        Over those who are not affected; None if nobody is left.
     shift : float or None
         mean_without - mean.
     ci_low, ci_high : float or None
-        Interval of the shift; None with fewer than `MIN_USERS` touched users, or others.
+        Interval of the shift; None with fewer than `MIN_USERS` affected users, or others.
     """
 
     check: str
@@ -83,14 +83,14 @@ class LeaveOutEffect:
 
 @dataclass(frozen=True)
 class Reversal:
-    """Two models that change places if touched users are left out.
+    """Two models that change places if affected users are left out.
 
     Attributes
     ----------
     difference, ci_low, ci_high : float, float or None
         Of a - b with all users who have a value for both.
     difference_without, low_without, high_without : float, float or None
-        The same without touched users.
+        The same without affected users.
     sure : bool
         True if neither interval contains 0.
     """
@@ -139,7 +139,7 @@ class AuditCheck:
     copies : Copies or None
         Of `item_copies` and `user_copies`.
     effects : tuple of LeaveOutEffect
-        One for each label and model; empty if nobody is touched.
+        One for each label and model; empty if nobody is affected.
     reversals : tuple of Reversal
         One for each label and pair of models that changes places.
     """
@@ -160,12 +160,12 @@ class AuditCheck:
 
 @dataclass(frozen=True, repr=False)
 class Audit(BaseResult):
-    """Checks of a split, and the means of the models with and without the users that each check touches.
+    """Checks of a split, and the means of the models with and without the users that each check affects.
 
     Attributes
     ----------
     primary : tuple of str
-        Labels that are evaluated with and without touched users.
+        Labels that are evaluated with and without affected users.
     pooled : tuple of str
         Those of them that are one ratio over all users, so they have no value without some users.
     higher_is_better : dict

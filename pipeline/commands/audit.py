@@ -1,4 +1,4 @@
-"""`concord audit`: whether the split leaks, what is cold, and what touched users contribute; from the results on disk."""
+"""`concord audit`: whether the split leaks, what is cold, and what affected users contribute; from the results on disk."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from concord.reports.text.audit import to_content
 
 
 def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
-    """Print the audit as text or as JSON; write the means with and without touched users to `csv`.
+    """Print the audit as text or as JSON; write the means with and without affected users to `csv`.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def _add_results(commands: Any) -> None:
     reconcile.add_argument("--model", required=True, help="a model of params.yaml")
     said = "does the split leak, and does the order turn?"
     audit = _add(commands, "audit", called.call_audit, said)
-    audit.add_argument("--csv", metavar="FILE", help="means with and without touched users, as a table")  # fmt: skip
+    audit.add_argument("--csv", metavar="FILE", help="means with and without affected users, as a table")  # fmt: skip
     audit.add_argument("--json", action="store_true", help="all that was found, as JSON")
     _add_force(audit)
 

@@ -15,7 +15,7 @@ from concord.metrics_core.results.audit import (
     Reversal,
 )
 from concord.metrics_core.results.words import listed, number, one_line, percent
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.writing.numbers import MISSING, signed, signed_interval
 
 SCHEMA = 1  # of the content of `concord audit --json`
@@ -55,7 +55,7 @@ _SIGNS = {
     "items": "nearly the same items in train",
 }
 _NOTES = (
-    "The change of a mean shows what the touched users contribute to it. They may differ from the others in more than a "
+    "The change of a mean shows what the affected users contribute to it. They may differ from the others in more than a "
     "leak: what the models would reach without it takes another split and another training.",
     "Touched users and others are different people, so a change has the interval of two independent means (Welch's). Two "
     "models are compared on the same users, by paired t intervals. No interval is corrected for the number of checks.",
@@ -67,7 +67,9 @@ def describe(audit: Audit) -> Iterator[Block]:
     """Yield the table of checks, the findings, what could not be checked, and notes."""
     made = [check for check in audit.checks if check.count.made]
     users = in_words(audit.n_users, "user")
-    yield f"{len(audit.findings)} of {in_words(len(made), 'check')} found something, {users}"
+    yield Heading(
+        f"{len(audit.findings)} of {in_words(len(made), 'check')} found something, {users}"
+    )
     labels = list(dict.fromkeys(each.label for check in made for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)
     yield TextTable(header, [_row(check, labels) for check in made])
@@ -75,11 +77,11 @@ def describe(audit: Audit) -> Iterator[Block]:
         yield ""
         yield (
             "Under a metric: how much a mean changes without these users, of the model that changes most. "
-            "turns: the order of models turns, too; turns?: these users do not settle whether it does."
+            "reversal: the ranking of the models changes, too; reversal?: the intervals do not settle whether it does."
         )
     for check in audit.findings:
         yield ""
-        yield f"{check.name} ({check.count.severity})"
+        yield Heading(f"{check.name} ({check.count.severity})")
         yield from _finding_lines(audit, check)
     if audit.not_made:
         yield ""
@@ -143,7 +145,7 @@ def _share(n: int | None, total: int | None) -> str:
 
 
 def _change(check: AuditCheck, label: str) -> str:
-    """Return `−0.0123 (als), turns`."""
+    """Return `−0.0123 (als), reversal`."""
     shifts = [
         (each.shift, each.model)
         for each in check.effects
@@ -154,8 +156,8 @@ def _change(check: AuditCheck, label: str) -> str:
     shift, model = max(shifts, key=lambda each: abs(each[0]))
     reversals = [each for each in check.reversals if each.label == label]
     is_sure = any(each.sure for each in reversals)
-    turns = ", turns" if is_sure else ", turns?" if reversals else ""
-    return f"{signed(shift, _DIGITS)} ({one_line(model)}){turns}"
+    reversal = ", reversal" if is_sure else ", reversal?" if reversals else ""
+    return f"{signed(shift, _DIGITS)} ({one_line(model)}){reversal}"
 
 
 def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:
@@ -288,7 +290,7 @@ def _value(value: str | float) -> str:
 
 
 def _effect_sentences(audit: Audit, check: AuditCheck) -> Iterator[str]:
-    """Yield for each label how the means change without the touched users, and whether the order of models turns."""
+    """Yield for each label how the means change without the affected users, and whether the ranking of the models changes."""
     for label in dict.fromkeys(each.label for each in check.effects):
         effects = [each for each in check.effects if each.label == label]
         reversals = [each for each in check.reversals if each.label == label]
@@ -304,7 +306,7 @@ def _effect_sentence(
     if n_left < MIN_USERS or not known:
         left = f"all but {n_left:,} of" if n_left else "all of"
         users = in_words(n_users, "user")
-        return f"{left} {users} are touched, so nothing can be said without them"
+        return f"{left} {users} are affected, so nothing can be said without them"
     most = max(known, key=lambda each: abs(each.shift or 0.0))
     without = f"without {n_users - n_left:,} of {in_words(n_users, 'user')},"
     if not most.shift:
@@ -319,20 +321,20 @@ def _effect_sentence(
 
 def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> str:
     if not reversals:
-        return "the order of the models stays"
-    chosen = next((each for each in reversals if each.sure), reversals[0])
-    leader, other, sign = chosen.a, chosen.b, 1
-    if (chosen.difference > 0) != audit.higher_is_better[label]:
-        leader, other, sign = chosen.b, chosen.a, -1
-    with_all = _difference(audit, sign, chosen.difference, chosen.ci_low, chosen.ci_high)
-    without = _difference(
-        audit, sign, chosen.difference_without, chosen.low_without, chosen.high_without
-    )
-    certainty = "neither interval contains 0" if chosen.sure else "these users do not settle it"
+        return "the ranking of the models stays the same"
+    pair = next((each for each in reversals if each.sure), reversals[0])
+    leader, other, sign = pair.a, pair.b, 1
+    if (pair.difference > 0) != audit.higher_is_better[label]:
+        leader, other, sign = pair.b, pair.a, -1
+    with_all = _difference(audit, sign, pair.difference, pair.ci_low, pair.ci_high)
+    without = _difference(audit, sign, pair.difference_without, pair.low_without, pair.high_without)
+    certainty = "neither interval contains 0" if pair.sure else "the intervals do not settle it"
     n_more = len(reversals) - 1
-    more = f"; {in_words(n_more, 'other pair')} {_verb(n_more, 'turns', 'turn')}" if n_more else ""
+    more = (
+        f"; {in_words(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}" if n_more else ""
+    )
     return (
-        f"the order of the models turns: {leader} is ahead of {other} with them ({with_all}) "
+        f"the ranking of the models changes: {leader} is ahead of {other} with them ({with_all}) "
         f"and behind without them ({without}); {certainty}{more}"
     )
 

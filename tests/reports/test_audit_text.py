@@ -75,7 +75,7 @@ def test_a_reversal_names_who_leads_in_the_direction_of_the_metric(
     _, change = sentences(oriented, check)
 
     assert change.startswith("Hit@1: without 40 of 100 users, als changes most, from 0.5000")
-    assert f"the order of the models turns: {leader} with them ({difference}, 95" in change
+    assert f"the ranking of the models changes: {leader} with them ({difference}, 95" in change
     assert change.endswith("; neither interval contains 0.")
 
 
@@ -85,7 +85,7 @@ def test_fewer_than_ten_users_who_are_left_give_no_statement(
 ) -> None:
     _, change = sentences(audit, AuditCheck(COUNT, effects=(effect("als", 0.3, n_left),)))
 
-    assert change == (f"Hit@1: {left} 100 users are touched, so nothing can be said without them.")
+    assert change == (f"Hit@1: {left} 100 users are affected, so nothing can be said without them.")
 
 
 def test_a_pooled_metric_is_named_in_the_notes(audit: cc.Audit) -> None:

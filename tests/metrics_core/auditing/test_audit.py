@@ -73,7 +73,7 @@ def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
     assert audit["popularity_drift"].count.bits == pytest.approx((of_train + of_truth) / 2)
 
 
-def test_means_are_told_with_and_without_touched_users(audit: cc.Audit) -> None:
+def test_means_are_told_with_and_without_affected_users(audit: cc.Audit) -> None:
     """a and b are hit, c and d are not; the truth of a and b begins before their train ends."""
     (effect,) = audit["truth_before_train"].effects
 

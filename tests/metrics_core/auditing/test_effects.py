@@ -1,4 +1,4 @@
-"""What touched users contribute: against SciPy, and by simulation; pairs that change places."""
+"""What affected users contribute: against SciPy, and by simulation; pairs that change places."""
 
 import math
 
@@ -12,36 +12,39 @@ from tests.metrics_core.defined import defined
 RUNS = 400
 
 
-def test_the_interval_is_welchs_times_the_share_of_touched_users() -> None:
+def test_the_interval_is_welchs_times_the_share_of_affected_users() -> None:
     random = np.random.default_rng(1)
-    values, touched = random.random(90), np.arange(90) < 25
-    values[touched] *= 0.3
+    values, affected = random.random(90), np.arange(90) < 25
+    values[affected] *= 0.3
 
-    (effect,) = leave_out_effects("check", "nDCG@10", {"als": values}, touched, 0.9)
+    (effect,) = leave_out_effects("check", "nDCG@10", {"als": values}, affected, 0.9)
 
-    welch = stats.ttest_ind(values[~touched], values[touched], equal_var=False)
+    welch = stats.ttest_ind(values[~affected], values[affected], equal_var=False)
     low, high = welch.confidence_interval(0.9)
-    assert effect.shift == pytest.approx(values[~touched].mean() - values.mean())
+    assert effect.shift == pytest.approx(values[~affected].mean() - values.mean())
     assert (effect.ci_low, effect.ci_high) == pytest.approx((25 / 90 * low, 25 / 90 * high))
 
 
 def test_it_covers_the_truth_as_often_as_it_says() -> None:
-    """30 % of the users are touched and gain 0.2 by it: without them the mean falls by 0.3 · 0.2."""
+    """30 % of the users are affected and gain 0.2 by it: without them the mean falls by 0.3 · 0.2."""
     random = np.random.default_rng(7)
     covered = 0
     for _ in range(RUNS):
-        touched = np.arange(100) < 30
-        values = np.where(touched, random.beta(2, 2, 100) + 0.2, random.beta(0.5, 0.5, 100))
-        (effect,) = leave_out_effects("check", "nDCG@10", {"als": values}, touched, 0.95)
+        affected = np.arange(100) < 30
+        values = np.where(affected, random.beta(2, 2, 100) + 0.2, random.beta(0.5, 0.5, 100))
+        (effect,) = leave_out_effects("check", "nDCG@10", {"als": values}, affected, 0.95)
         covered += defined(effect.ci_low) <= -0.3 * 0.2 <= defined(effect.ci_high)
 
     assert 0.92 <= covered / RUNS <= 0.98  # ± 3 standard errors around 0.95
 
 
 def test_users_without_a_value_count_on_neither_side() -> None:
-    values, touched = np.array([1.0, math.nan, 0.0, math.nan]), np.array([True, True, False, False])
+    values, affected = (
+        np.array([1.0, math.nan, 0.0, math.nan]),
+        np.array([True, True, False, False]),
+    )
 
-    (effect,) = leave_out_effects("check", "AP", {"als": values}, touched, 0.95)
+    (effect,) = leave_out_effects("check", "AP", {"als": values}, affected, 0.95)
 
     assert (effect.mean, effect.n_users, effect.mean_without, effect.n_without) == (
         1 / 2,
@@ -52,13 +55,13 @@ def test_users_without_a_value_count_on_neither_side() -> None:
 
 
 def test_a_pair_is_reversed_if_its_difference_changes_sign() -> None:
-    """als is 0.5 ahead for 40 touched users and 0.1 behind for 60: 0.4 · 0.5 - 0.6 · 0.1 = 0.14."""
-    touched = np.arange(100) < 40
+    """als is 0.5 ahead for 40 affected users and 0.1 behind for 60: 0.4 · 0.5 - 0.6 · 0.1 = 0.14."""
+    affected = np.arange(100) < 40
     noise = np.tile([-0.01, 0.01], 50)
     ease = np.full(100, 0.3)
-    als = ease + np.where(touched, 0.5, -0.1) + noise
+    als = ease + np.where(affected, 0.5, -0.1) + noise
 
-    (reversal,) = find_reversals("check", "nDCG@10", {"als": als, "ease": ease}, touched, 0.95)
+    (reversal,) = find_reversals("check", "nDCG@10", {"als": als, "ease": ease}, affected, 0.95)
 
     assert (reversal.a, reversal.b, reversal.sure) == ("als", "ease", True)
     assert reversal.difference == pytest.approx(0.14)
@@ -66,11 +69,11 @@ def test_a_pair_is_reversed_if_its_difference_changes_sign() -> None:
 
 
 def test_a_reversal_within_the_noise_is_not_called_sure() -> None:
-    """als is 0.5 ahead for 10 touched users, 0.01 behind for 90 whose differences spread by 0.3: 0.3 / √90 = 0.03."""
-    touched, ease = np.arange(100) < 10, np.full(100, 0.3)
-    als = ease + np.where(touched, 0.5, -0.01) + np.where(touched, 0.0, np.tile([-0.3, 0.3], 50))
+    """als is 0.5 ahead for 10 affected users, 0.01 behind for 90 whose differences spread by 0.3: 0.3 / √90 = 0.03."""
+    affected, ease = np.arange(100) < 10, np.full(100, 0.3)
+    als = ease + np.where(affected, 0.5, -0.01) + np.where(affected, 0.0, np.tile([-0.3, 0.3], 50))
 
-    (reversal,) = find_reversals("check", "nDCG@10", {"als": als, "ease": ease}, touched, 0.95)
+    (reversal,) = find_reversals("check", "nDCG@10", {"als": als, "ease": ease}, affected, 0.95)
 
     assert reversal.difference == pytest.approx(0.1 * 0.5 - 0.9 * 0.01)
     assert reversal.difference_without == pytest.approx(-0.01)
@@ -79,7 +82,7 @@ def test_a_reversal_within_the_noise_is_not_called_sure() -> None:
 
 
 def test_nothing_is_reversed_if_fewer_than_ten_users_are_left() -> None:
-    touched = np.arange(100) < 91
-    values = {"als": np.where(touched, 1.0, 0.0), "ease": np.where(touched, 0.0, 1.0)}
+    affected = np.arange(100) < 91
+    values = {"als": np.where(affected, 1.0, 0.0), "ease": np.where(affected, 0.0, 1.0)}
 
-    assert list(find_reversals("check", "nDCG@10", values, touched, 0.95)) == []
+    assert list(find_reversals("check", "nDCG@10", values, affected, 0.95)) == []

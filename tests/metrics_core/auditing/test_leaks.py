@@ -50,7 +50,7 @@ def top(train: pl.DataFrame, had: pl.DataFrame, model: Callable[[Floats], Floats
     )
 
 
-def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> None:
+def test_truth_in_train_is_found_with_its_effect_and_the_ranking_that_changes() -> None:
     """Of the first 300 users, so that training takes seconds."""
     train, truth = (
         pl.read_parquet(movielens() / f"{name}.parquet").filter(pl.col("user") <= 300)
@@ -84,5 +84,5 @@ def test_truth_in_train_is_found_with_its_effect_and_the_order_that_turns() -> N
     assert reversal.difference < 0 < reversal.difference_without
     assert known["item-knn"] > known["repeat"]
     assert f"nDCG@10: without {finding.count.users} of " in audit.summary
-    assert "the order of the models turns: repeat is ahead of " in audit.summary
+    assert "the ranking of the models changes: repeat is ahead of " in audit.summary
     assert "neither interval contains 0" in audit.summary

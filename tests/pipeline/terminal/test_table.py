@@ -42,13 +42,13 @@ def test_a_table_that_fits_takes_a_line_a_row(
 
 
 USERS = [f"u{n}" for n in range(40)]
-TOUCHED = USERS[:20]  # have in train what they want
+AFFECTED = USERS[:20]  # have in train what they want
 
 
 def audit_of_two_models() -> cc.Audit:
     truth = {user: ["a"] for user in USERS}
-    train = {user: ["a" if user in TOUCHED else "b"] for user in USERS}
-    first = {user: ["a", "b"] if user in TOUCHED else ["b", "c"] for user in USERS}
+    train = {user: ["a" if user in AFFECTED else "b"] for user in USERS}
+    first = {user: ["a", "b"] if user in AFFECTED else ["b", "c"] for user in USERS}
     other = {user: ["c", "a"] if n % 4 == 0 else ["c", "b"] for n, user in enumerate(USERS)}
     return cc.audit({"first": first, "other": other}, truth, train=train, metrics=["Hit@2"], conventions="standard")  # fmt: skip
 
@@ -56,13 +56,13 @@ def audit_of_two_models() -> cc.Audit:
 def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`first` hits the 20 touched users and no other, `other` every fourth user."""
+    """`first` hits the 20 affected users and no other, `other` every fourth user."""
     print_result(audit_of_two_models())
     shown = capsys.readouterr().out
     plain = " ".join(shown.split())
 
     assert shown.startswith("2 of 6 checks found something, 40 users\n")  # train has b too: a drift
-    assert "the order of the models turns: first is ahead of other with them (+0.2500" in plain
+    assert "the ranking of the models changes: first is ahead of other with them (+0.2500" in plain
     assert "without 20 of 40 users, first changes most, from 0.5000 to 0.0000 (−0.5000" in plain
     assert "Not checked, as train or truth has no times: truth_before_train, train_after" in plain
     assert "Note: The change of a mean" in shown
@@ -87,7 +87,7 @@ def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr().out
     row = next(line for line in shown.splitlines() if line.startswith("truth_in_train"))
     assert row.split()[-1] == "–"
-    assert "Hit@1: all but 5 of 40 users are touched, so nothing can be said" in shown
+    assert "Hit@1: all but 5 of 40 users are affected, so nothing can be said" in shown
 
 
 def _shown(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
