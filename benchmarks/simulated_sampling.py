@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
-from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
     bounds,

@@ -13,20 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import concord as cc
-from concord.metrics_core.conventions.candidates import FORM, SENTENCE
-from concord.metrics_core.conventions.conventions import (
-    FAIR_SENTENCE,
-    FAIR_TARGETS,
-    KNOBS,
-    NORMALISED,
-    PROPENSITY,
-    UNIT_MEANS,
-    Knob,
-)
-from concord.metrics_core.conventions.presets import PRESETS, Preset
+from concord.metrics_core.conventions.convention import Convention
+from concord.metrics_core.conventions.preset_table import PRESETS, Preset
+from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.panel import differing, panel
-from concord.metrics_core.evaluation.sampled_candidates import CORRECTED
-from concord.metrics_core.evaluation.score import WEIGHED
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.results.stored import json_schema
@@ -51,6 +41,16 @@ NEEDS = {
     "features": "`items` with categories or vectors",
     "groups": "`items` with the column `group` named",
     "k": "a cutoff",
+}
+NOTES = {  # what a page says of a convention beside its row in the registry
+    "duplicates": f"Under `keep`, {', '.join(m.name for m in CATALOGUE if not m.counts_copies)} count first copies only.",
+    "unit_mean": "Set where [requests are the unit](../how-to/sessions.md), and only there.",
+    "candidates": "Absent if all items were ranked: [sampled candidates](../how-to/sampled.md).",
+    "propensity": "Absent if all relevant items count the same: [exposure bias](../how-to/exposure-bias.md). Other metrics of lists "
+    "and ground truth are refused. Evaluated are the users in `users`, else those of the ground truth and those with a list. "
+    "A user without an observed relevant item counts 0 in sums and is left out of ratios, whatever `user_recs_only` and "
+    "`user_empty_truth` say.",
+    "fairness_target": "AWRF is refused without it: [fairness](../how-to/fairness.md).",
 }
 
 
@@ -128,7 +128,7 @@ def metric_page(metric: Metric) -> str:
         only = _label(metric, "judged_only=true")
         lines.append(f"- on judged items only, each of them once: `{only}`")
     lines.append(f"- {_copies(metric)}")
-    lines += ["", *_knob_table(metric), *_who_does_what(metric, label)]
+    lines += ["", *_convention_table(metric), *_who_does_what(metric, label)]
     if metric.family != "beyond":
         lines += ["## On paper\n", "```text", _derivation(label), "```\n"]
     return _text(lines)
@@ -160,13 +160,13 @@ def _prose(body: str) -> list[str]:
     return [*lines, ""]
 
 
-def _knob_table(metric: Metric) -> list[str]:
-    knobs = [knob for knob in KNOBS if metric.name in changed_by(knob.name)]
+def _convention_table(metric: Metric) -> list[str]:
     rows = [
-        f"| `{knob.name}` | {_value(getattr(STANDARD, knob.name))} | {_cell(knob.allowed())} | {_cell(knob.sentence)} |"
-        for knob in knobs
+        f"| `{each.name}` | {_value(getattr(STANDARD, each.name))} | {_cell(each.allowed())} | {_cell(each.meaning)} |"
+        for each in CONVENTIONS
+        if metric.name in changed_by(each.name) and not each.describes_data
     ]
-    head = ["## Conventions that change it\n", "| knob | standard | values | what it says |"]
+    head = ["## Conventions that change it\n", "| convention | standard | values | meaning |"]
     return [*head, "|---|---|---|---|", *rows, ""]
 
 
@@ -188,7 +188,7 @@ def _who_does_what(metric: Metric, label: str) -> list[str]:
 
 def _changes(label: str, own: Any) -> str:
     changed = differing(parse(label), own, STANDARD)
-    return ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in changed.items()) or "nothing"
+    return ", ".join(f"`{name}: {_plain(value)}`" for name, value in changed.items()) or "nothing"
 
 
 def _derivation(label: str) -> str:
@@ -203,45 +203,25 @@ def conventions_page() -> str:
         "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric "
         "(`RR: {ties: input}`), or for its labels with a cutoff (`RR@k: {ties: input}`).\n"
     ]
-    for knob in KNOBS:
-        lines += [f"## `{knob.name}`\n", f"{knob.sentence}\n", *_values(knob)]
-        if knob.name == "duplicates":
-            once = [metric.name for metric in CATALOGUE if not metric.counts_copies]
-            lines += [f"Under `keep`, {', '.join(once)} count first copies only.\n"]
-        lines += [f"Changes {_in_short(changed_by(knob.name))}.\n"]
-    lines += [
-        "## `candidates`\n",
-        f"{SENTENCE} Absent where all items were ranked; no preset has it, and every preset may stand beside it: "
-        "[sampled candidates](../how-to/sampled.md).\n",
-        f"- `{FORM}`\n",
-        f"Changes {', '.join(CORRECTED)}.\n",
-        "## `fairness_target`\n",
-        f"{FAIR_SENTENCE} Stands where AWRF is evaluated, which is refused without it: [fairness](../how-to/fairness.md).\n",
-        *(f"- `{word}`: {said}" for word, said in FAIR_TARGETS.items()),
-        "\nNo preset has it. Changes AWRF.\n",
-        "## `propensity`\n",
-        "How probably each relevant item came to be known: it counts by the inverse. Absent where all count alike; no preset has "
-        "it, and every preset may stand beside it: [exposure bias](../how-to/exposure-bias.md).\n",
-        f"- `{PROPENSITY}`",
-        *(f"- `normalised: {word}`: {said}" for word, said in NORMALISED.items()),
-        "",
-        f"Changes {', '.join(WEIGHED)}; other metrics of lists and truth are refused. Evaluated are the users in `users`, else those "
-        "of the truth and those with a list. A user of whom no relevant item was observed counts 0 in sums and is left out of "
-        "ratios, whatever `user_recs_only` and `user_empty_truth` say.\n",
-        "## `unit_mean`\n",
-        "Over what means are taken where [requests are the unit](../how-to/sessions.md); stands there only.\n",
-        *(f"- `{word}`: {said}" for word, said in UNIT_MEANS.items()),
-        "\nNo preset has it. Changes the mean of every metric that has a value for each request.\n",
-    ]
+    for each in CONVENTIONS:
+        lines += [f"## `{each.name}`\n", f"{each.meaning}\n", *_values(each)]
+        if each.name in NOTES:
+            lines.append(f"{NOTES[each.name]}\n")
+        lines.append(f"Changes {_in_short(changed_by(each.name))}.\n")
     return _text(lines)
 
 
-def _values(knob: Knob) -> list[str]:
-    known = [*knob.values.items(), *((f"{{{word}: …}}", said) for word, said in knob.forms.items())]
-    rows = [f"- `{word}`: {said}" for word, said in known]
-    if knob.form and not knob.forms:
-        rows.append(f"- `{knob.form}`")
-    return [*rows, f"\n`standard` has `{_plain(getattr(STANDARD, knob.name))}`."]
+def _values(convention: Convention) -> list[str]:
+    rows = [f"- `{word}`: {meaning}" for word, meaning in convention.values.items()]
+    rows += [f"- `{{{word}: …}}`: {meaning}" for word, meaning in convention.forms.items()]
+    if convention.form and not convention.forms:
+        rows.append(f"- `{convention.form}`")
+    for name, key in convention.keys.items():
+        rows += [f"- `{name}`: {key.form}"]
+        rows += [f"  - `{word}`: {meaning}" for word, meaning in key.words.items()]
+    if convention.describes_data:
+        return [*rows, "\nIt belongs to the data: no preset sets it."]
+    return [*rows, f"\n`standard` has `{_plain(getattr(STANDARD, convention.name))}`."]
 
 
 def _in_short(names: list[str]) -> str:
@@ -264,15 +244,15 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     if preset.package:
         yield f"- checked against {preset.package}"
     yield f"- defines {', '.join(preset.metrics.split()) or 'every metric'}"
-    ours, own = STANDARD.knobs(), cc.preset(name).knobs()
-    changed = [f"`{knob}: {_plain(own[knob])}`" for knob in own if own[knob] != ours[knob]]
+    ours, own = STANDARD.preset_values(), cc.preset(name).preset_values()
+    changed = [f"`{name}: {_plain(own[name])}`" for name in own if own[name] != ours[name]]
     if changed:
         yield f"- differs from `standard` in {', '.join(changed)}"
-    for metric, knobs in cc.preset(name).overrides.items():
-        said = ", ".join(f"`{knob}: {_plain(value)}`" for knob, value in knobs.items())
-        yield f"- for {metric}: {said}"
+    for metric, values in cc.preset(name).overrides.items():
+        changes = ", ".join(f"`{key}: {_plain(value)}`" for key, value in values.items())
+        yield f"- for {metric}: {changes}"
     for row in residue(name):
-        yield f"- no knob expresses ({row['labels']}, case `{row['cases']}`): {row['reason']}"
+        yield f"- no convention expresses ({row['labels']}, case `{row['cases']}`): {row['reason']}"
     yield ""
 
 

@@ -160,7 +160,7 @@ def test_what_cannot_be_weighed_is_refused(
             {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": True},
             "write per_user or over_all",
         ),
-        ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is no part of it"),
+        ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is not a key of it"),
     ],
 )
 def test_propensities_that_are_none_are_refused(propensity: Any, said: str) -> None:

@@ -51,7 +51,7 @@ from concord.metrics_core.comparison.replicate_config import (
 )
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.row_checks import only_row
@@ -94,7 +94,7 @@ def audit(
     *,
     train: Data,
     metrics: Sequence[str],
-    conventions: Chosen,
+    conventions: ConventionsLike,
     items: Data | None = None,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,

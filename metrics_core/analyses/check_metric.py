@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.catalogue import Label, parse
@@ -25,7 +25,9 @@ Change = tuple[RankedList, RankedList, Grades]  # a list before and after, with 
 Values = list[float | None]
 
 
-def check_metric(metric: str, *, conventions: Chosen = "standard", seed: int = 1) -> MetricCheck:
+def check_metric(
+    metric: str, *, conventions: ConventionsLike = "standard", seed: int = 1
+) -> MetricCheck:
     """Check an own metric on random lists of up to 8 items and grades 0 to 3, at random cutoffs.
 
     Values lie in the range that the metric states; other users, the order of rows, and items below the cutoff do not
@@ -53,7 +55,7 @@ def check_metric(metric: str, *, conventions: Chosen = "standard", seed: int = 1
     if label.metric.family != FAMILY:
         problem = "is in the catalogue, whose tests check it"
         raise refuse(f"metric {label.name}", problem, "name a metric of your own")
-    cases = _Cases(label, conventions_of(conventions), np.random.default_rng(seed))
+    cases = _Cases(label, resolve_conventions(conventions), np.random.default_rng(seed))
     in_range = PropertyCheck("values lie in the range", N_CASES, _check_range(cases))
     if not in_range.holds:
         return MetricCheck(metric, (in_range,))

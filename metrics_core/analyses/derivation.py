@@ -13,8 +13,7 @@ from concord.metrics_core.analyses.derivation_groups import (
     format_number,
     format_sum,
 )
-from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
     UNBIASED,
@@ -412,7 +411,7 @@ def _exposed(one: One) -> Steps:
 def _own(one: One) -> Steps:
     """Of a metric of one's own: what its value is once each hit is counted, and what it reads of the hit."""
     metric, top = one.label.metric, one.lists.within(one.k)
-    own = {knob: getattr(one.own, knob) for knob in metric.knobs}
+    own = metric.arguments(one.own)
     read = {name: one.lists.hit_column(name)[top].tolist() for name in metric.columns}
     terms = {}
     for place, rank in enumerate(one.ranks):

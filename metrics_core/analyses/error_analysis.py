@@ -36,7 +36,7 @@ from concord.metrics_core.comparison.segmentation import (
     segment_findings,
     segmentations_of,
 )
-from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
@@ -84,7 +84,7 @@ def cases(
     model: str,
     versus: str,
     metrics: Sequence[str],
-    conventions: Chosen,
+    conventions: ConventionsLike,
     worst: int = WORST,
     segment: str | None = None,
     item: Any = None,

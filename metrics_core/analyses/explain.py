@@ -11,7 +11,11 @@ import polars as pl
 
 from concord.metrics_core.analyses.derivation import Steps, one_of, steps
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import Chosen, beside, conventions_of
+from concord.metrics_core.conventions.presets import (
+    ConventionsLike,
+    resolve_conventions,
+    with_data_conventions,
+)
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory, share_id_types, view
@@ -41,7 +45,7 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: Chosen,
+    conventions: ConventionsLike,
     train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
@@ -57,8 +61,8 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: Chosen,
-    versus: Chosen,
+    conventions: ConventionsLike,
+    versus: ConventionsLike,
     train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
@@ -73,8 +77,8 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: Chosen,
-    versus: Chosen | None = None,
+    conventions: ConventionsLike,
+    versus: ConventionsLike | None = None,
     train: Data | None = None,
     items: Data | None = None,
     columns: Columns | None = None,
@@ -119,10 +123,10 @@ def explain(
     RR = 0.5
     """
     label = of_lists_and_truth(metric, asks="explain", beside=_LIST_METRICS)
-    conventions = conventions_of(conventions)
-    other = None if versus is None else conventions_of(versus)
+    conventions = resolve_conventions(conventions)
+    other = None if versus is None else resolve_conventions(versus)
     if other is not None and isinstance(versus, str):
-        other = beside(other, conventions)
+        other = with_data_conventions(other, conventions)
     with in_memory() as connection:
         opened = load_inputs(
             connection,
@@ -282,20 +286,17 @@ Compute = Callable[[Conventions], float | None]
 def _path(label: Label, ours: Conventions, theirs: Conventions, compute: Compute) -> ConventionPath:
     """Return the path between two definitions; `compute` gives the value under conventions."""
     start, end = label.conventions(ours), label.conventions(theirs)
-    our_values, their_values = start.knobs(), end.knobs()
-    changed = {
-        name: (our_values[name], their_values[name])
-        for name in our_values
-        if our_values[name] != their_values[name] and label.name in changed_by(name)
+    values = {
+        name: (getattr(start, name), getattr(end, name))
+        for name in [*start.preset_values(), "candidates"]
+        if label.name in changed_by(name)
     }
-    if start.candidates != end.candidates:
-        their_values["candidates"] = end.candidates
-        changed["candidates"] = start.candidates, end.candidates
+    changed = {name: (ours, theirs) for name, (ours, theirs) in values.items() if ours != theirs}
     before, after = compute(start), compute(end)
 
     def with_theirs(names: Iterable[str]) -> float | None:
         try:
-            return compute(replace(start, **{name: their_values[name] for name in names}))
+            return compute(replace(start, **{name: changed[name][1] for name in names}))
         except ValueError:  # these conventions contradict each other
             return math.nan
 

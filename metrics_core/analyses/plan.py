@@ -23,7 +23,7 @@ from concord.metrics_core.comparison.config import (
     wide_findings,
     wrong_effect,
 )
-from concord.metrics_core.conventions.conventions import is_number, shown
+from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.results.comparison import Comparison

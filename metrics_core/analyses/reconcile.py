@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOBS, Conventions
-from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
@@ -85,7 +86,7 @@ def reconcile(
     *,
     value: str,
     metric: str,
-    conventions: Chosen,
+    conventions: ConventionsLike,
     columns: Columns | None = None,
     input: Mapping[str, Any] | None = None,
     unit: Sequence[str] = (),
@@ -122,7 +123,7 @@ def reconcile(
     0.5
     """
     label = of_lists_and_truth(metric, asks="reconcile")
-    conventions = conventions_of(conventions)
+    conventions = resolve_conventions(conventions)
     PrintedNumber.parse(value)
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
         raise refuse(
@@ -229,15 +230,15 @@ def _other_values(
 ) -> dict[str, list[Any]]:
     """Return the other values of every convention that the label depends on."""
     choices = {}
-    for knob in KNOBS:
-        if knob.ranking or label.name not in changed_by(knob.name):
+    for each in PRESET_CONVENTIONS:
+        if each.sets_ranking or label.name not in changed_by(each.name):
             continue
-        values = [*knob.values, *_MORE_VALUES.get(knob.name, ())]
-        if knob.name == "relevance_threshold":
+        values = [*each.values, *_MORE_VALUES.get(each.name, ())]
+        if each.name == "relevance_threshold":
             values += thresholds
-        others = [v for v in values if v not in _SKIPPED_VALUES and v != getattr(own, knob.name)]
+        others = [v for v in values if v not in _SKIPPED_VALUES and v != getattr(own, each.name)]
         if others:
-            choices[knob.name] = others
+            choices[each.name] = others
     return choices
 
 

@@ -19,7 +19,7 @@ from concord.metrics_core.analyses.split_methods import (
     options_of,
 )
 from concord.metrics_core.analyses.split_rows import split_rows
-from concord.metrics_core.conventions.conventions import nearest
+from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.data.arguments import INTERACTIONS, Columns, columns_named, table_given
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory

@@ -16,7 +16,8 @@ from concord.metrics_core.analyses.study_statistics import (
     pool_pairs,
 )
 from concord.metrics_core.comparison.config import Effect, absolute, wrong_effect
-from concord.metrics_core.conventions.conventions import KNOBS, shown
+from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.spelling import did_you_mean
@@ -25,7 +26,7 @@ from concord.metrics_core.results.study import GradeConvention, MissingModel, St
 from concord.metrics_core.results.words import listed
 
 MIN_COUNT = 2  # of data sets, and of models
-_GRADE_CONVENTIONS = {knob.name for knob in KNOBS if knob.scale}
+_GRADE_CONVENTIONS = {each.name for each in PRESET_CONVENTIONS if each.sets_scale}
 Row = TypeVar("Row")
 
 

@@ -32,7 +32,7 @@ from concord.metrics_core.comparison.replicate_config import (
 )
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import segment_findings, segmentations_of
-from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
@@ -54,7 +54,7 @@ def compare(
     *,
     metrics: Sequence[str],
     baseline: str,
-    conventions: Chosen,
+    conventions: ConventionsLike,
     primary: Sequence[str] | None = None,
     min_effect: Effects = 0.0,
     train: Data | None = None,

@@ -32,7 +32,7 @@ from concord.metrics_core.comparison.value_tables import (
     load_values,
     unknown_metric,
 )
-from concord.metrics_core.conventions.conventions import shown
+from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from concord.metrics_core.comparison.segmentation import Segmentation
-from concord.metrics_core.conventions.conventions import is_number, shown
+from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled

@@ -136,9 +136,7 @@ def _alike(labels: Sequence[Label], pinned: Conventions) -> Mapping[_Read, list[
 
 def _measure(label: Label, pinned: Conventions) -> Measure:
     own = label.conventions(pinned)
-    return partial(
-        label.metric.function, **{knob: getattr(own, knob) for knob in label.metric.knobs}
-    )
+    return partial(label.metric.function, **label.metric.arguments(own))
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig, Finding, absolute, wrong_effect
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
-from concord.metrics_core.conventions.conventions import nearest, shown
+from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.catalogue import is_pooled, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean

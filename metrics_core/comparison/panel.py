@@ -165,9 +165,9 @@ def _stands_for(name: str) -> str:
     return _UNWEIGHED if name == UNWEIGHED else describe(name)
 
 
-def _in_words(knob: str, value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
     text = ", ".join(f"{n} {v:g}" for n, v in value.items()) if isinstance(value, dict) else value
-    return f"{knob}: {'null' if text is None else text}"
+    return f"{name}: {'null' if text is None else text}"
 
 
 def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dict[str, int | None]:

@@ -4,16 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.conventions.candidates import SENTENCE
-from concord.metrics_core.conventions.conventions import (
-    FAIR_SENTENCE,
-    FAIR_TARGETS,
-    KNOBS,
-    NORMALISED,
-    UNIT_MEANS,
-)
+from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.evaluation.sampled_candidates import CORRECTED
 from concord.metrics_core.metrics.catalogue import changed_by
 from concord.metrics_core.results.comparison_parts import (
     TRUTH,
@@ -49,40 +41,24 @@ def quality(models: Models, ground: EvaluationData) -> dict[str, Any]:
 
 
 def conventions(config: ComparisonConfig) -> PinnedConventions:
-    """Every knob with its value, in words, and which of the evaluated metrics it can change."""
+    """Return every convention with its value, its meaning and the evaluated metrics that it can change."""
     pinned, evaluated = config.conventions, {label.name for label in config.labels}
-    knobs = [
-        PinnedKnob(
-            knob.name,
-            value,
-            _sentence(knob.sentence, knob.means(value)),
-            tuple(name for name in changed_by(knob.name) if name in evaluated),
+    rows = []
+    for each in CONVENTIONS:
+        value = getattr(pinned, each.name)
+        if each.describes_data and value is None:
+            continue
+        meaning = each.explain(value)
+        rows.append(
+            PinnedKnob(
+                each.name,
+                value,
+                f"{each.meaning} Here: {meaning}." if meaning else each.meaning,
+                tuple(name for name in changed_by(each.name) if name in evaluated),
+            )
         )
-        for knob, value in zip(KNOBS, pinned.knobs().values(), strict=True)
-    ]
-    if pinned.unit_mean is not None:
-        meaning = _sentence("Over what means are taken.", UNIT_MEANS[pinned.unit_mean])
-        changed = tuple(dict.fromkeys(label.name for label in config.labels if not label.metric.of_catalogue))  # fmt: skip
-        knobs.append(PinnedKnob("unit_mean", pinned.unit_mean, meaning, changed))
-    if pinned.candidates is not None:
-        changes = tuple(name for name in CORRECTED if name in evaluated)
-        knobs.append(PinnedKnob("candidates", pinned.candidates, SENTENCE, changes))
-    if pinned.propensity is not None:
-        changed = tuple(dict.fromkeys(label.name for label in config.labels if not label.metric.of_list))  # fmt: skip
-        asked_for = NORMALISED.get(pinned.propensity.get("normalised", ""), "")
-        meaning = "Relevant items count by the inverse of how probably they came to be known."
-        meaning += f" Sums are normalised: {asked_for}." if asked_for else ""
-        knobs.append(PinnedKnob("propensity", dict(pinned.propensity), meaning, changed))
-    if pinned.fairness_target is not None:
-        meaning = _sentence(FAIR_SENTENCE, FAIR_TARGETS[pinned.fairness_target])
-        changed = tuple(name for name in ("AWRF",) if name in evaluated)
-        knobs.append(PinnedKnob("fairness_target", pinned.fairness_target, meaning, changed))
     overrides = pinned.as_dict()["overrides"]
-    return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(knobs), overrides)
-
-
-def _sentence(sentence: str, meaning: str) -> str:
-    return f"{sentence} Here: {meaning}." if meaning else sentence
+    return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(rows), overrides)
 
 
 def provenance(config: ComparisonConfig, models: Models) -> Provenance:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any, TypeVar
 
-from concord.metrics_core.conventions.conventions import shown
+from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.files import WHOLE
 from concord.metrics_core.results.words import listed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import is_number, shown
+from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.data.frames import ids_table, table_of
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT

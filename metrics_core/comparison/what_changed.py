@@ -48,20 +48,20 @@ def _truths(comparison: Comparison) -> dict[str, str | None]:
 
 
 def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
-    was, is_now = _knobs(then), _knobs(now)
+    was, is_now = _convention_texts(then), _convention_texts(now)
     for name in dict.fromkeys([*was, *is_now]):
         if was.get(name) != is_now.get(name):
             yield name, was.get(name, "none"), is_now.get(name, "none")
 
 
-def _knobs(comparison: Comparison) -> dict[str, str]:
+def _convention_texts(comparison: Comparison) -> dict[str, str]:
     """Convention -> value; `gain of nDCG` for what single metrics have otherwise."""
     general = {knob.name: _plain(knob.value) for knob in comparison.conventions.knobs}
     special: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
     return general | {
         f"{name} of {metric}": _plain(value)
-        for metric, knobs in special.items()
-        for name, value in knobs.items()
+        for metric, changed in special.items()
+        for name, value in changed.items()
     }
 
 

@@ -1,1 +1,1 @@
-"""Conventions: the knobs, their values, and the presets that pin them."""
+"""Conventions: the registry of every convention, presets and fingerprint."""

@@ -1,626 +1,143 @@
-"""Named conventions. A preset is a checked constant: what it promises is shown by a test, not by its name."""
+"""Presets by name, and conventions from a preset and what differs from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import (
-    KNOB,
-    OF_DATA,
-    ConventionError,
-    Conventions,
-    is_number,
-    nearest,
-)
+from concord.metrics_core.conventions.convention import Problem, is_number
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
+from concord.metrics_core.conventions.registry import CONVENTION, DATA_CONVENTIONS
+from concord.metrics_core.conventions.validation import ConventionError, nearest
 
-CUSTOM = "custom"  # the name of conventions that are those of no preset
-_STANDARD: dict[str, Any] = {
-    "relevance_threshold": 1,
-    "truth_visible": "all",
-    "ties": "item_asc",
-    "duplicates": "error",
-    "score_dtype": "float64",
-    "precision_denominator": "k",
-    "precision_aggregate": "macro",
-    "recall_denominator": "relevant",
-    "f1_aggregate": "per_user",
-    "hit_kind": "indicator",
-    "ap_denominator": "min_k_relevant",
-    "ap_sum_over": "hits",
-    "rr_cutoff": "k",
-    "gain": "linear",
-    "discount": {"log": 2},
-    "ideal": "truth_at_k",
-    "rbp_gain": "binary",
-    "rbp_norm": "one_minus_p",
-    "err_max_grade": 4,
-    "hlu_neutral": 0,
-    "hlu_norm": "ideal",
-    "user_coverage_kind": "any",
-    "novelty_population": "users",
-    "novelty_norm": "none",
-    "cold_item": "one_user",
-    "longtail_head": 0.8,
-    "ild_distance": "cosine",
-    "serendipity_kind": "popularity",
-    "calibration_alpha": 0.01,
-    "coverage_items": "catalogue",
-    "gini_items": "catalogue",
-    "entropy_base": 2,
-    "entropy_norm": "none",
-    "user_no_recs": "zero",
-    "user_empty_truth": "nan",
-    "user_recs_only": "drop",
-    "user_both_empty": "nan",
-    "undefined": "skip",
-    "round": None,
-}
-
-# The seeds' texts take a list as it is given, copies included.
-_AS_GIVEN = {"ties": "given", "duplicates": "keep"}
-
-# What the libraries agree on; each preset below names what its library does otherwise.
-_LIBRARY = {
-    "ties": "input",
-    "duplicates": "keep",
-    "ap_denominator": "relevant",
-    "gain": "binary",
-    "user_empty_truth": "drop",
-    "user_both_empty": "drop",
-}
-_EMPTY_IS_ZERO = {"user_empty_truth": "zero", "user_both_empty": "zero"}
-_TREC_EVAL = {
-    **_LIBRARY,
-    **_EMPTY_IS_ZERO,
-    "ties": "item_text_desc",
-    "score_dtype": "float32",
-    "gain": "linear",
-    "rr_cutoff": "none",
-}
-# Its providers sort by themselves: msmarco and judged in Python, cwl_eval stably by the score alone, gdeval in Perl.
-_SORTED_IN_PYTHON = {"ties": "item_text_asc", "score_dtype": "float64"}
-_IR_MEASURES = {
-    **_TREC_EVAL,
-    "overrides": {
-        "RR": {"rr_cutoff": "k"},
-        "RR@k": _SORTED_IN_PYTHON,
-        "Judged": _SORTED_IN_PYTHON,
-        "RBP": {"ties": "input", "score_dtype": "float64"},
-        "ERR": {"score_dtype": "float64", "round": {"user": 5}},
-    },
-}
-_REPLAY = {**_LIBRARY, "ap_denominator": "min_k_relevant"}
-_MS = {**_LIBRARY, "relevance_threshold": None, "user_no_recs": "drop"}
-_SPARK = {**_LIBRARY, **_EMPTY_IS_ZERO, "ties": "given"}
-_MINNESOTA = {**_AS_GIVEN, "ap_denominator": "hits"}
-_AMITNESS = {
-    **_AS_GIVEN,
-    "ap_denominator": "relevant",
-    "rr_cutoff": "none",
-    "ideal": "retrieved",
-}
-_LENSKIT = {
-    **_LIBRARY,
-    "precision_denominator": "len",
-    "recall_denominator": "min_k_relevant",
-    "ap_denominator": "min_len_relevant",
-    "user_no_recs": "drop",
-    "user_empty_truth": "zero",
-    "user_recs_only": "zero",
-}
-_ELLIOT = {
-    **_LIBRARY,
-    "ties": "given",
-    "ap_denominator": "k",
-    "ap_sum_over": "all_ranks",
-    "gain": "exp2_above_threshold",
-    "user_no_recs": "drop",
-}
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A named set of conventions.
-
-    sentence : what it stands for
-    differs  : the knobs that differ from `standard`
-    metrics  : the names of the metrics that it defines; empty: all
-    package  : the library and version that a parity test runs; empty where there is none to run
-    quirks   : what the library does that no knob expresses
-    """
-
-    sentence: str
-    differs: Mapping[str, Any]
-    metrics: str = ""
-    package: str = ""
-    quirks: tuple[str, ...] = ()
-
-
-PRESETS: Mapping[str, Preset] = {
-    "standard": Preset(
-        "Concord's own: truth-based denominators, min(k, R) for AP, linear gain, log2.", {}
-    ),
-    "bellei": Preset(
-        "Bellei 2017, The confusion over information retrieval metrics in Recommender Systems.",
-        {
-            **_AS_GIVEN,
-            "ap_denominator": "hits",
-            "gain": "exp2",
-            "discount": {"log": 2.718281828459045},
-            "ideal": "retrieved_at_k",
-        },
-        metrics="P R F1 AP RR nDCG",
-    ),
-    "wikipedia": Preset(
-        "Wikipedia, Discounted cumulative gain: linear gain, ideal over all judged items.",
-        _AS_GIVEN,
-        metrics="CG DCG nDCG",
-    ),
-    "wikipedia_exp": Preset(
-        "Wikipedia, Discounted cumulative gain: the form with gain 2^grade - 1.",
-        {**_AS_GIVEN, "gain": "exp2"},
-        metrics="DCG nDCG",
-    ),
-    "recohut_ndcg_one": Preset(
-        "recohut, NDCG: `ndcg_one`, binary, ideal of the retrieved top k.",
-        {**_AS_GIVEN, "gain": "binary", "ideal": "retrieved_at_k"},
-        metrics="nDCG",
-    ),
-    "recohut_method0": Preset(
-        "recohut, NDCG: `ndcg_at_k` with method 0, the first two ranks undiscounted.",
-        {**_AS_GIVEN, "discount": {"jk": 2}, "ideal": "retrieved"},
-        metrics="DCG nDCG",
-    ),
-    "recohut_method1": Preset(
-        "recohut, NDCG: `ndcg_at_k` with method 1, ideal of the whole retrieved list.",
-        {**_AS_GIVEN, "ideal": "retrieved"},
-        metrics="DCG nDCG",
-    ),
-    "minnesota": Preset(
-        "University of Minnesota, Rank-aware top-N metrics: the first b = 2 ranks undiscounted.",
-        {**_MINNESOTA, "discount": {"jk": 2}},
-        metrics="RR AP DCG nDCG Spearman FCP",
-    ),
-    "minnesota_halflife": Preset(
-        "University of Minnesota, Rank-aware top-N metrics: half-life discount, half the users reach rank 5.",
-        {**_MINNESOTA, "discount": {"halflife": 5}},
-        metrics="DCG nDCG",
-    ),
-    "amitness": Preset(
-        "Evaluation Metrics For Information Retrieval: AP over all relevant items, retrieved ideal.",
-        _AMITNESS,
-        metrics="P R F1 RR AP CG DCG nDCG",
-    ),
-    "amitness_exp": Preset(
-        "Evaluation Metrics For Information Retrieval: the form with gain 2^grade - 1.",
-        {**_AMITNESS, "gain": "exp2"},
-        metrics="DCG nDCG",
-    ),
-    "ranx": Preset(
-        "ranx, with make_comparable=True.",
-        {**_LIBRARY, **_EMPTY_IS_ZERO, "gain": "linear", "rbp_gain": "linear"},
-        metrics="P R F1 Hit AP RR DCG nDCG Rprec Bpref RBP",
-        package="ranx 0.3.21",
-    ),
-    "ranx_burges": Preset(
-        "ranx, `ndcg_burges`: gain 2^grade - 1.",
-        {**_LIBRARY, **_EMPTY_IS_ZERO, "gain": "exp2", "rbp_gain": "linear"},
-        metrics="DCG nDCG",
-        package="ranx 0.3.21",
-    ),
-    "pytrec_eval": Preset(
-        "pytrec_eval and trec_eval: users without list are left out.",
-        {**_TREC_EVAL, "user_no_recs": "drop", "user_both_empty": "drop"},
-        metrics="P R Hit AP RR nDCG Rprec Bpref",
-        package="pytrec-eval-terrier 0.5.11",
-    ),
-    "ir_measures": Preset(
-        "ir_measures: trec_eval's measures over all users of the qrels.",
-        _IR_MEASURES,
-        metrics="P R Hit AP RR nDCG Rprec Bpref RBP ERR Judged",
-        package="ir-measures 0.4.3",
-    ),
-    "ir_measures_exp": Preset(
-        "ir_measures, nDCG(dcg='exp-log2'): gain 2^grade - 1 as gdeval, five digits a user.",
-        {**_TREC_EVAL, "gain": "exp2", "score_dtype": "float64", "round": {"user": 5}},
-        metrics="nDCG",
-        package="ir-measures 0.4.3",
-    ),
-    "rectools": Preset(
-        "RecTools: the ideal of nDCG is k hits, however many relevant items there are.",
-        {**_LIBRARY, "ties": "given", "ideal": "full_k", "ild_distance": "hamming"},
-        metrics="P R F1 Hit AP RR nDCG Coverage Novelty ARP ILD Serendipity",
-        package="rectools 0.19.0",
-    ),
-    "rectools_achievable": Preset(
-        "RecTools, NDCG(divide_by_achievable=True).",
-        {**_LIBRARY, "ties": "given"},
-        metrics="nDCG",
-        package="rectools 0.19.0",
-    ),
-    "rectools_by_k": Preset(
-        "RecTools, MAP(divide_by_k=True).",
-        {**_LIBRARY, "ties": "given", "ap_denominator": "k", "ideal": "full_k"},
-        metrics="AP",
-        package="rectools 0.19.0",
-    ),
-    "rectools_r_precision": Preset(
-        "RecTools, Precision(r_precision=True): divided by min(k, relevant items).",
-        {
-            **_LIBRARY,
-            "ties": "given",
-            "precision_denominator": "min_k_relevant",
-            "ideal": "full_k",
-        },
-        metrics="P",
-        package="rectools 0.19.0",
-    ),
-    "replay": Preset(
-        "RePlay on pandas, polars or Spark frames: equal scores by item, descending.",
-        {
-            **_REPLAY,
-            "ties": "item_desc",
-            "novelty_norm": "log2_users",
-            "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
-        },
-        metrics="P R Hit AP RR nDCG Novelty",
-        package="replay-rec 0.22.0",
-    ),
-    "replay_dict": Preset(
-        "RePlay on dictionaries: the order given.",
-        {
-            **_REPLAY,
-            **_EMPTY_IS_ZERO,
-            "ties": "given",
-            "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
-        },
-        metrics="P R Hit AP RR nDCG",
-        package="replay-rec 0.22.0",
-    ),
-    "ms_recommenders": Preset(
-        "Microsoft recommenders on pandas: every truth row is relevant, nDCG alone counts users without list.",
-        {**_MS, "overrides": {"nDCG": {"user_no_recs": "zero"}}},
-        metrics="P R AP nDCG",
-        package="recommenders 1.2.1",
-    ),
-    "ms_recommenders_map_at_k": Preset(
-        "Microsoft recommenders, `map_at_k`: divided by min(k, relevant items).",
-        {
-            **_MS,
-            "ap_denominator": "min_k_relevant",
-            "overrides": {"nDCG": {"user_no_recs": "zero"}},
-        },
-        metrics="AP",
-        package="recommenders 1.2.1",
-    ),
-    "ms_recommenders_raw": Preset(
-        "Microsoft recommenders, `ndcg_at_k(score_type='raw')`: linear gain.",
-        {**_MS, "gain": "linear", "overrides": {"nDCG": {"user_no_recs": "zero"}}},
-        metrics="nDCG",
-        package="recommenders 1.2.1",
-    ),
-    "ms_recommenders_exp": Preset(
-        "Microsoft recommenders, `ndcg_at_k(score_type='exp')`: gain 2^grade - 1.",
-        {**_MS, "gain": "exp2", "overrides": {"nDCG": {"user_no_recs": "zero"}}},
-        metrics="nDCG",
-        package="recommenders 1.2.1",
-    ),
-    "ms_spark": Preset(
-        "Microsoft recommenders on Spark, `map_at_k`: users without list are left out.",
-        {**_LIBRARY, "ap_denominator": "min_k_relevant", "user_no_recs": "drop"},
-        metrics="P R AP nDCG",
-    ),
-    "ms_spark_map": Preset(
-        "Microsoft recommenders on Spark, `map`.",
-        {**_LIBRARY, "user_no_recs": "drop"},
-        metrics="AP",
-    ),
-    "spark_mllib": Preset(
-        "Spark MLlib RankingMetrics: precisionAt, recallAt, ndcgAt, meanAveragePrecisionAt.",
-        {**_SPARK, "ap_denominator": "min_k_relevant"},
-        metrics="P R AP nDCG",
-        package="pyspark 4.1.4",
-    ),
-    "spark_mllib_map": Preset(
-        "Spark MLlib RankingMetrics.meanAveragePrecision: divided by the relevant items.",
-        _SPARK,
-        metrics="AP",
-        package="pyspark 4.1.4",
-    ),
-    "spark_mllib_graded": Preset(
-        "Spark MLlib ndcgAt with grades (Scala): gain 2^grade - 1, ideal in the order given.",
-        {
-            **_SPARK,
-            "relevance_threshold": None,
-            "gain": "exp2",
-            "ideal": "truth_given_order_at_k",
-            "ap_denominator": "min_k_relevant",
-        },
-        metrics="nDCG",
-    ),
-    "lenskit": Preset(
-        "LensKit: precision over the list's length, the first two ranks undiscounted.",
-        {**_LENSKIT, "discount": {"jk": 2}},
-        metrics="P R Hit AP RR DCG nDCG RBP",
-        package="lenskit 2025.8.1",
-    ),
-    "lenskit_log2": Preset(
-        "LensKit with LogRankWeight(offset=1): discount log2(rank + 1).",
-        _LENSKIT,
-        metrics="DCG nDCG",
-        package="lenskit 2025.8.1",
-    ),
-    "lenskit_java": Preset(
-        "LensKit for Java: F1 of the means, AP over the hits and over users who have any relevant item.",
-        {
-            **_LIBRARY,
-            "ties": "given",
-            "precision_denominator": "len",
-            "f1_aggregate": "of_means",
-            "ap_denominator": "hits",
-            "rr_cutoff": "none",
-            "gain": "linear",
-            "discount": {"jk": 2},
-            "user_empty_truth": "zero",
-            "overrides": {"AP": {"user_empty_truth": "drop", "user_no_recs": "drop"}},
-        },
-        metrics="P R F1 AP RR nDCG",
-    ),
-    "elliot": Preset(
-        "Elliot: AP is the mean of the precisions at all ranks, gain 2^(grade - threshold + 1) - 1.",
-        _ELLIOT,
-        metrics="P R F1 Hit AP RR nDCG",
-    ),
-    "elliot_rendle2020": Preset(
-        "Elliot, nDCGRendle2020: binary gain.", {**_ELLIOT, "gain": "binary"}, metrics="nDCG"
-    ),
-    "recbole": Preset(
-        "RecBole: means are rounded to four digits.",
-        {**_LIBRARY, "ap_denominator": "min_k_relevant", "round": {"mean": 4}},
-        metrics="P R Hit AP RR nDCG",
-        package="recbole 1.2.1",
-    ),
-    "recpack": Preset(
-        "RecPack: HitK counts the hits.",
-        {**_LIBRARY, "hit_kind": "count"},
-        metrics="P R Hit RR DCG nDCG",
-        package="recpack 0.3.6",
-    ),
-    "recpack_calibrated": Preset(
-        "RecPack, CalibratedRecallK: divided by min(k, relevant items).",
-        {**_LIBRARY, "hit_kind": "count", "recall_denominator": "min_k_relevant"},
-        metrics="R",
-        package="recpack 0.3.6",
-    ),
-    "cornac": Preset(
-        "Cornac: MRR and MAP look at the whole list.",
-        {**_LIBRARY, "rr_cutoff": "none"},
-        metrics="P R F1 Hit AP RR nDCG",
-        package="cornac 3.0.1",
-    ),
-    "implicit": Preset(
-        "implicit, ranking_metrics_at_k: precision is all hits over the sum of min(k, relevant items).",
-        {
-            **_LIBRARY,
-            "precision_denominator": "min_k_relevant",
-            "precision_aggregate": "micro",
-            "ap_denominator": "min_k_relevant",
-        },
-        metrics="P AP nDCG",
-        package="implicit 0.7.3",
-    ),
-    "sklearn_ndcg": Preset(
-        "scikit-learn, ndcg_score and dcg_score: equal scores are averaged over.",
-        {
-            **_LIBRARY,
-            **_EMPTY_IS_ZERO,
-            "ties": "average",
-            "gain": "linear",
-            "user_no_recs": "drop",
-        },
-        metrics="DCG nDCG",
-        package="scikit-learn 1.9.1",
-    ),
-    "torchmetrics": Preset(
-        "torchmetrics.retrieval, fed with the rows that were retrieved: what was missed does not exist.",
-        {
-            **_LIBRARY,
-            "user_empty_truth": "zero",
-            "truth_visible": "retrieved",
-            "score_dtype": "float32",
-            "ap_denominator": "hits",
-            "gain": "linear",
-            "user_no_recs": "drop",
-            "user_both_empty": "drop",
-            "user_recs_only": "zero",
-            "overrides": {"nDCG": {"ties": "average"}},
-        },
-        metrics="P R Hit AP RR nDCG Rprec",
-        package="torchmetrics 1.9.0",
-    ),
-    "tf_ranking": Preset(
-        "TF-Ranking, fed with the rows that were retrieved: gain 2^grade - 1.",
-        {
-            **_LIBRARY,
-            "user_empty_truth": "zero",
-            "truth_visible": "retrieved",
-            "precision_denominator": "len",
-            "gain": "exp2",
-            "user_no_recs": "drop",
-            "user_recs_only": "zero",
-        },
-        metrics="P R Hit AP RR DCG nDCG",
-    ),
-    "ignite": Preset(
-        "PyTorch-Ignite, rec_sys.NDCG and HitRate: gain 2^grade - 1.",
-        {**_LIBRARY, "ties": "item_asc", "score_dtype": "float32", "gain": "exp2"},
-        metrics="Hit nDCG",
-        package="pytorch-ignite 0.5.5",
-    ),
-    "mlflow_retriever": Preset(
-        "MLflow's retriever metrics: short lists are not punished, nothing found of nothing is 1.",
-        {
-            **_LIBRARY,
-            "ties": "given",
-            "precision_denominator": "len",
-            "ideal": "truth_at_min_k_len",
-            "user_empty_truth": "zero",
-            "user_both_empty": "one",
-            "overrides": {"P": {"user_both_empty": "zero"}, "R": {"duplicates": "first"}},
-        },
-        metrics="P R nDCG",
-        package="mlflow 3.17.2",
-    ),
-    "evidently": Preset(
-        "Evidently, ranking metrics by rank: what was missed does not exist, users with no hit are left out.",
-        {
-            **_LIBRARY,
-            "truth_visible": "retrieved",
-            "precision_denominator": "len",
-            "f1_aggregate": "of_means",
-            "gain": "linear",
-            "user_no_recs": "drop",
-        },
-        metrics="P R F1 Hit AP RR nDCG",
-        package="evidently 0.7.23",
-    ),
-    "kaggle_ml_metrics": Preset(
-        "Kaggle's ml_metrics 0.1.4, apk and mapk: a user with nothing to find counts 1.",
-        {
-            **_LIBRARY,
-            "ties": "given",
-            "duplicates": "first",
-            "ap_denominator": "min_k_relevant",
-            "user_empty_truth": "one",
-            "user_both_empty": "one",
-        },
-        metrics="AP",
-        package="ml_metrics 0.1.4",
-    ),
-    "recmetrics_mark": Preset(
-        "recmetrics, `mark` (named recall, but an AP): divided by the relevant items.",
-        {**_LIBRARY, **_EMPTY_IS_ZERO, "ties": "given", "duplicates": "first"},
-        metrics="AP",
-        package="recmetrics 0.1.5",
-    ),
-}
+CUSTOM = "custom"  # the name of conventions without a preset
+ConventionsLike = Conventions | str | Mapping[str, Any]
 
 
 def presets() -> list[str]:
-    """The names of all presets."""
+    """Return the names of all presets."""
     return list(PRESETS)
 
 
 def describe(name: str) -> str:
-    """One sentence that says what a preset stands for."""
+    """Return one sentence on what a preset stands for."""
     _refuse_unknown(name)
     return PRESETS[name].sentence
 
 
 def preset(name: str, **overrides: Any) -> Conventions:
-    """The conventions of a preset, with the knobs in `overrides` set otherwise.
+    """Return the conventions of a preset, some of them with other values.
 
-    A preset whose values were changed is called `custom`; the scale of the grades
-    (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) belongs to the data and leaves the name.
+    Parameters
+    ----------
+    name : str
+        One of `concord.presets()`.
+    **overrides : Any
+        Conventions that differ from the preset.
+
+    Returns
+    -------
+    Conventions
+        They are called "custom" if a value differs from the preset's. The scale of the grades (`relevance_threshold`,
+        `err_max_grade`, `hlu_neutral`) belongs to the data and keeps the name.
 
     Raises
     ------
-    ConventionError : unknown preset, unknown knob or a value that the knob does not allow
+    ConventionError
+        If the preset, a convention or a value is unknown.
     """
     _refuse_unknown(name)
-    values = {**_STANDARD, **PRESETS[name].differs, **overrides}
+    values = {**STANDARD, **PRESETS[name].differs, **overrides}
     conventions = Conventions.from_mapping({"overrides": {}, **values, "preset": name})
-    return (
-        Conventions.from_mapping({**values, "preset": CUSTOM})
-        if departures(conventions)
-        else conventions
-    )
+    if differences_from_preset(conventions):
+        return Conventions.from_mapping({**values, "preset": CUSTOM})
+    return conventions
 
 
-Chosen = Conventions | str | Mapping[str, Any]
+def resolve_conventions(conventions: ConventionsLike) -> Conventions:
+    """Return conventions from a preset's name, or from a dict of a preset's name and what differs from it.
 
-
-def conventions_of(given: Chosen) -> Conventions:
-    """Conventions, the name of a preset, or a dict: a preset's name and the knobs that differ; `custom`: every knob.
+    A dict with the preset "custom" has every convention.
 
     Raises
     ------
-    ValueError : no preset has the name; a knob is missing, unknown or wrong
+    ValueError
+        If the preset, a convention or a value is unknown or missing.
     """
-    if isinstance(given, Conventions):
-        return given
-    if isinstance(given, str):
-        return preset(given)
-    if isinstance(given, Mapping):
-        others = {knob: value for knob, value in given.items() if knob != "preset"}
-        name = given.get("preset")
-        if name is None:
-            what = "is not there: the other knobs have no values"
-            raise ConventionError(
-                [("preset", what, 'add "preset": "standard", or the name of another one')]
-            )
-        if not isinstance(name, str):
-            raise ConventionError(
-                [("preset", f"is {name!r}", "write the name of a preset, or custom")]
-            )
-        if odd := [knob for knob in others if not isinstance(knob, str)]:
-            raise ConventionError(
-                [(repr(odd[0]), "is not a convention", "name conventions by text")]
-            )
-        return Conventions.from_mapping(given) if name == CUSTOM else preset(name, **others)
-    msg = f'conventions: {type(given).__name__} says no conventions\n  fix: give `concord.preset("standard")`, the name of a preset, or a dict'
-    raise ValueError(msg)
+    if isinstance(conventions, Conventions):
+        return conventions
+    if isinstance(conventions, str):
+        return preset(conventions)
+    if not isinstance(conventions, Mapping):
+        msg = (
+            f'conventions: must be a preset\'s name, a dict or `concord.preset("standard")`, not {type(conventions).__name__}'
+            '\n  fix: write conventions="standard"'
+        )
+        raise ValueError(msg)  # noqa: TRY004 - invalid arguments raise ValueError everywhere
+    name = conventions.get("preset")
+    values = {key: value for key, value in conventions.items() if key != "preset"}
+    if name is None:
+        fix = 'add "preset": "standard", or the name of another one'
+        raise ConventionError([("preset", "is missing: the other conventions have no values", fix)])
+    if not isinstance(name, str):
+        raise ConventionError([("preset", f"is {name!r}", "write the name of a preset, or custom")])
+    if invalid := [key for key in values if not isinstance(key, str)]:
+        raise ConventionError(
+            [(repr(invalid[0]), "is not a convention", "write names of conventions as text")]
+        )
+    return Conventions.from_mapping(conventions) if name == CUSTOM else preset(name, **values)
 
 
 def defines(name: str, metric: str) -> bool:
-    """Does the text or library that a preset stands for know this metric?"""
+    """True if the text or library that a preset stands for defines this metric."""
     _refuse_unknown(name)
     return not PRESETS[name].metrics or metric in PRESETS[name].metrics.split()
 
 
-def departures(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
-    """The knobs whose values are not those of the preset that is named: {knob: (pinned, preset's)}."""
+def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
+    """Return the conventions that differ from the preset that they name: {convention: (value, preset's value)}."""
     if conventions.preset == CUSTOM:
         return {}
     _refuse_unknown(conventions.preset)
-    named: Mapping[str, Any] = {**_STANDARD, **PRESETS[conventions.preset].differs}
-    pinned = conventions.knobs()
-    found = {
-        name: (pinned[name], named.get(name))
-        for name in pinned
-        if pinned[name] != named[name] and not only_another_scale(name, pinned[name], named[name])
+    expected: Mapping[str, Any] = {**STANDARD, **PRESETS[conventions.preset].differs}
+    differences = {
+        name: (value, expected[name])
+        for name, value in conventions.preset_values().items()
+        if value != expected[name] and not differs_in_scale(name, value, expected[name])
     }
-    if conventions.overrides != named.get("overrides", {}):
-        found["overrides"] = (dict(conventions.overrides), named.get("overrides", {}))
-    return found
+    if conventions.overrides != expected.get("overrides", {}):
+        differences["overrides"] = (dict(conventions.overrides), expected.get("overrides", {}))
+    return differences
 
 
-def only_another_scale(knob: str, pinned: Any, named: Any) -> bool:
-    """Do two values of a convention differ only in the scale of the grades, which belongs to the data?"""
-    return knob in KNOB and KNOB[knob].scale and is_number(pinned) and is_number(named)
+def differs_in_scale(name: str, value: Any, other: Any) -> bool:
+    """True if two values of a convention differ only in the scale of the grades, which belongs to the data."""
+    return (
+        name in CONVENTION and CONVENTION[name].sets_scale and is_number(value) and is_number(other)
+    )
 
 
-def beside(other: Conventions, pinned: Conventions) -> Conventions:
-    """Other conventions on the scale, of the unit and of the candidates of the data that the pinned ones are for."""
-    overrides = dict(other.overrides)
-    for metric, changed in pinned.overrides.items():
-        if scale := _scale(changed, other.of(metric)):
+def with_data_conventions(conventions: Conventions, data: Conventions) -> Conventions:
+    """Return conventions with those of `data` that belong to the data: scale of the grades, unit, candidates, propensity."""
+    overrides = dict(conventions.overrides)
+    for metric, values in data.overrides.items():
+        if scale := _scale(values, conventions.of(metric)):
             overrides[metric] = {**overrides.get(metric, {}), **scale}
-    scale = _scale(pinned.knobs(), other)
-    of_data: dict[str, Any] = {name: getattr(pinned, name) for name in OF_DATA}
-    return replace(other, overrides=overrides, **of_data, **scale)
+    changes = {each.name: getattr(data, each.name) for each in DATA_CONVENTIONS}
+    changes |= _scale(data.preset_values(), conventions)
+    return replace(conventions, overrides=overrides, **changes)
 
 
-def _scale(pinned: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
+def _scale(values: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
     return {
-        knob: value
-        for knob, value in pinned.items()
-        if only_another_scale(knob, value, getattr(other, knob))
+        name: value
+        for name, value in values.items()
+        if differs_in_scale(name, value, getattr(other, name))
     }
 
 
-def unknown_preset(name: Any) -> list[tuple[str, str, str]]:
-    """What is wrong with the name of a preset, as (key, what, fix)."""
+def preset_problems(name: Any) -> list[Problem]:
+    """Return what is wrong with the name of a preset."""
     if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
         return []
     return [("preset", f"{name!r} is not a preset", nearest(name, {*PRESETS, CUSTOM}))]

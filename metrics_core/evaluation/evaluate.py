@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import ConventionError, Conventions, UnitMean
-from concord.metrics_core.conventions.presets import Chosen, conventions_of
+from concord.metrics_core.conventions.conventions import Conventions, UnitMean
+from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.quality import SHOWN
@@ -106,7 +107,7 @@ def evaluate(
     truth: Data,
     *,
     metrics: Sequence[str],
-    conventions: Chosen,
+    conventions: ConventionsLike,
     users: Any = None,
     train: Data | None = None,
     items: Data | None = None,
@@ -126,7 +127,7 @@ def evaluate(
     truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
     metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. One's own metrics by their
                   names, see `concord.metric`, or with their file: "./my_metrics.py:revenue@10"
-    conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the knobs that differ
+    conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the conventions that differ
     users       : who is evaluated; else the users of the truth, and as the policies say those of the lists. Under a
                   propensity those of the lists always count: see docs/how-to/exposure-bias.md
     train       : `user`, `item`: what the models learned from; or {user: [item, …]}
@@ -210,9 +211,9 @@ def refuse_unread_columns(
             raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
 
 
-def parse_conventions(conventions: Chosen) -> Conventions:
+def parse_conventions(conventions: ConventionsLike) -> Conventions:
     """The conventions that are meant; refused where an override would change nothing."""
-    pinned = conventions_of(conventions)
+    pinned = resolve_conventions(conventions)
     if idle := idle_overrides(pinned):
         raise ConventionError(idle)
     return pinned

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOB, Conventions
-from concord.metrics_core.conventions.presets import beside, defines, preset, presets
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import defines, preset, presets, with_data_conventions
+from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.evaluation.score import why_not
 from concord.metrics_core.metrics.catalogue import Label, changed_by
 
@@ -72,15 +73,14 @@ def panel(label: Label, pinned: Conventions) -> Panel:
 
 
 def differing(label: Label, definition: Conventions, pinned: Conventions) -> dict[str, Any]:
-    """The knobs that matter to a label and have another value than the pinned one: {knob: value}."""
-    one, other = label.conventions(pinned), label.conventions(definition)
-    ours, theirs = one.knobs(), other.knobs()
-    changed = {
-        name: theirs[name]
-        for name in ours
-        if theirs[name] != ours[name] and label.name in changed_by(name)
+    """Return the conventions of a definition that change a label and differ from the pinned ones."""
+    ours, theirs = label.conventions(pinned), label.conventions(definition)
+    return {
+        each.name: getattr(theirs, each.name)
+        for each in CONVENTIONS
+        if getattr(theirs, each.name) != getattr(ours, each.name)
+        and label.name in changed_by(each.name)
     }
-    return changed | ({"propensity": None} if one.propensity and not other.propensity else {})
 
 
 def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
@@ -93,7 +93,7 @@ def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
 def _on_these_lists(label: Label, own: Conventions, pinned: Conventions) -> Conventions:
     """A preset's conventions for one label, with the ranking and the scale of the data."""
     own, ours = label.conventions(own), label.conventions(pinned)
-    return replace(beside(own, ours), **ours.ranking._asdict())
+    return replace(with_data_conventions(own, ours), **ours.ranking._asdict())
 
 
 def _content(label: Label, conventions: Conventions) -> str:
@@ -101,7 +101,7 @@ def _content(label: Label, conventions: Conventions) -> str:
     own = label.conventions(conventions)
     relevant = {
         name: value
-        for name, value in own.knobs().items()
-        if label.name in changed_by(name) and not KNOB[name].ranking
+        for name, value in own.preset_values().items()
+        if label.name in changed_by(name) and not CONVENTION[name].sets_ranking
     }
     return json.dumps(relevant, sort_keys=True, default=str)

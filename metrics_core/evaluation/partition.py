@@ -246,7 +246,7 @@ def _refuse_high_grades(
     """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
     highest = judged.truth_grade.max(initial=0.0)
     for place, label in enumerate(labels):
-        if "gain" not in label.metric.knobs:
+        if "gain" not in label.metric.conventions:
             continue
         gain = label.conventions(conventions).gain
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.conventions.registry import CORRECTED_METRICS
 from concord.metrics_core.errors import Refusal, ScoringError
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
@@ -223,7 +223,6 @@ def moments(values: Floats, ranks: np.ndarray, candidates: Candidates) -> tuple[
     return mean, (shares * (apart * apart)).sum(axis=1)
 
 
-CORRECTED = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "Rprec", "RBP", "ERR")
 UNBIASED = "AUC"  # its mean over samples is that of all items (Krichene & Rendle 2020)
 _REFUSED = 3  # after hits (0), ideals (1) and cases (2)
 _CORRECTED_AT_ONCE = 1 << 16  # full ranks whose lists are held
@@ -233,10 +232,10 @@ def not_corrected(label: Label, own: Conventions) -> str:
     """Why a label has no value on sampled candidates, whatever the data; empty where it has one."""
     if own.candidates is None:
         return ""
-    if label.name not in (*CORRECTED, UNBIASED):
+    if label.name not in (*CORRECTED_METRICS, UNBIASED):
         return (
             f"there is no correction for sampled candidates: {label.name} is no function of the rank of one relevant "
-            f"item. Take it out of the metrics ({', '.join((*CORRECTED, UNBIASED))} stay), or rank all items"
+            f"item. Take it out of the metrics ({', '.join((*CORRECTED_METRICS, UNBIASED))} stay), or rank all items"
         )
     if own.ties == "average":
         return "`ties: average` leaves no rank to correct under `candidates`; choose another order"
@@ -331,8 +330,9 @@ def of_full_ranks(
         truth_grade=grades,
         truth_place=np.ones(len(ranks), dtype=np.int64),
     )
-    knobs = {knob: getattr(own, knob) for knob in label.metric.knobs}
-    found: Floats = label.metric.function(lists, label.k, **knobs, **label.parameters)
+    found: Floats = label.metric.function(
+        lists, label.k, **label.metric.arguments(own), **label.parameters
+    )
     return found
 
 

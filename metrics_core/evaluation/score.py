@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import FAIR_TARGETS, Conventions
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
+from concord.metrics_core.conventions.registry import CONVENTION, WEIGHTED_METRICS
 from concord.metrics_core.errors import InputError, Refusal, ScoringError, literal
 from concord.metrics_core.evaluation.sampled_candidates import UNBIASED, corrected, not_corrected
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
-from concord.metrics_core.metrics.catalogue import READS_RELEVANT, Label, is_pooled
+from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.stats.exact_sums import rounded
@@ -87,7 +87,10 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
         read = whole(own.relevance_threshold)
     if own.candidates is None or label.name == UNBIASED:
         values = metric.function(
-            read, label.k, **{knob: getattr(own, knob) for knob in metric.knobs}, **label.parameters
+            read,
+            label.k,
+            **metric.arguments(own),
+            **label.parameters,
         )
     else:
         values = corrected(lists, label, own, Candidates.of(own.candidates))
@@ -118,17 +121,17 @@ def why_not(label: Label, own: Conventions) -> str:
     """Why a metric cannot be computed under its conventions, whatever the data; empty where it can."""
     if why := not_corrected(label, own) or not_weighed(label, own) or _without_target(label, own):
         return why
-    asked = {knob: getattr(own, knob) for knob in label.metric.knobs}
-    if asked.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
+    arguments = label.metric.arguments(own)
+    if arguments.get("gain") == "exp2_above_threshold" and own.relevance_threshold is None:
         return "gain exp2_above_threshold needs a number as relevance_threshold"
-    if asked.get("ideal") == "truth_given_order_at_k" and own.truth_visible == "retrieved":
+    if arguments.get("ideal") == "truth_given_order_at_k" and own.truth_visible == "retrieved":
         return "ideal truth_given_order_at_k needs truth_visible: all"
     if own.ties != "average":
         return ""
-    knobs = [knob for knob, value in _WITHOUT_EXPECTATION.items() if asked.get(knob) == value]
-    if label.metric.expects_ties and not knobs:
+    names = [name for name, value in _WITHOUT_EXPECTATION.items() if arguments.get(name) == value]
+    if label.metric.expects_ties and not names:
         return ""
-    why = f" with {knobs[0]}: {asked[knobs[0]]}" if knobs else ""
+    why = f" with {names[0]}: {arguments[names[0]]}" if names else ""
     return (
         f"`ties: average` has no expected value for {label.name}{why}; set another order for it alone: "
         f"conventions.overrides: {{{label.name}: {{ties: item_asc}}}}"
@@ -136,22 +139,10 @@ def why_not(label: Label, own: Conventions) -> str:
 
 
 def _without_target(label: Label, own: Conventions) -> str:
-    if "fairness_target" not in label.metric.knobs or own.fairness_target is not None:
+    if "fairness_target" not in label.metric.conventions or own.fairness_target is not None:
         return ""
-    said = " | ".join(FAIR_TARGETS)
+    said = CONVENTION["fairness_target"].allowed()
     return f"which share should a group have? Set the convention fairness_target: {said}"
-
-
-# Sums over hits, and what they may divide by where hits count by their weights.
-WEIGHED: Mapping[str, Mapping[str, set[str]]] = {
-    "P": {"precision_denominator": {"k", "len"}, "precision_aggregate": {"macro"}},
-    "R": {"recall_denominator": {"relevant"}},
-    "Hit": {"hit_kind": {"count"}},
-    "CG": {},
-    "DCG": {},
-    "nDCG": {"ideal": {"truth_at_k", "truth"}},
-    "RBP": {},
-}
 
 
 SUMS = ("P", "Hit", "CG", "DCG", "RBP")  # where nothing divides them by a user's weights
@@ -208,18 +199,18 @@ def mean_weight(label: Label, conventions: Conventions) -> str | None:
 def not_weighed(label: Label, own: Conventions) -> str:
     """Why a metric cannot weigh hits by their propensities; empty where it can, or where it reads no truth."""
     reads_no_truth = label.name == "AWRF" and own.fairness_target != "relevant"
-    counts_alike = label.name in READS_RELEVANT and not reads_no_truth
+    counts_alike = label.metric.reads_relevant and not reads_no_truth
     if own.propensity is None or (label.metric.of_list and not counts_alike):
         return ""
     if own.candidates is not None:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
-    if label.name not in WEIGHED:
-        return f"`propensity` weighs sums over hits, {', '.join(WEIGHED)}; leave {label.name} out, or evaluate it without"
+    if label.name not in WEIGHTED_METRICS:
+        return f"`propensity` weighs sums over hits, {', '.join(WEIGHTED_METRICS)}; leave {label.name} out, or evaluate it without"
     if why := _unnormalised(label, own):
         return why
-    for knob, allowed in WEIGHED[label.name].items():
-        if (value := getattr(own, knob)) not in allowed:
-            return f"`propensity` does not go with {knob}: {value}; choose {' or '.join(sorted(allowed))}"
+    for name, allowed in WEIGHTED_METRICS[label.name].items():
+        if (value := getattr(own, name)) not in allowed:
+            return f"`propensity` does not go with {name}: {value}; choose {' or '.join(sorted(allowed))}"
     return ""
 
 

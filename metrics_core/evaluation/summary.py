@@ -164,9 +164,7 @@ def summarise_catalogue(
     n_users : whose requests they are, where lists are those of requests
     """
     own = label.conventions(conventions)
-    value = label.metric.function(
-        exposure, **{knob: getattr(own, knob) for knob in label.metric.knobs}
-    )
+    value = label.metric.function(exposure, **label.metric.arguments(own))
     listed = exposure.n_users
     if n_users is not None:
         return Summary(_rounded(value, own), math.nan, math.nan, n_users, 0, listed)

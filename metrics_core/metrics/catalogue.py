@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import ANY_CUTOFF, KNOB, Conventions, nearest
+from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
+from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure, fairness
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.metrics.own import digests, known_metrics, load, of_file, own_metric
@@ -136,7 +138,13 @@ CATALOGUE: tuple[Metric, ...] = (
         needs=("features",),
         high=INFINITE,
     ),
-    _beyond("Serendipity", beyond.serendipity, "Murakami et al. 2008", needs=("train",)),
+    _beyond(
+        "Serendipity",
+        beyond.serendipity,
+        "Murakami et al. 2008",
+        needs=("train",),
+        reads_relevant=True,
+    ),
     _beyond(
         "Personalization",
         exposure.personalization,
@@ -161,13 +169,20 @@ CATALOGUE: tuple[Metric, ...] = (
         low=-1.0,
         higher_is_better=False,
     ),
-    _beyond("AWRF", fairness.attention_fairness, "Sapiezynski et al. 2019", needs=("groups",)),
+    _beyond(
+        "AWRF",
+        fairness.attention_fairness,
+        "Sapiezynski et al. 2019",
+        needs=("groups",),
+        reads_relevant=True,
+    ),
     *(
         _beyond(
             name,
             function,
             "Diaz et al. 2020",
             needs=("groups", "k"),
+            reads_relevant=True,
             high=high,
             higher_is_better=name == "EER",
         )
@@ -371,43 +386,21 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
     return labels
 
 
-def changed_by(knob: str) -> list[str]:
-    """The metrics whose values a convention can change."""
-    return [m.name for m in (*CATALOGUE, *known_metrics()) if depends_on(m, knob)]
+def changed_by(convention: str) -> list[str]:
+    """Return the metrics whose values a convention can change."""
+    return [m.name for m in (*CATALOGUE, *known_metrics()) if depends_on(m, convention)]
 
 
-def depends_on(metric: Metric, knob: str) -> bool:
+def depends_on(metric: Metric, convention: str) -> bool:
     """True if a convention can change the values of a metric."""
-    if knob in _POOLED:
-        return metric.name == _POOLED[knob]
-    everywhere = KNOB[knob].ranking or knob in _EVERY_METRIC
-    return knob in metric.knobs or (everywhere and not _idle(metric, knob))
-
-
-def _idle(metric: Metric, knob: str) -> bool:
-    """Is this one of the conventions of all metrics that this metric does not ask for?"""
-    if knob == "relevance_threshold":
-        return not metric.asks_relevance and metric.name not in READS_RELEVANT
-    return (metric.of_list and knob in _SUCCESS) or (metric.of_catalogue and knob in _PER_USER)
-
-
-_POOLED = {"precision_aggregate": "P", "f1_aggregate": "F1"}
-_PER_USER = {"user_recs_only", "undefined"}
-READS_RELEVANT = ("Serendipity", "AWRF", "EED", "EER", "EEL")  # of the metrics beyond accuracy
-
-# What is relevant, what the list lacks, and users without list or relevant items are no question to `of_list` metrics.
-_SUCCESS = {
-    "relevance_threshold",
-    "truth_visible",
-    "user_no_recs",
-    "user_empty_truth",
-    "user_both_empty",
-}
-_EVERY_METRIC = {*_SUCCESS, "user_recs_only", "undefined", "round"}
+    scope = CONVENTION[convention].metrics
+    if isinstance(scope, tuple):
+        return metric.name in scope
+    return convention in metric.conventions or metric.is_in_scope(scope)
 
 
 def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
-    """Overrides that nothing honours, as (key, what, fix): of unknown metrics, or of knobs that do not concern them."""
+    """Overrides that nothing honours, as (key, what, fix): of unknown metrics, or of conventions that do not concern them."""
     problems = []
     own = filter(
         None,
@@ -424,10 +417,10 @@ def idle_overrides(conventions: Conventions) -> list[tuple[str, str, str]]:
             problems.append((where, f"{key!r} is no metric", fix))
             continue
         metric = known[key]
-        for knob in changed:
-            if metric not in changed_by(knob):
-                fix = f"remove it; {knob} concerns {', '.join(changed_by(knob))}"
-                problems.append((f"{where}.{knob}", f"does not change {metric}", fix))
+        for name in changed:
+            if metric not in changed_by(name):
+                fix = f"remove it; {name} concerns {', '.join(changed_by(name))}"
+                problems.append((f"{where}.{name}", f"does not change {metric}", fix))
     return problems
 
 

@@ -110,11 +110,13 @@ class Judged:
             )
         return lists
 
-    def once(self, make: Callable[..., NDArray[Any]], *asked: Any, **knobs: Any) -> NDArray[Any]:
-        """(users,) `make(self, *asked, **knobs)`, made once for these lists: definitions of a metric share its parts."""
-        key = make, repr((asked, knobs))
+    def once(
+        self, make: Callable[..., NDArray[Any]], *arguments: Any, **options: Any
+    ) -> NDArray[Any]:
+        """Return `make(self, *arguments, **options)`, (users,), computed once: definitions of a metric share its parts."""
+        key = make, repr((arguments, options))
         if key not in self._made:
-            self._made[key] = read_only(make(self, *asked, **knobs))
+            self._made[key] = read_only(make(self, *arguments, **options))
         return self._made[key]
 
     @cached_property

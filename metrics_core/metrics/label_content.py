@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOB, OF_DATA, WHERE_ASKED, Conventions
+from concord.metrics_core.conventions.conventions import OPTIONAL, Conventions
+from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.metrics.catalogue import Label, depends_on
 from concord.metrics_core.metrics.own import FAMILY
 
@@ -21,13 +22,20 @@ def label_content(label: Label, conventions: Mapping[str, Any]) -> dict[str, Any
 
     A convention that is missing, because an older version did not know it, is left out.
     """
-    known = {**WHERE_ASKED, **conventions}
+    known = {**OPTIONAL, **conventions}
     overrides = known.get("overrides", {})
     own = {**known, **overrides.get(label.name, {}), **overrides.get(label.override_key, {})}
     if (threshold := dict(label.arguments).get("rel")) is not None:
         own["relevance_threshold"] = threshold
-    content = {knob: own[knob] for knob in KNOB if knob in own and depends_on(label.metric, knob)}
-    content |= {x: own[x] for x in OF_DATA if x in _EVERYWHERE or x in label.metric.knobs}
+    content = {
+        each.name: own[each.name]
+        for each in CONVENTIONS
+        if each.name in own
+        and (
+            depends_on(label.metric, each.name)
+            or (each.describes_data and each.metrics != "kernel")
+        )
+    }
     if label.metric.family == FAMILY:
         content[CODE] = known["own_metrics"].get(label.name)
     return content

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from concord.metrics_core.conventions.conventions import KNOB, OF_DATA
+from concord.metrics_core.conventions.convention import Scope
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import CONVENTION
 
 Bounds = tuple[float, float]  # lowest and highest value of a metric
 UNBOUNDED: Bounds = (-math.inf, math.inf)
@@ -36,6 +38,7 @@ class Metric:
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
     of_catalogue: bool = False  # one number over all users, from the items that they are shown
+    reads_relevant: bool = False  # beyond accuracy: reads which items are relevant
     needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, groups, k
     columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
 
@@ -50,16 +53,30 @@ class Metric:
         return tuple(name for name, _, _ in self.takes)
 
     @cached_property
-    def knobs(self) -> tuple[str, ...]:
-        """The conventions that its function depends on."""
-        named = inspect.signature(self.function).parameters.values()
-        known = {*KNOB, *OF_DATA}
-        return tuple(p.name for p in named if p.kind is p.KEYWORD_ONLY and p.name in known)
+    def conventions(self) -> tuple[str, ...]:
+        """The conventions that its function takes as keywords."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(
+            p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in CONVENTION
+        )
+
+    def arguments(self, conventions: Conventions) -> dict[str, Any]:
+        """Return the keyword arguments that its function takes from the conventions."""
+        return {name: getattr(conventions, name) for name in self.conventions}
+
+    def is_in_scope(self, scope: Scope) -> bool:
+        """True if a convention of this scope can change its values, whatever its function takes."""
+        if scope == "relevance":
+            return self.asks_relevance or self.reads_relevant
+        per_scope = {"every": True, "truth": not self.of_list, "users": not self.of_catalogue}
+        return per_scope.get(scope, False)
 
     @property
     def asks_relevance(self) -> bool:
-        """Does it tell relevant items from others?"""
-        return not self.of_list and (not self.reads_judged or "relevance_threshold" in self.knobs)
+        """True if it distinguishes relevant items from others."""
+        return not self.of_list and (
+            not self.reads_judged or "relevance_threshold" in self.conventions
+        )
 
     @property
     def formula(self) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.judged import Floats, Judged
@@ -279,7 +279,11 @@ def _of_arguments(function: Function, where: str) -> Iterator[Problem]:
     if [p.name for p in plain] != ["lists", "k"]:
         yield Problem(where, f"takes ({', '.join(p.name for p in plain)})", "let it take (lists, k), then `*` and conventions")  # fmt: skip
     for other in (p for p in named if p not in plain):
-        if other.kind is not other.KEYWORD_ONLY or other.name not in KNOB:
+        if (
+            other.kind is not other.KEYWORD_ONLY
+            or other.name not in CONVENTION
+            or CONVENTION[other.name].describes_data
+        ):
             fix = "keyword-only arguments are conventions, such as `gain`: docs/reference/conventions.md"
             yield Problem(where, f"{str(other)!r} is no convention", fix)
         elif other.default is not other.empty:

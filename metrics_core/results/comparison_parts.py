@@ -353,7 +353,7 @@ class PinnedKnob:
 
 @dataclass(frozen=True)
 class PinnedConventions:
-    """All conventions; `overrides`: metric -> knob -> value."""
+    """All conventions; `overrides`: metric -> convention -> value."""
 
     preset: str
     fingerprint: str

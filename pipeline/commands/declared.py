@@ -92,7 +92,7 @@ def _add_definitions(commands: Any) -> None:
     said = "has a metric of your own the right properties?"
     check = _add(commands, "check-metric", called.call_check_metric, said)
     check.add_argument("own", metavar="METRIC", help="such as ./my_metrics.py:revenue")
-    said = "the named conventions, the knobs of one, or `diff A B`"
+    said = "the named conventions, the values of one, or `diff A B`"
     presets = _add(commands, "presets", called.call_presets, said)
     presets.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
     pin = _add(commands, "pin", called.call_pin, "write a preset's values into params.yaml")

@@ -8,7 +8,7 @@ import polars as pl
 
 from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import beside
+from concord.metrics_core.conventions.presets import with_data_conventions
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.results.explain import Derivation, ExplanationDiff
@@ -30,7 +30,7 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
     """Print the derivation, one for each training of a model with replicates; as Markdown if asked."""
     params = read_params()
     label = label_named(metric)
-    other = None if versus is None else beside(preset_named(versus), params.pinned)
+    other = None if versus is None else with_data_conventions(preset_named(versus), params.pinned)
     trainings = replicates_of(params).get(model)
     if trainings is None:
         refuse_unknown_model(dict.fromkeys([*compared_models(params), *params.models]), model)

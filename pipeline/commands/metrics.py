@@ -22,5 +22,5 @@ def list_metrics() -> None:
 
 
 def _told(metric: Metric) -> str:
-    knobs = f"conventions: {', '.join(metric.knobs)}\n" if metric.knobs else ""
-    return f"{metric.formula}\n{knobs}source: {metric.source}"
+    conventions = f"conventions: {', '.join(metric.conventions)}\n" if metric.conventions else ""
+    return f"{metric.formula}\n{conventions}source: {metric.source}"

@@ -7,8 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOB
-from concord.metrics_core.conventions.presets import only_another_scale
+from concord.metrics_core.conventions.presets import differs_in_scale
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
@@ -37,7 +37,7 @@ def pin(name: str) -> None:
         key: value
         for key, value in wanted.items()
         if key not in pinned
-        or (pinned[key] != value and not only_another_scale(key, pinned[key], value))
+        or (pinned[key] != value and not differs_in_scale(key, pinned[key], value))
     }
     problems = _write(_edited(text, changed, list(wanted))) if changed else []
     _tell(name, pinned, changed, problems)
@@ -115,7 +115,7 @@ def _yaml(value: Any) -> str:
 
 
 def _allowed(key: str) -> str:
-    return f" # {KNOB[key].allowed()}" if key in KNOB else ""
+    return f" # {CONVENTION[key].allowed()}" if key in CONVENTION else ""
 
 
 def _write(text: str) -> list[Problem]:

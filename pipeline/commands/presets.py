@@ -1,9 +1,11 @@
-"""`concord presets`: all of them, the knobs of one, or where two differ."""
+"""`concord presets`: all of them, the values of one, or where two differ."""
 
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOB, Conventions
-from concord.metrics_core.conventions.presets import PRESETS, Preset, beside
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.preset_table import PRESETS, Preset
+from concord.metrics_core.conventions.presets import with_data_conventions
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
 from concord.metrics_core.metrics.metric import Metric
 from concord.pipeline.params.model import PARAMS
@@ -23,24 +25,30 @@ def _stands_for(preset: Preset) -> str:
     return preset.sentence + checked
 
 
-def show_preset(name: str) -> None:
-    """Every knob of a preset, and its overrides."""
-    own = preset_named(name)
-    rows = [(knob, setting(value), _means(knob, value)) for knob, value in own.knobs().items()]
+def show_preset(preset: str) -> None:
+    """Print every convention of a preset, and its overrides."""
+    own = preset_named(preset)
+    rows = [
+        (name, setting(value), _means(name, value)) for name, value in own.preset_values().items()
+    ]
     print_table(("convention", "value", "meaning"), rows)
     for metric, changed in own.overrides.items():
-        for knob, value in changed.items():
-            console().print(f"but for {metric}: {knob}: {setting(value)} ({_means(knob, value)})")
+        for name, value in changed.items():
+            console().print(f"but for {metric}: {name}: {setting(value)} ({_means(name, value)})")
 
 
 def diff_presets(one: str, other: str) -> None:
-    """Knob by knob, in words, with the metrics that each can change; params.yaml keeps the scale of its data."""
+    """Print where two presets differ and the metrics that each convention can change; params.yaml keeps its scale."""
     a, b = preset_named(one), preset_named(other)
     if PARAMS.name in (one, other):
-        a, b = (a, beside(b, a)) if one == PARAMS.name else (beside(a, b), b)
+        a, b = (
+            (a, with_data_conventions(b, a))
+            if one == PARAMS.name
+            else (with_data_conventions(a, b), b)
+        )
     rows = [
-        (knob, _told(knob, ours), _told(knob, theirs), _changes(knob, a, b))
-        for knob, (ours, theirs) in _differing(a, b).items()
+        (name, _told(name, ours), _told(name, theirs), _changes(name, a, b))
+        for name, (ours, theirs) in _differing(a, b).items()
     ]
     rows += _overrides(a, b)
     if not rows:
@@ -50,35 +58,35 @@ def diff_presets(one: str, other: str) -> None:
 
 
 def _differing(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
-    ours, theirs = a.knobs(), b.knobs()
-    return {knob: (ours[knob], theirs[knob]) for knob in ours if ours[knob] != theirs[knob]}
+    ours, theirs = a.preset_values(), b.preset_values()
+    return {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
 
 
 def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]]:
-    """Metrics whose own knobs differ where the general ones do not say so already."""
+    """Differences for single metrics that differ from the general ones."""
     general = _differing(a, b)
     metrics = sorted({*a.overrides, *b.overrides})
     return [
-        (f"{knob}, for {metric}", _told(knob, ours), _told(knob, theirs), metric)
+        (f"{name}, for {metric}", _told(name, ours), _told(name, theirs), metric)
         for metric in metrics
-        for knob, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
-        if general.get(knob) != (ours, theirs)
+        for name, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
+        if general.get(name) != (ours, theirs)
     ]
 
 
-def _changes(knob: str, a: Conventions, b: Conventions) -> str:
-    """The metrics that the knob can change, without those whose overrides agree."""
-    able = changed_by(knob)
-    agreeing = [said for name in able for said in _agreeing(METRIC[name], knob, a, b)]
+def _changes(name: str, a: Conventions, b: Conventions) -> str:
+    """The metrics that the convention can change, without those whose overrides agree."""
+    able = changed_by(name)
+    agreeing = [said for metric in able for said in _agreeing(METRIC[metric], name, a, b)]
     if agreeing == able:
         return "no metric"
     return _in_short(able) + (f" but {', '.join(agreeing)}" if agreeing else "")
 
 
-def _agreeing(metric: Metric, knob: str, a: Conventions, b: Conventions) -> list[str]:
+def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list[str]:
     """The metric where all its labels agree, else those of its labels that do."""
     keys = override_keys(metric)
-    alike = [key for key in keys if getattr(a.of(key), knob) == getattr(b.of(key), knob)]
+    alike = [key for key in keys if getattr(a.of(key), name) == getattr(b.of(key), name)]
     if alike == keys:
         return [metric.name]
     return [f"{key} without a cutoff" if key == metric.name else key for key in alike]
@@ -92,10 +100,10 @@ def _in_short(metrics: list[str]) -> str:
     return "every metric of relevance" if metrics == of_truth else ", ".join(metrics)
 
 
-def _told(knob: str, value: Any) -> str:
-    meaning = KNOB[knob].means(value)
+def _told(name: str, value: Any) -> str:
+    meaning = CONVENTION[name].explain(value)
     return f"{setting(value)} ({meaning})" if meaning else setting(value)
 
 
-def _means(knob: str, value: Any) -> str:
-    return KNOB[knob].means(value) or KNOB[knob].sentence
+def _means(name: str, value: Any) -> str:
+    return CONVENTION[name].explain(value) or CONVENTION[name].meaning

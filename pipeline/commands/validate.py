@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
-from concord.metrics_core.conventions.conventions import ConventionError
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import KEY
-from concord.metrics_core.conventions.conventions import HIGHEST_GRADE
+from concord.metrics_core.conventions.registry import MAX_GRADE
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data.input_table import InputTable, columns_of
 from concord.metrics_core.data.load_lists import names_requests, units_of
@@ -308,7 +308,7 @@ def _scale(truth: Table) -> tuple[int, int]:
     """The lowest grade that counts as relevant, and the highest of the scale."""
     name = truth.columns.get("grade", "")
     seen = value_range(truth.peeked, name) if name and truth.peeked.form != "trec" else None
-    highest = max(1, min(HIGHEST_GRADE, math.ceil(seen[1]))) if seen else 1
+    highest = max(1, min(MAX_GRADE, math.ceil(seen[1]))) if seen else 1
     lowest_scale, highest_scale = HIGHEST_STARS
     is_rating = name.casefold() in RATINGS and lowest_scale <= highest <= highest_scale
     return (least_liked(highest) if is_rating else 1), highest

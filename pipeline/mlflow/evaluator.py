@@ -24,7 +24,7 @@ from mlflow.models.evaluation.artifacts import (
 
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import conventions_of
+from concord.metrics_core.conventions.presets import resolve_conventions
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.evaluation.evaluate import Result, evaluate
 from concord.metrics_core.metrics.catalogue import parse
@@ -70,33 +70,35 @@ def asked_for(config: Mapping[str, Any]) -> Asked:
     for name in ("per_user", "report"):
         if not isinstance(config.get(name, False), bool):
             raise refuse(f"{_CONFIG}: {name!r}", f"is {config[name]!r}", "write True or False")
-    knobs = config.get("conventions", {})
-    if not isinstance(knobs, Mapping):
-        fix = "write a dict of the knobs that differ from the preset, such as {'gain': 'exp2'}"
-        raise refuse(f"{_CONFIG}: 'conventions'", f"is {knobs!r}", fix)
+    conventions = config.get("conventions", {})
+    if not isinstance(conventions, Mapping):
+        fix = (
+            "write a dict of the conventions that differ from the preset, such as {'gain': 'exp2'}"
+        )
+        raise refuse(f"{_CONFIG}: 'conventions'", f"is {conventions!r}", fix)
     user = config.get("user")
     if not (user is None or isinstance(user, str)):
         raise refuse(f"{_CONFIG}: 'user'", f"is {user!r}", "write the name of one column")
     return Asked(
         metrics=config.get("metrics", list(DEFAULT_METRICS)),
-        conventions=_conventions(config.get("preset", "standard"), knobs),
+        conventions=_conventions(config.get("preset", "standard"), conventions),
         user=user,
         per_user=config.get("per_user", False),
         report=config.get("report", True),
     )
 
 
-def _conventions(preset: Any, knobs: Mapping[str, Any]) -> Conventions:
+def _conventions(preset: Any, conventions: Mapping[str, Any]) -> Conventions:
     where = f"{_CONFIG}: 'conventions'"
-    if "preset" in knobs:
-        fix = f"write `'preset': {knobs['preset']!r}` beside `conventions`"
-        raise refuse(where, "names a preset, and holds nothing but knobs", fix)
+    if "preset" in conventions:
+        fix = f"write `'preset': {conventions['preset']!r}` beside `conventions`"
+        raise refuse(where, "names a preset, but must hold only conventions", fix)
     if isinstance(preset, Conventions):
-        if knobs:
+        if conventions:
             fix = "leave `conventions` out, or name the preset"
             raise refuse(where, "is given beside whole conventions", fix)
         return preset
-    return conventions_of({"preset": preset, **knobs})
+    return resolve_conventions({"preset": preset, **conventions})
 
 
 def lists_and_truth(dataset: Any, user: str | None) -> tuple[Cells, Cells]:

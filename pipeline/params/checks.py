@@ -18,8 +18,10 @@ from concord.metrics_core.comparison.replicate_config import (
     unpaired_folds,
 )
 from concord.metrics_core.comparison.segmentation import segment_findings
-from concord.metrics_core.conventions.conventions import ConventionError, Conventions, shown
-from concord.metrics_core.conventions.presets import departures, unknown_preset
+from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import differences_from_preset, preset_problems
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
 from concord.metrics_core.errors import ParamsKeys, in_words
 from concord.metrics_core.evaluation.score import uncomputable
@@ -192,21 +194,21 @@ def value_findings(params: Params) -> list[Finding]:
 
 def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
     """Conventions that are none, that nothing honours, or that are not those of the preset."""
-    problems = unknown_preset(conventions.get("preset"))
+    problems = preset_problems(conventions.get("preset"))
     differing: dict[str, tuple[Any, Any]] = {}
     try:
         pinned = Conventions.from_mapping(conventions)
         problems += idle_overrides(pinned)
-        differing = {} if problems else departures(pinned)
+        differing = {} if problems else differences_from_preset(pinned)
     except ConventionError as error:
         problems += error.problems
     return [(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
         (
-            ("conventions", knob),
+            ("conventions", name),
             f"is {value!r}, but preset {conventions['preset']!r} has {named!r}",
             f"set it to {named!r}, or `preset: custom`",
         )
-        for knob, (value, named) in differing.items()
+        for name, (value, named) in differing.items()
     ]
 
 

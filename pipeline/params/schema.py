@@ -2,14 +2,8 @@
 
 from typing import Any
 
-from concord.metrics_core.conventions.candidates import FORM, MOST_ITEMS, MOST_NEGATIVES, UNIFORM
-from concord.metrics_core.conventions.conventions import (
-    FAIR_TARGETS,
-    KNOBS,
-    PROPENSITY,
-    UNIT_MEANS,
-    Knob,
-)
+from concord.metrics_core.conventions.convention import Convention
+from concord.metrics_core.conventions.registry import CONVENTIONS, PRESET_CONVENTIONS
 from concord.pipeline.params.model import Params
 
 
@@ -23,7 +17,9 @@ def params_schema() -> dict[str, Any]:
 
 
 def _conventions() -> dict[str, Any]:
-    knobs = {knob.name: _knob(knob) for knob in KNOBS}
+    schemas = {each.name: _convention(each) for each in CONVENTIONS}
+    required = [each.name for each in PRESET_CONVENTIONS]
+    overridable = {name: schemas[name] for name in required}
     return {
         "type": "object",
         "description": "What each number means, by value.",
@@ -32,52 +28,31 @@ def _conventions() -> dict[str, Any]:
                 "type": "string",
                 "description": "checked against the values; custom: no check",
             },
-            **knobs,
-            "propensity": {
-                "type": "object",
-                "description": f"relevant items count by the inverse of how probably they came to be known: {PROPENSITY}",
-            },
-            "unit_mean": {
-                "description": "over what means are taken; with data.unit, and only then\n"
-                + "\n".join(f"{word}: {means}" for word, means in UNIT_MEANS.items()),
-                "enum": list(UNIT_MEANS),
-            },
-            "fairness_target": {
-                "description": "which share of the attention a group of items should have, for AWRF\n"
-                + "\n".join(f"{word}: {means}" for word, means in FAIR_TARGETS.items()),
-                "enum": list(FAIR_TARGETS),
-            },
+            **schemas,
             "overrides": {
                 "type": "object",
                 "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
-                "additionalProperties": {"type": "object", "properties": knobs},
+                "additionalProperties": {"type": "object", "properties": overridable},
             },
-            "candidates": _candidates(),
         },
-        "required": ["preset", *knobs],
+        "required": ["preset", *required],
         "additionalProperties": False,
     }
 
 
-def _candidates() -> dict[str, Any]:
-    bounds = {"negatives": (1, MOST_NEGATIVES), "catalogue": (2, MOST_ITEMS)}
-    whole = {
-        name: {"type": "integer", "minimum": least, "maximum": most}
-        for name, (least, most) in bounds.items()
-    }
-    return {
-        "type": "object",
-        "description": f"lists that rank the relevant item among sampled ones, how these were drawn: {FORM}",
-        "properties": {**whole, "sampling": {"enum": [UNIFORM]}},
-        "required": [*whole, "sampling"],
-        "additionalProperties": False,
-    }
-
-
-def _knob(knob: Knob) -> dict[str, Any]:
-    words = {"enum": list(knob.values)} if knob.values else {}
-    meaning = [knob.sentence, *(f"{word}: {means}" for word, means in knob.values.items() if means)]
-    described = {"description": "\n".join([*meaning, *([knob.form] if knob.form else [])])}
-    if not knob.form:
+def _convention(convention: Convention) -> dict[str, Any]:
+    """Return the JSON Schema of a convention's value."""
+    meanings = [f"{word}: {meaning}" for word, meaning in convention.values.items() if meaning]
+    form = [convention.form] if convention.form else []
+    described = {"description": "\n".join([convention.meaning, *meanings, *form])}
+    if convention.keys:
+        return described | {
+            "type": "object",
+            "properties": {name: key.json_schema() for name, key in convention.keys.items()},
+            "required": [name for name, key in convention.keys.items() if key.is_required],
+            "additionalProperties": False,
+        }
+    words = {"enum": list(convention.values)} if convention.values else {}
+    if not convention.form:
         return described | words
     return described | {"anyOf": [*([words] if words else []), {"not": {"type": "string"}}]}

@@ -14,7 +14,7 @@ from concord.metrics_core.analyses.error_analysis import (
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import in_order
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import load_json, mark_of, told_mark
@@ -123,7 +123,10 @@ def _departed(
     found: dict[str, str] = {}
     for carried in (read_carried(per_user), evaluation.summary):
         if carried["fingerprint"] != params.pinned.fingerprint:
-            then = {**dict.fromkeys(KNOB), **carried["conventions"]}  # an older version knew fewer
+            then = {
+                **dict.fromkeys(CONVENTION),
+                **carried["conventions"],
+            }  # an older version knew fewer
             found |= {str(x): why for x in labels if (why := departure(x, then, pinned))}
     return found
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.metrics_core.conventions.conventions import Conventions, nearest
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
+from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.metrics_core.metrics.spelling import did_you_mean

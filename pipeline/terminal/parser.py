@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{Problem('command line', *self._refusal(message))}\n")
 
     def _refusal(self, message: str) -> tuple[str, str]:
-        from concord.metrics_core.conventions.conventions import nearest
+        from concord.metrics_core.conventions.validation import nearest
 
         if choice := re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL):
             known = {name for action in self._actions for name in action.choices or ()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.results.explain import (
     ConventionPath,
     Derivation,
@@ -91,7 +91,7 @@ def path_sentences(path: ConventionPath) -> Iterator[str]:
 
 
 def _change_sentence(name: str, ours: Any, theirs: Any, alone: float | None) -> str:
-    meaning = KNOB[name].means(theirs) if name in KNOB else ""
+    meaning = CONVENTION[name].explain(theirs) if name in CONVENTION else ""
     explained = f" ({meaning})" if meaning else ""
     change = f"{name}: {setting(_dict(ours))} → {setting(_dict(theirs))}{explained}"
     return f"{change}; alone it gives {_value(alone)}"

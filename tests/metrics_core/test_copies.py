@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.metrics.strategies import label_of
@@ -45,7 +45,8 @@ DATA = _drawn()
 
 def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
     pinned = cc.preset(
-        "standard", duplicates=duplicates, ties="given", fairness_target="catalogue", **knobs
+        "standard",
+        **{"duplicates": duplicates, "ties": "given", "fairness_target": "catalogue", **knobs},
     )
     return cc.evaluate(**DATA, metrics=labels, conventions=pinned)
 
@@ -53,7 +54,9 @@ def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
 @cache
 def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Result:
     """Evaluate all metrics, or those that read a convention with a word of it."""
-    labels = [label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.knobs]
+    labels = [
+        label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.conventions
+    ]
     return _evaluate(labels, duplicates, **({knob: value} if knob else {}))
 
 
@@ -61,7 +64,7 @@ def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Result:
 def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
     """Else a list with copies is worth what it is with misses in their places; beyond accuracy, without them."""
     without = "drop" if metric.family == "beyond" else "first"
-    knobs = [KNOB[name] for name in metric.knobs if name in KNOB]
+    knobs = [CONVENTION[name] for name in metric.conventions if name in CONVENTION]
     ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]
     kept, settled = (
         [_means(duplicates, *way)[label_of(metric, LENGTH)] for way in [(), *ways]]

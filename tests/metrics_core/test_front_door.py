@@ -19,7 +19,7 @@ import pytest
 from pyarrow import feather
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import ConventionError
+from concord.metrics_core.conventions.validation import ConventionError
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.project import ROOT
 
@@ -92,7 +92,7 @@ def test_path_may_begin_with_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_conventions_by_name_as_dict_or_whole() -> None:
     standard = cc.preset("standard")
-    of_knobs = {"preset": "standard", **standard.knobs()}
+    of_knobs = {"preset": "standard", **standard.preset_values()}
     for conventions in (standard, of_knobs, {"preset": "standard"}):
         assert cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions=conventions)["RR"] == RR
     with pytest.raises(ConventionError, match="is not a convention"):

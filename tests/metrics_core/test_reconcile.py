@@ -6,7 +6,8 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.reconcile import PrintedNumber
-from concord.metrics_core.conventions.presets import PRESETS, defines
+from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import defines
 
 STANDARD = cc.preset("standard")
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.presets import PRESETS
+from concord.metrics_core.conventions.preset_table import PRESETS
 from tests.parity import measure
 from tests.parity.cases import Case, movielens, propensities, ranking_cases
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from concord.metrics_core.conventions.presets import Chosen
+from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.evaluation.evaluate import (
     Result,
     evaluate,
@@ -81,7 +81,7 @@ def on_spark(
     recs: Any,
     truth: Any,
     metrics: list[str],
-    conventions: Chosen,
+    conventions: ConventionsLike,
     *,
     buckets: int | None = None,
     **how: Any,
@@ -96,7 +96,7 @@ def on_spark(
 
 
 def on_one_machine(
-    recs: Any, truth: Any, metrics: list[str], conventions: Chosen, **how: Any
+    recs: Any, truth: Any, metrics: list[str], conventions: ConventionsLike, **how: Any
 ) -> Result:
     how["input"] = how.pop("policies", None)
     return evaluate(recs, truth, metrics=metrics, conventions=conventions, **how)

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.conventions.candidates import Candidates
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.conventions import Candidates, UnitMean
 from concord.metrics_core.data.relations import files, schema, share_id_types, view
 from concord.metrics_core.data.units import owners
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models

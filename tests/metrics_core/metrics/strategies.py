@@ -12,7 +12,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOBS, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
 from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.metrics import reference
@@ -51,7 +52,7 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
     "round": (None, {"user": 9}, {"mean": 9}),  # so many digits that no value lies halfway
 }
 VALUES: dict[str, tuple[Any, ...]] = {
-    knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in KNOBS
+    knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in PRESET_CONVENTIONS
 }
 WITHOUT_EXPECTATION = [metric.name for metric in CATALOGUE if not metric.expects_ties]
 MOST_TIED = 4  # 24 orders

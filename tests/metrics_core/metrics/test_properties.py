@@ -11,7 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOB, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by
 from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.metrics.strategies import (
@@ -180,7 +181,7 @@ def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric
     named = inspect.signature(metric.function).parameters.values()
     keyword_only = [p for p in named if p.kind is p.KEYWORD_ONLY]
 
-    assert {p.name for p in keyword_only} <= set(KNOB) | set(metric.parameters)
+    assert {p.name for p in keyword_only} <= set(CONVENTION) | set(metric.parameters)
     assert all(p.default is p.empty for p in keyword_only)  # a convention is pinned, never presumed
 
 
@@ -209,7 +210,10 @@ def before() -> dict[str, list[Any]]:
     return _columns(cc.preset("standard", **EXPOSED))
 
 
-CHANGES = {knob: set(changed_by(knob)) & {metric.name for metric in EVERY} for knob in KNOB}
+CHANGES = {
+    each.name: set(changed_by(each.name)) & {metric.name for metric in EVERY}
+    for each in PRESET_CONVENTIONS
+}
 
 
 @pytest.mark.parametrize("knob", [knob for knob, names in CHANGES.items() if names])

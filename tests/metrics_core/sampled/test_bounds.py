@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import Fit, bounds, chances, fit, grid
 
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import ConventionError, Conventions
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.registry import CORRECTED_METRICS
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.evaluation.sampled_candidates import (
-    CORRECTED,
     GAMMA,
     UNBIASED,
     not_corrected,
@@ -143,7 +144,7 @@ def test_labels_without_a_correction_are_refused(
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_every_metric_is_corrected_or_refused_or_free_of_bias(metric: Metric) -> None:
     label = Label(metric, None, tuple((name, 2.0) for name in metric.parameters))
-    known = metric.name in (*CORRECTED, UNBIASED)
+    known = metric.name in (*CORRECTED_METRICS, UNBIASED)
 
     assert known == (not_corrected(label, conventions()) == "")
     assert known or metric.reads_judged or metric.family == "beyond"
@@ -180,7 +181,7 @@ def test_users_whose_rank_is_not_known_are_refused(
     ("candidates", "key"),
     [
         ("uniform", "candidates"),
-        ({"negatives": 4, "catalogue": 30}, "candidates"),
+        ({"negatives": 4, "catalogue": 30}, "candidates.sampling"),
         ({"negatives": 0, "catalogue": 30, "sampling": "uniform"}, "candidates.negatives"),
         ({"negatives": 30, "catalogue": 30, "sampling": "uniform"}, "candidates.negatives"),
         ({"negatives": True, "catalogue": 30, "sampling": "uniform"}, "candidates.negatives"),

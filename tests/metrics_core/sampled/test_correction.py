@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import chances, correction, moments
 from tests.metrics_core.sampled.sampled_reference import chance, corrected
 

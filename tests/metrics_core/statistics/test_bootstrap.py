@@ -113,7 +113,7 @@ def test_sums_on_the_grid_are_exact_in_any_order(largest: float) -> None:
 
 _PRINT = """
 import hashlib, numpy as np
-from concord.metrics_core.conventions.candidates import Candidates
+from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import correction
 from concord.metrics_core.stats.bootstrap import weighted_means
 from concord.metrics_core.stats.adjustment import max_t

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.preset_table import STANDARD
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.pin import pin
 from concord.pipeline.params.read import examined, read_params
@@ -55,7 +56,7 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
 
     before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
-    others = [line for line in before if line.strip().split(":")[0] not in {*KNOB, "preset", "overrides"}]  # fmt: skip
+    others = [line for line in before if line.strip().split(":")[0] not in {*STANDARD, "preset", "overrides"}]  # fmt: skip
     assert [line for line in after if line in others] == others
     params, refusal = examined()
     assert params is not None
@@ -63,7 +64,11 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     assert all("evaluation.metrics" in each.where and str(each) in out for each in problems)
     assert ("next: dvc repro" in out) is (not problems and bool(set(after) - set(before)))
     pinned, wanted = params.pinned, cc.preset(name)
-    own = {knob for knob in KNOB if KNOB[knob].scale and wanted.knobs()[knob] is not None}
+    own = {
+        knob
+        for knob in STANDARD
+        if CONVENTION[knob].sets_scale and wanted.preset_values()[knob] is not None
+    }
     assert {k: v for k, v in pinned.as_dict().items() if k not in own} == {
         k: v for k, v in wanted.as_dict().items() if k not in own
     }
@@ -131,10 +136,10 @@ def test_missing_conventions_are_added_in_order_with_what_they_allow(
     pin("standard")
 
     new = [line for line in _now().splitlines() if line.startswith(without)]
-    ties = f"  ties: item_asc # {KNOB['ties'].allowed()}"
+    ties = f"  ties: item_asc # {CONVENTION['ties'].allowed()}"
     assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
     assert [line for line in _now().splitlines(keepends=True) if line.rstrip() not in new] == kept
-    assert list(read_params().conventions) == ["preset", *KNOB, "overrides"]
+    assert list(read_params().conventions) == ["preset", *STANDARD, "overrides"]
     assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.conventions import KNOB
+from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.errors import InputError
 from concord.pipeline.commands.presets import diff_presets
 from tests.project import ROOT, change_params
@@ -46,7 +46,7 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
         ],
         [
             "ideal",
-            "truth_at_k (the relevant items of the truth, best first, cut at k)",
+            "truth_at_k (the relevant items of the ground truth, best first, cut at k)",
             "retrieved (the relevant items of the whole list, best first, cut at k)",
             "nDCG",
         ],
@@ -57,13 +57,13 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
 def test_every_knob_that_differs_is_named_and_no_other(
     other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ours, theirs = cc.preset("standard").knobs(), cc.preset(other).knobs()
+    ours, theirs = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
 
     header, *rows = _shown("standard", other, capsys)
 
     assert header == ["convention", "standard", other, "changes"]
     general = [row[0] for row in rows if ", for " not in row[0]]
-    assert general == [knob for knob in KNOB if ours[knob] != theirs[knob]]
+    assert general == [knob for knob in STANDARD if ours[knob] != theirs[knob]]
 
 
 def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:

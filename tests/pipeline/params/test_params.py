@@ -67,7 +67,7 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("data/demo/als.run.gz", "''", "models.als.path: is '' | name a file or folder"),
         ("experiment: concord-demo", "experiment: ''", "mlflow.experiment: is ''"),
         ("  preset: standard", "  preset:", "conventions.preset: is empty | name a preset, or write `custom`"),
-        ("  overrides: {}", "  overrides:", "conventions.overrides: is empty | write {} where there are none"),
+        ("  overrides: {}", "  overrides:", "conventions.overrides: is empty | write {} if there are none"),
         ("  overrides: {}", "  overrides: {RR: }", "conventions.overrides.RR: is empty | write a mapping such as {rr_cutoff: none}"),
         ("  overrides: {}", "  overrides: {RR: {1: 2}}", "conventions.overrides.RR.1: is not a convention"),
         ("  overrides: {}", "  overrides: [RR]", "conventions.overrides: is ['RR'] | write {}"),

@@ -1,0 +1,153 @@
+"""Convention: one row of the registry, with the check of its values."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+LARGEST = 1e15  # of grades, gains and bases; float64 holds every integer up to here
+MAX_SHOWN = 80  # characters of a value in a message
+Value = Any  # as in params.yaml: text, number, null or a small mapping
+Problem = tuple[str, str, str]  # key, what is wrong, what to do
+Scope = Literal["kernel", "every", "relevance", "truth", "users"]
+
+
+class Key(NamedTuple):
+    """A key of a convention whose value is a mapping.
+
+    form   : what to write
+    schema : JSON Schema of a number, with `maximum` and `minimum` or `exclusiveMinimum`; empty if `words` are allowed
+    words  : allowed words and their meaning
+    """
+
+    form: str
+    schema: Mapping[str, Any] = {}
+    words: Mapping[str, str] = {}
+    is_required: bool = False
+
+    def allows(self, value: Value) -> bool:
+        """True if the key may have this value."""
+        if self.words:
+            return isinstance(value, str) and value in self.words
+        if not (type(value) is int if self.schema["type"] == "integer" else is_number(value)):
+            return False
+        above = self.schema.get("exclusiveMinimum", -LARGEST)
+        minimum, maximum = self.schema.get("minimum", -LARGEST), self.schema.get("maximum", LARGEST)
+        return bool(value > above and minimum <= value <= maximum)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the key's values."""
+        return {"description": self.form, **self.schema} | (
+            {"enum": list(self.words)} if self.words else {}
+        )
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One convention: a choice that changes the value of a metric.
+
+    Attributes
+    ----------
+    name : str
+        Key in params.yaml and attribute of `Conventions`.
+    meaning : str
+        What it decides.
+    default : Value
+        Its value in the preset `standard`.
+    values : Mapping[str, str]
+        Allowed words and their meaning.
+    accepts : Callable[[Value], bool]
+        True for allowed values that are no words.
+    form : str
+        How these are written.
+    forms : Mapping[str, str]
+        Meaning of `{word: number}`.
+    keys : Mapping[str, Key]
+        Keys of a value that is a mapping.
+    check : Callable[[Mapping[str, Value]], tuple[str, str, str] | None]
+        Problem of a mapping whose keys are all valid.
+    metrics : Scope or tuple of str
+        Metrics that it can change: those whose kernel takes it as a keyword; every metric; those that distinguish
+        relevant items; those that compare lists with the ground truth; those with a value per user; or these names.
+    sets_ranking : bool
+        Applied when lists are ranked, before any metric.
+    sets_scale : bool
+        Belongs to the grades of a data set, not to a library: free under any preset.
+    describes_data : bool
+        Belongs to the data: no preset sets it, and it is left out of files unless it is set.
+    """
+
+    name: str
+    meaning: str
+    default: Value = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    accepts: Callable[[Value], bool] = lambda _: False
+    form: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    check: Callable[[Mapping[str, Value]], Problem | None] = lambda _: None
+    metrics: Scope | tuple[str, ...] = "kernel"
+    sets_ranking: bool = False
+    sets_scale: bool = False
+    describes_data: bool = False
+
+    def allowed(self) -> str:
+        """Return all values, for a message."""
+        return " | ".join([*self.values, *([self.form] if self.form else [])])
+
+    def explain(self, value: Value) -> str:
+        """Return what a value means; empty if the value speaks for itself."""
+        if self.keys:
+            meanings = [key.words.get(value.get(name), "") for name, key in self.keys.items()]
+            return "; ".join(filter(None, meanings))
+        if isinstance(value, Mapping):
+            return self.forms.get(next(iter(value)), "")
+        return self.values.get(value, "") if isinstance(value, str) else ""
+
+    def problems(self, value: Value, location: str = "") -> Iterator[Problem]:
+        """Yield what is wrong with a value."""
+        location = location or self.name
+        if self.describes_data and value is None:
+            return
+        if self.keys:
+            yield from self._mapping_problems(value, location)
+        elif not ((isinstance(value, str) and value in self.values) or self.accepts(value)):
+            limit = f"; numbers go up to {LARGEST:,.0f}" if _is_too_large(value) else ""
+            yield location, f"is {shown(value)}", f"choose one of: {self.allowed()}{limit}"
+
+    def _mapping_problems(self, value: Value, location: str) -> Iterator[Problem]:
+        if not isinstance(value, Mapping):
+            yield location, f"is {shown(value)}", f"write {self.form}, or leave it out"
+            return
+        problems = [
+            (f"{location}.{name}", "is not a key of it", f"write {self.form}")
+            for name in value
+            if name not in self.keys
+        ]
+        for name, key in self.keys.items():
+            if name in value and not key.allows(value[name]):
+                problems.append((f"{location}.{name}", f"is {shown(value[name])}", f"write {key.form}"))  # fmt: skip
+            elif name not in value and key.is_required:
+                problems.append((f"{location}.{name}", "is missing", f"write {key.form}"))
+        if not problems and (problem := self.check(value)):
+            problems.append(problem)
+        yield from problems
+
+
+def is_number(value: Value) -> bool:
+    """True for an int or float from -1e15 to 1e15; False for NaN, True and False."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and -LARGEST <= value <= LARGEST
+
+
+def _is_too_large(value: Value) -> bool:
+    """True if the value is, or holds, a number beyond `LARGEST`."""
+    if isinstance(value, Mapping):
+        return any(_is_too_large(part) for pair in value.items() for part in pair)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and not is_number(value) and value == value  # noqa: PLR0124 - not NaN
+
+
+def shown(value: Value) -> str:
+    """Return a value for a message, shortened if it is long."""
+    text = "empty" if value is None else repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
